@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Layer base: the language and the compiler, nothing else.
+//
+// Includes only what C11 promises to freestanding programs. Every other file includes this one.
+// Names that end in an underscore are not part of the interface, here and in every public header.
+#ifndef EGGBOX_BASE_H
+#define EGGBOX_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EGB_VERSION_MAJOR 0
+#define EGB_VERSION_MINOR 1
+#define EGB_VERSION_PATCH 0
+
+// A hot function whose body lives in a header. In C++ it must not be `static`: an inline C++
+// function that calls a static one breaks the one-definition rule.
+#if defined(__cplusplus)
+  #define EGB_INLINE                     inline
+  #define EGB_STATIC_ASSERT(truth, text) static_assert(truth, text)
+  #define EGB_ALIGNOF_(type)             alignof(type)
+  #define EGB_ALIGNAS_(bytes)            alignas(bytes)
+#else
+  #define EGB_INLINE                     static inline
+  #define EGB_STATIC_ASSERT(truth, text) _Static_assert(truth, text)
+  #define EGB_ALIGNOF_(type)             _Alignof(type)
+  #define EGB_ALIGNAS_(bytes)            _Alignas(bytes)
+#endif
+
+#if defined(__GNUC__)
+  #define EGB_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+  #define EGB_COLD                __attribute__((cold, noinline))
+  #define EGB_NODISCARD           __attribute__((warn_unused_result))
+  #define EGB_MAY_ALIAS           __attribute__((may_alias))
+  #define EGB_WEAK                __attribute__((weak))
+  // Where the caller of this function goes on: names the place of a misuse in the user's code.
+  #define EGB_CALLER() __builtin_return_address(0)
+#else
+  #define EGB_UNLIKELY(condition) (condition)
+  #define EGB_COLD
+  #define EGB_NODISCARD
+  #define EGB_MAY_ALIAS
+  #define EGB_WEAK
+  #define EGB_CALLER() NULL
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/// What a call that can fail answers. The numbers never change.
+typedef enum egb_status {
+    EGB_OK          = 0,  // done
+    EGB_INVALID     = 1,  // an argument can never work; nothing was changed
+    EGB_NO_MEMORY   = 2,  // the system refused memory; nothing was changed
+    EGB_LIMIT       = 3,  // more than this pool, or the library, can ever hold
+    EGB_STALE       = 4,  // the handle's pool is gone
+    EGB_BUSY        = 5,  // blocks that are out stand in the way
+    EGB_CORRUPT     = 6,  // the pool's own data was overwritten
+    EGB_UNSUPPORTED = 7   // not on this system
+} egb_status;
+
+/// Says `status` in a few words: "ok", "invalid argument", ...
+///
+/// Returns  a string that lives for ever; never NULL, whatever number is passed.
+/// Threads  any.
+const char* egb_status_text(egb_status status);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_BASE_H

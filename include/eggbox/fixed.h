@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT
+// Layer core: the fixed pool, one region cut into equal blocks, for one owner at a time.
+//
+//     region: | block 0 | block 1 | block 2 | ... | block n-1 | unused tail |
+//             ^                   ^                           ^
+//             first               touched                     capacity
+//
+//     [0, touched)         handed out at least once since init or clear: in use, or free
+//     [touched, capacity)  fresh: the pool has never read or written this memory
+//
+// The free list is a stack that runs through the free blocks themselves: a free block's first 4
+// bytes are the distance, in words of 4 bytes from block 0, of the block freed before it. Distances
+// and not addresses, so a link costs 4 bytes on every machine. Its next 4 bytes are a mark, so a
+// second free is noticed; a block in use has nothing of ours in it, and nothing around it.
+//
+// A recycled block is preferred; a fresh one is taken only when every touched block is in use.
+// Hence `touched` is also the peak, and a program that needs few blocks touches few pages.
+//
+// Idea: B. Kenwright, "Fast Efficient Fixed-Size Memory Pool: No Loops and No Overhead", 2012.
+// The exact division by multiplication (egb_fixed_index_): T. Granlund and P. Montgomery,
+// "Division by Invariant Integers using Multiplication", 1994, section 9.
+//
+// Threads  One at a time per pool, for every call here. Different pools are independent.
+//          An interrupt or signal handler counts as a thread.
+// Cost     O(1), with no loop, lock, recursion or system call, unless a function says otherwise.
+#ifndef EGGBOX_FIXED_H
+#define EGGBOX_FIXED_H
+
+#include "eggbox/base.h"
+#include "eggbox/check.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// ---- sizes ----------------------------------------------------------------------------------
+
+/// The smallest block, the unit of block sizes, and the alignment that every region needs: 4 bytes.
+#define EGB_WORD_BYTES 4u
+
+/// The largest region: 16 GiB, as far as a 4-byte distance in words reaches.
+#define EGB_FIXED_BYTES_MAX (UINT64_C(1) << 34)
+
+/// The most blocks in a pool, and one more than the most words in a block.
+#define EGB_FIXED_COUNT_MAX UINT32_MAX
+
+/// How many bytes of storage give exactly `count` blocks of `block_bytes`: their product.
+///
+/// A constant expression. 0, and so an array that does not compile, where no pool can be made:
+/// `block_bytes` is 0, no multiple of 4 or over 16 GiB - 8 bytes; `count` is 0 or over 2^32 - 1;
+/// the product is over 16 GiB or does not fit in a size_t.
+#define EGB_FIXED_BYTES(block_bytes, count)                          \
+    (EGB_FIXED_POSSIBLE_((uint64_t)(block_bytes), (uint64_t)(count)) \
+         ? (size_t)(block_bytes) * (size_t)(count)                   \
+         : (size_t)0)
+
+/// The same number at run time.
+size_t egb_fixed_bytes(size_t block_bytes, size_t count);
+
+/// How many bytes of live bits egb_fixed_init_checked() needs for `count` blocks: one bit a block
+/// and three words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
+#define EGB_FIXED_LIVE_BYTES(count)                                           \
+    ((EGB_FIXED_LIVE_BITS_ + ((size_t)(count) + 31u) / 32u) * EGB_WORD_BYTES)
+
+// ---- the pool -------------------------------------------------------------------------------
+
+/// A 4-byte word of the region. The caller's objects, of any type, lie in the same memory.
+typedef EGB_MAY_ALIAS uint32_t egb_word;
+
+/// A fixed pool: 48 bytes on 64-bit machines, 40 on 32-bit ones. Public so that it can be placed
+/// anywhere and its hot path inlined; treat every field as private.
+///
+/// It refers to its region by address: copy or move the pool object and use only one of the copies.
+typedef struct egb_fixed {
+    egb_word* first;    // block 0; NULL: not initialised
+    size_t    inverse;  // times the stride's odd part it is 1, modulo 2^(bits of size_t)
+    union {
+        uint32_t* live;    // mode LIVE: see EGB_FIXED_LIVE_HEAD_
+        uint32_t  hidden;  // mode TINY: complement of the newest free block's distance
+    } side;
+    uint32_t head;     // distance of the newest free block; EGB_FIXED_NONE_: none, or hidden
+    uint32_t reach;    // every block starts before this distance
+    uint32_t limit;    // free accepts blocks below this index inline: `touched`, or 0 for no block
+    uint32_t touched;  // blocks handed out at least once since init or clear
+    uint32_t stride;   // words from one block to the next
+    uint16_t seal;     // EGB_FIXED_SEAL_ of what never changes between init and resize
+    uint8_t  shift;    // the stride is its odd part times 2^shift
+    uint8_t  mode;     // EGB_FIXED_MARKED_ ...
+} egb_fixed;
+
+/// Makes a pool of as many blocks of exactly `block_bytes` as fit in `region`, all free.
+///
+/// Returns  EGB_OK;
+///          EGB_INVALID if `pool` or `region` is NULL; `region` is not aligned to 4 bytes or wraps
+///          around the address space or overlaps `*pool`; `block_bytes` is 0 or no multiple of 4;
+///          `region_bytes` holds not even one block;
+///          EGB_LIMIT if `region_bytes` is over 16 GiB, or `block_bytes` over 16 GiB - 8 bytes.
+///          On anything but EGB_OK `*pool` is unchanged.
+/// Cost     O(1), whatever the number of blocks; one division. Reads and writes no block.
+///
+/// Blocks are as aligned as `region` and `block_bytes` both are: for 64-byte aligned blocks pass a
+/// 64-byte aligned region and a multiple of 64. A region of 16 GiB of 4-byte blocks gives
+/// 2^32 - 1 of them. The region stays the caller's. There is nothing to undo: to end a pool, forget
+/// it; to begin again, init again.
+EGB_NODISCARD egb_status
+egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, size_t block_bytes);
+
+/// As egb_fixed_init(), and keeps the truth about every block outside the region, in one bit each:
+/// every double free is found, whatever was written into the block since the first one, and a
+/// free list that was overwritten is built anew, without loss.
+///
+/// `live_bits`   4-byte aligned, EGB_FIXED_LIVE_BYTES(count) bytes for the `count` blocks of the
+///               region, or more to let egb_fixed_resize() add blocks. Need not be cleared. It
+///               belongs to the pool until the pool is forgotten.
+/// Returns  as egb_fixed_init(); EGB_INVALID also if `live_bits` is NULL, misaligned, wraps, is too
+///          small, or overlaps the region or `*pool`.
+/// Cost     as egb_fixed_init(). Each alloc and free then is a function call and about ten
+///          instructions more; an alloc that meets an overwritten block is O(touched), once.
+EGB_NODISCARD egb_status egb_fixed_init_checked(
+    egb_fixed* pool,
+    void*      region,
+    size_t     region_bytes,
+    size_t     block_bytes,
+    void*      live_bits,
+    size_t     live_bytes
+);
+
+/// As egb_fixed_init(), for egb_fixed_alloc_unchecked() and egb_fixed_free_unchecked(). For those
+/// who have measured that they need it.
+EGB_NODISCARD egb_status
+egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, size_t block_bytes);
+
+/// Takes a block.
+///
+/// Returns  the block freed last, else a fresh one, with unspecified contents;
+///          NULL when every block is in use.
+/// Misuse   EGB_EVENT_NO_POOL: returns NULL. EGB_EVENT_OVERWRITTEN: someone wrote to the first 8
+///          bytes of a free block. With live bits the free list is built anew and the call goes on
+///          with it. Without them the blocks behind the damage cannot be told from blocks in use:
+///          they count as in use until clear, and the call goes on as if none were free: with a
+///          fresh block, or NULL.
+/// Cost     O(1). A recycled block: touches the pool and the block. A fresh one: a function call.
+EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
+
+/// Gives a block back. The next alloc returns it, while it is still in the cache. NULL: no effect.
+///
+/// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN,
+///          EGB_EVENT_INTERIOR, EGB_EVENT_NEVER_ALLOCATED, EGB_EVENT_DOUBLE_FREE. The pointer is
+///          not followed before it is known to be a block of this pool. A double free is found for
+///          certain with live bits; without them as long as the block's second 4 bytes are as the
+///          first free left them. A block that was freed and then handed out again cannot be told
+///          from a block in use.
+/// Cost     O(1), no branch on the number of blocks. Overwrites the block's first 8 bytes (4 if
+///          that is all it has). Without live bits, a walk of the free list, O(free blocks), in a
+///          double free and when the block's second word happens to hold the mark; with 4-byte
+///          blocks, which have no second word, whenever the word looks like a link.
+EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block);
+
+/// As egb_fixed_alloc(), with no check. `pool` comes from egb_fixed_init_unchecked().
+/// Cost     8 instructions on x86-64, return included.
+EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool);
+
+/// As egb_fixed_free(), with no check: `block` is NULL or a block of this pool that is in use,
+/// else the pool is lost. `pool` comes from egb_fixed_init_unchecked().
+/// Cost     8 instructions on x86-64, return included.
+EGB_INLINE void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
+
+/// Changes the region's size in place, blocks and free list untouched.
+///
+/// `region_bytes`  counts from the start of the region given to init.
+/// Returns  EGB_OK;
+///          EGB_INVALID if `pool` is not initialised, the region would wrap around the address
+///          space, overlap `*pool` or hold not even one block;
+///          EGB_LIMIT if it would be over 16 GiB, or need more live bits than there are;
+///          EGB_BUSY if a touched block would be cut off. (egb_fixed_clear() makes all untouched.)
+///          On anything but EGB_OK nothing is changed.
+/// Cost     O(1), one division.
+EGB_NODISCARD egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes);
+
+/// Makes every block free and untouched again, those in use included: no pointer to a block of
+/// this pool may be used or freed any more. `pool` not initialised: EGB_EVENT_NO_POOL.
+void egb_fixed_clear(egb_fixed* pool);
+
+/// Says whether `block` is the start of a block of this pool, free or in use. Never reads through
+/// `block`. False if `pool` is not initialised.
+bool egb_fixed_owns(const egb_fixed* pool, const void* block);
+
+/// Blocks of the pool: in use or not. 0 if `pool` is not initialised; so for all that follow.
+size_t egb_fixed_capacity(const egb_fixed* pool);
+
+/// Blocks now held by the caller, exactly. Blocks lost behind an overwritten one count as held.
+/// Cost     O(free blocks): counts the free list, so that alloc and free need no counter.
+///          O(1) with live bits.
+size_t egb_fixed_in_use(const egb_fixed* pool);
+
+/// Blocks that alloc can still give: capacity less in use. Cost as egb_fixed_in_use().
+size_t egb_fixed_available(const egb_fixed* pool);
+
+/// The most blocks that were in use at one time since init or clear, exactly.
+size_t egb_fixed_peak(const egb_fixed* pool);
+
+/// Blocks handed out at least once since init or clear: the part of the region that has been
+/// written to, and the least that egb_fixed_resize() can shrink it to. Equals the peak.
+size_t egb_fixed_touched(const egb_fixed* pool);
+
+/// Checks every invariant of the pool: for tests and debugging.
+///
+/// Returns  true if all hold; false if `pool` is not initialised, or was overwritten, or a free
+///          block's first 8 bytes were. With live bits every changed bit of a link is noticed, and
+///          every one of `*pool` but those of its two addresses. Without them, which also means
+///          without a count of the free blocks, a link that now skips some of them is not.
+/// Cost     O(touched). Changes nothing; never reads outside the region and the live bits, whatever
+///          the free blocks hold.
+bool egb_fixed_whole(const egb_fixed* pool);
+
+/// Defines a static pool `name` of `count` blocks, each for one `type`, with its storage and live
+/// bits. Usable before main, in a constructor or interrupt handler: all is constant data.
+///
+///     EGB_FIXED_DEFINE(packets, struct packet, 64);
+///     struct packet* p = egb_fixed_alloc(&packets);
+///
+/// `type`   its alignment is kept. Its size is rounded up to a multiple of 4, nothing else.
+/// `count`  a constant expression. Where EGB_FIXED_BYTES() gives 0 the definition does not compile.
+///
+/// At file scope, once per `name`. Takes EGB_FIXED_BYTES() of zero-initialised storage, the live
+/// bits likewise, and the 48 bytes of the pool.
+// clang-format off
+#define EGB_FIXED_DEFINE(name, type, count)                                            \
+    enum {                                                                             \
+        name##_stride_ = (int)((sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
+        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_),                     \
+        name##_odd_    = name##_stride_ >> name##_shift_                               \
+    };                                                                                 \
+    EGB_STATIC_ASSERT(                                                                 \
+        EGB_FIXED_BYTES((uint64_t)name##_stride_ * EGB_WORD_BYTES, count) != 0,        \
+        "no pool has this many blocks of this type"                                    \
+    );                                                                                 \
+    static EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type)) egb_word                               \
+        name##_blocks_[(size_t)name##_stride_ * (size_t)(count)];                      \
+    static uint32_t  name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES];       \
+    static egb_fixed name = {                                                          \
+        name##_blocks_,                                                                \
+        EGB_FIXED_INVERSE_((size_t)name##_odd_),                                       \
+        {name##_live_},                                                                \
+        EGB_FIXED_NONE_,                                                               \
+        (uint32_t)(((size_t)(count) - 1u) * (size_t)name##_stride_ + 1u),              \
+        0,                                                                             \
+        0,                                                                             \
+        (uint32_t)name##_stride_,                                                      \
+        EGB_FIXED_SEAL_(                                                               \
+            (uint32_t)(((size_t)(count) - 1u) * (size_t)name##_stride_ + 1u),          \
+            (uint32_t)name##_stride_,                                                  \
+            EGB_FIXED_LIVE_                                                            \
+        ),                                                                             \
+        (uint8_t)name##_shift_,                                                        \
+        EGB_FIXED_LIVE_                                                                \
+    }
+// clang-format on
+
+// ---- the hot path: private from here on -------------------------------------------------------
+
+// No block: beyond the reach of every pool, because a block has at least one word after its start
+// or there are at most 2^32 - 1 of them.
+#define EGB_FIXED_NONE_ UINT32_MAX
+
+// What a free block's second word holds. Any odd number that data seldom equals: not small, not the
+// upper half of an address, not text.
+#define EGB_FIXED_MARK_ UINT32_C(0xE9B3A5C7)
+
+// How a pool is checked. Only MARKED is served inline by the checked calls. In the other modes
+// `limit` is 0, so every checked free is cold; in LIVE and TINY the inline list is empty too,
+// so every alloc is cold. The hot path knows nothing of modes.
+#define EGB_FIXED_MARKED_    0u  // blocks of 8 bytes or more
+#define EGB_FIXED_TINY_      1u  // blocks of 4 bytes: no room for a mark
+#define EGB_FIXED_LIVE_      2u  // egb_fixed_init_checked
+#define EGB_FIXED_UNCHECKED_ 3u  // egb_fixed_init_unchecked
+
+// The words of `side.live`. All zero is right for a new pool, so static ones need no constructor.
+#define EGB_FIXED_LIVE_HEAD_     0u  // complement of the newest free block's distance
+#define EGB_FIXED_LIVE_FREE_     1u  // blocks on the free list
+#define EGB_FIXED_LIVE_CAPACITY_ 2u  // blocks there are bits for; 0: as many as the pool has blocks
+#define EGB_FIXED_LIVE_BITS_     3u  // from here on a bit per block: in use; first fresh one: 0
+
+#define EGB_FIXED_POSSIBLE_(block_bytes, count)                                          \
+    ((block_bytes) != 0 && (block_bytes) % EGB_WORD_BYTES == 0 &&                        \
+     (block_bytes) / EGB_WORD_BYTES < EGB_FIXED_COUNT_MAX && (count) != 0 &&             \
+     (count) <= EGB_FIXED_COUNT_MAX && (block_bytes) <= EGB_FIXED_BYTES_MAX / (count) && \
+     (block_bytes) <= SIZE_MAX / (count))
+
+#define EGB_FIXED_ALIGN_(type)                                                  \
+    (EGB_ALIGNOF_(type) > EGB_WORD_BYTES ? EGB_ALIGNOF_(type) : EGB_WORD_BYTES)
+
+// How often 2 divides `n`, a size_t that is not 0: where its lowest set bit stands.
+#define EGB_FIXED_SHIFT_(n)                                                                     \
+    (EGB_FIXED_LOW_IN_(n, 3u, 1) | EGB_FIXED_LOW_IN_(n, 5u, 2) | EGB_FIXED_LOW_IN_(n, 17u, 4) | \
+     EGB_FIXED_LOW_IN_(n, 257u, 8) | EGB_FIXED_LOW_IN_(n, 65537u, 16) |                         \
+     ((((n) & (~(n) + 1u)) >> 16 >> 16) != 0 ? 32 : 0))
+// SIZE_MAX / 3 is 0101...01, / 5 is 0011...0011, / 17 is 00001111...: the other half of the bits.
+#define EGB_FIXED_LOW_IN_(n, divisor, bit)                             \
+    ((((n) & (~(n) + 1u)) & ~(SIZE_MAX / (divisor))) != 0 ? (bit) : 0)
+
+// The inverse of the odd `d` modulo 2^(bits of size_t). `3 d xor 2` is right in 5 bits, and each
+// of Newton's steps doubles that: 10, 20, 40, 80.
+#define EGB_FIXED_INVERSE_(d)                                                                  \
+    EGB_FIXED_NEWTON_(                                                                         \
+        d, EGB_FIXED_NEWTON_(d, EGB_FIXED_NEWTON_(d, EGB_FIXED_NEWTON_(d, ((3u * (d)) ^ 2u)))) \
+    )
+#define EGB_FIXED_NEWTON_(d, x) ((x) * (2u - (d) * (x)))
+
+// Sixteen bits that change with any single bit of what they are made from.
+#define EGB_FIXED_SEAL_(reach, stride, mode)                                             \
+    ((uint16_t)(((reach) ^ ((stride) << 16 | (stride) >> 16) ^ (uint32_t)(mode) << 24) * \
+                    UINT32_C(0x9E3779B1) >>                                              \
+                16))
+
+// The halves of alloc and free that are not hot: fresh blocks, other modes, every misuse.
+EGB_COLD void* egb_fixed_alloc_cold_(egb_fixed* pool);
+EGB_COLD void  egb_fixed_free_cold_(egb_fixed* pool, void* block);
+
+// `bits` is less than the bits of a size_t.
+EGB_INLINE size_t egb_rotate_right_(size_t value, unsigned bits)
+{
+    return value >> bits | value << ((0u - bits) & (sizeof(size_t) * 8 - 1));
+}
+
+// How far `address` is from block 0, in words. An address that is misaligned, or before block 0,
+// or far behind the region gives a number that no block has.
+EGB_INLINE size_t egb_fixed_distance_(const egb_fixed* pool, const void* address)
+{
+    return egb_rotate_right_((size_t)((uintptr_t)address - (uintptr_t)pool->first), 2);
+}
+
+// The index of the block at `distance`, or a number larger than any index if none starts there.
+//
+// Multiplication with the inverse of the stride's odd part divides exactly what is a multiple of it
+// and throws everything else to large numbers; the rotation does the same for the power of two. It
+// is one-to-one, so no other distance can take the place of a block's: one comparison with the
+// number of blocks answers "foreign, interior or misaligned?" at once.
+EGB_INLINE size_t egb_fixed_index_(const egb_fixed* pool, size_t distance)
+{
+    return egb_rotate_right_(distance * pool->inverse, pool->shift);
+}
+
+EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance)
+{
+    return pool->first + distance;
+}
+
+EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool)
+{
+    if (EGB_UNLIKELY(
+            pool == NULL || pool->head >= pool->reach ||
+            egb_fixed_block_(pool, pool->head)[1] != EGB_FIXED_MARK_
+        )) {
+        return egb_fixed_alloc_cold_(pool);
+    }
+    egb_word* const block = egb_fixed_block_(pool, pool->head);
+    pool->head            = block[0];
+    block[1]              = 0;
+    return block;
+}
+
+// Whether free needs to look no further. NULL is at no block's distance.
+EGB_INLINE bool egb_fixed_accepts_(const egb_fixed* pool, const void* block)
+{
+    return egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < pool->limit &&
+           ((const egb_word*)block)[1] != EGB_FIXED_MARK_;
+}
+
+EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block)
+{
+    if (EGB_UNLIKELY(pool == NULL || !egb_fixed_accepts_(pool, block))) {
+        egb_fixed_free_cold_(pool, block);
+        return;
+    }
+    egb_word* const words = (egb_word*)block;
+    words[0]              = pool->head;
+    words[1]              = EGB_FIXED_MARK_;
+    pool->head            = (uint32_t)egb_fixed_distance_(pool, block);
+}
+
+EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)
+{
+    const uint32_t head = pool->head;
+    if (EGB_UNLIKELY(head >= pool->reach)) {
+        return egb_fixed_alloc_cold_(pool);
+    }
+    egb_word* const block = egb_fixed_block_(pool, head);
+    pool->head            = block[0];
+    return block;
+}
+
+EGB_INLINE void egb_fixed_free_unchecked(egb_fixed* pool, void* block)
+{
+    if (EGB_UNLIKELY(block == NULL)) {
+        return;
+    }
+    egb_word* const words = (egb_word*)block;
+    words[0]              = pool->head;
+    pool->head            = (uint32_t)(words - pool->first);
+}
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_FIXED_H

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The cold halves of a fixed pool's alloc and free. With the hot halves in the header this is all
+// that a pool from egb_fixed_init() runs; fixed_modes.c has the other modes, fixed_misuse.c the
+// words for a misuse once it is found.
+#include "fixed_private.h"
+
+EGB_STATIC_ASSERT(
+    sizeof(size_t) == sizeof(uintptr_t), "a distance between addresses fits a size_t"
+);
+EGB_STATIC_ASSERT(sizeof(size_t) >= sizeof(uint32_t), "a distance in words fits a size_t");
+EGB_STATIC_ASSERT(sizeof(egb_fixed) <= 48, "the pool object stays within its budget");
+
+size_t egb_fixed_touched(const egb_fixed* pool)
+{
+    return pool != NULL ? pool->touched : 0;
+}
+
+size_t egb_fixed_peak(const egb_fixed* pool)
+{
+    return egb_fixed_touched(pool);
+}
+
+egb_word* egb_fixed_take_fresh(egb_fixed* pool)
+{
+    const size_t distance = (size_t)pool->touched * pool->stride;
+    if (distance >= pool->reach) {
+        return NULL;
+    }
+    pool->touched++;
+    return pool->first + distance;
+}
+
+void* egb_fixed_alloc_cold_(egb_fixed* pool)
+{
+    if (!egb_fixed_is_made(pool)) {
+        egb_fixed_report_no_pool(pool, EGB_CALLER());
+        return NULL;
+    }
+    if (pool->mode != EGB_FIXED_MARKED_) {
+        return egb_fixed_alloc_in_mode(pool, EGB_CALLER());
+    }
+    // A block heads the list and the hot path refused it: it is no block, or has no mark. What is
+    // behind it cannot be trusted either. Marks do not tell well enough which blocks are free to
+    // make a new list of: a caller may have copied one into a block in use, and handing that out
+    // would be worse than losing blocks.
+    if (pool->head != EGB_FIXED_NONE_) {
+        const void* const refused = pool->first + pool->head;
+        pool->head                = EGB_FIXED_NONE_;  // before the handler: it may use this pool
+        egb_fixed_report_overwritten(pool, refused, EGB_CALLER());
+    }
+    egb_word* const fresh = egb_fixed_take_fresh(pool);
+    if (fresh != NULL) {
+        pool->limit = pool->touched;
+        fresh[1]    = 0;  // a mark from an earlier life would make its free look like the second
+    }
+    return fresh;
+}
+
+uint32_t egb_fixed_walk(const egb_fixed* pool, uint32_t* at, uint32_t wanted)
+{
+    uint32_t steps = 0;
+    while (*at != wanted && steps < pool->touched && egb_fixed_index_(pool, *at) < pool->touched) {
+        *at = pool->first[*at];
+        steps++;
+    }
+    return steps;
+}
+
+void egb_fixed_free_cold_(egb_fixed* pool, void* block)
+{
+    if (block == NULL) {
+        return;
+    }
+    if (egb_fixed_is_made(pool)) {
+        const size_t distance = egb_fixed_distance_(pool, block);
+        if (egb_fixed_index_(pool, distance) < pool->touched) {
+            if (pool->mode != EGB_FIXED_MARKED_) {
+                egb_fixed_free_in_mode(pool, block, EGB_CALLER());
+                return;
+            }
+            // The block holds the mark: only the list can say whether we wrote it or its user did.
+            uint32_t at = pool->head;
+            egb_fixed_walk(pool, &at, (uint32_t)distance);
+            if (at != distance) {
+                *(egb_word*)block = pool->head;
+                pool->head        = (uint32_t)distance;
+                return;
+            }
+        }
+    }
+    egb_fixed_report_free(pool, block, EGB_CALLER());
+}

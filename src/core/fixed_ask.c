@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The questions one can ask a fixed pool that alloc and free never ask.
+#include "fixed_private.h"
+
+// The counts are all zero in a pool that was not made, so they need not ask whether it was.
+
+size_t egb_fixed_capacity(const egb_fixed* pool)
+{
+    return pool != NULL ? egb_fixed_index_(pool, (size_t)pool->reach - 1 + pool->stride) : 0;
+}
+
+bool egb_fixed_owns(const egb_fixed* pool, const void* block)
+{
+    return pool != NULL &&
+           egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < egb_fixed_capacity(pool);
+}
+
+// Blocks on the free list, up to a damaged one.
+static uint32_t count_free(const egb_fixed* pool)
+{
+    if (pool->mode == EGB_FIXED_LIVE_) {
+        return pool->side.live[EGB_FIXED_LIVE_FREE_];
+    }
+    uint32_t at = egb_fixed_head(pool);
+    return egb_fixed_walk(pool, &at, EGB_FIXED_NONE_);
+}
+
+size_t egb_fixed_in_use(const egb_fixed* pool)
+{
+    return egb_fixed_is_made(pool) ? pool->touched - count_free(pool) : 0;
+}
+
+size_t egb_fixed_available(const egb_fixed* pool)
+{
+    return egb_fixed_capacity(pool) - egb_fixed_in_use(pool);
+}
+
+static bool geometry_is_whole(const egb_fixed* pool)
+{
+    const size_t stride = pool->stride;
+    const size_t odd    = pool->shift < 32 ? stride >> pool->shift : 0;
+    return (uintptr_t)pool->first % EGB_WORD_BYTES == 0 && odd % 2 == 1 &&
+           odd << pool->shift == stride && odd * pool->inverse == 1 &&
+           pool->seal == (uint16_t)EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode) &&
+           pool->touched <= egb_fixed_capacity(pool);
+}
+
+static bool mode_is_whole(const egb_fixed* pool)
+{
+    const bool is_hidden = pool->head == EGB_FIXED_NONE_ && pool->limit == 0;
+    switch (pool->mode) {
+        case EGB_FIXED_MARKED_: return pool->limit == pool->touched && pool->stride > 1;
+        case EGB_FIXED_TINY_: return is_hidden && pool->stride == 1;
+        case EGB_FIXED_LIVE_: return is_hidden && pool->side.live != NULL;
+        case EGB_FIXED_UNCHECKED_: return pool->limit == 0;
+        default: return false;
+    }
+}
+
+// Every block on the list, which is known to end, must be as its free left it.
+static bool list_is_whole(const egb_fixed* pool)
+{
+    for (uint32_t at = egb_fixed_head(pool); at != EGB_FIXED_NONE_; at = pool->first[at]) {
+        if (pool->mode == EGB_FIXED_MARKED_ && pool->first[(size_t)at + 1] != EGB_FIXED_MARK_) {
+            return false;
+        }
+        if (pool->mode == EGB_FIXED_LIVE_ && egb_is_live(pool, egb_fixed_index_(pool, at))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// If the list holds as many blocks as have their bit off, none is missing from it.
+static bool bits_are_whole(const egb_fixed* pool, uint32_t free_count)
+{
+    uint32_t off = 0;
+    for (uint32_t index = 0; index < pool->touched; index++) {
+        off += !egb_is_live(pool, index);
+    }
+    const bool first_fresh_is_off =
+        pool->touched == egb_fixed_capacity(pool) || !egb_is_live(pool, pool->touched);
+    return off == free_count && pool->side.live[EGB_FIXED_LIVE_FREE_] == free_count &&
+           first_fresh_is_off;
+}
+
+bool egb_fixed_whole(const egb_fixed* pool)
+{
+    if (!egb_fixed_is_made(pool) || !geometry_is_whole(pool) || !mode_is_whole(pool)) {
+        return false;
+    }
+    uint32_t       at         = egb_fixed_head(pool);
+    const uint32_t free_count = egb_fixed_walk(pool, &at, EGB_FIXED_NONE_);
+    return at == EGB_FIXED_NONE_ && list_is_whole(pool) &&
+           (pool->mode != EGB_FIXED_LIVE_ || bits_are_whole(pool, free_count));
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Making, resizing and clearing a fixed pool: everything that looks at a region and its sizes.
+#include "fixed_private.h"
+
+static bool wraps(const void* start, size_t bytes)
+{
+    return bytes > UINTPTR_MAX - (uintptr_t)start;
+}
+
+static bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes)
+{
+    return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+static bool is_word_aligned(const void* address)
+{
+    return (uintptr_t)address % EGB_WORD_BYTES == 0;
+}
+
+size_t egb_fixed_bytes(size_t block_bytes, size_t count)
+{
+    return EGB_FIXED_BYTES(block_bytes, count);
+}
+
+// How many blocks of `block_bytes`, a multiple of 4, a pool makes of a region.
+static egb_status
+count_blocks(const void* region, size_t region_bytes, size_t block_bytes, uint32_t* count)
+{
+    if (wraps(region, region_bytes)) {
+        return EGB_INVALID;
+    }
+    if ((uint64_t)region_bytes > EGB_FIXED_BYTES_MAX ||
+        block_bytes / EGB_WORD_BYTES >= EGB_FIXED_COUNT_MAX) {
+        return EGB_LIMIT;
+    }
+    const size_t fitting = region_bytes / block_bytes;
+    if (fitting == 0) {
+        return EGB_INVALID;
+    }
+    *count = fitting < EGB_FIXED_COUNT_MAX ? (uint32_t)fitting : EGB_FIXED_COUNT_MAX;
+    return EGB_OK;
+}
+
+static void set_count(egb_fixed* pool, uint32_t count)
+{
+    pool->reach = (uint32_t)((size_t)(count - 1) * pool->stride + 1);
+    pool->seal  = EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode);
+}
+
+// Live bits and how many blocks there are bits for; both 0 in every mode but LIVE.
+typedef struct live_bits {
+    uint32_t* words;
+    uint32_t  capacity;
+} live_bits;
+
+// All that the ways to make a pool have in common.
+static egb_status make(
+    egb_fixed* pool,
+    void*      region,
+    size_t     region_bytes,
+    size_t     block_bytes,
+    unsigned   mode,
+    live_bits  live
+)
+{
+    if (pool == NULL || region == NULL || !is_word_aligned(region) || block_bytes == 0 ||
+        block_bytes % EGB_WORD_BYTES != 0) {
+        return EGB_INVALID;
+    }
+    uint32_t         count;
+    const egb_status status = count_blocks(region, region_bytes, block_bytes, &count);
+    if (status != EGB_OK) {
+        return status;
+    }
+    if (wraps(pool, sizeof *pool) || overlap(pool, sizeof *pool, region, region_bytes) ||
+        (mode == EGB_FIXED_LIVE_ && live.capacity < count)) {
+        return EGB_INVALID;
+    }
+    const size_t stride = block_bytes / EGB_WORD_BYTES;
+    pool->first         = (egb_word*)region;
+    pool->shift         = (uint8_t)(EGB_FIXED_SHIFT_(stride));
+    pool->inverse       = EGB_FIXED_INVERSE_(stride >> pool->shift);
+    pool->stride        = (uint32_t)stride;
+    pool->mode          = (uint8_t)mode;
+    pool->side.live     = live.words;
+    if (mode == EGB_FIXED_LIVE_) {
+        live.words[EGB_FIXED_LIVE_CAPACITY_] = live.capacity;
+    }
+    set_count(pool, count);
+    egb_fixed_clear(pool);
+    return EGB_OK;
+}
+
+egb_status egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, size_t block_bytes)
+{
+    const unsigned mode = block_bytes == EGB_WORD_BYTES ? EGB_FIXED_TINY_ : EGB_FIXED_MARKED_;
+    return make(pool, region, region_bytes, block_bytes, mode, (live_bits){NULL, 0});
+}
+
+egb_status
+egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, size_t block_bytes)
+{
+    return make(
+        pool, region, region_bytes, block_bytes, EGB_FIXED_UNCHECKED_, (live_bits){NULL, 0}
+    );
+}
+
+static uint32_t live_capacity_of(size_t live_bytes)
+{
+    const size_t words = live_bytes / EGB_WORD_BYTES;
+    if (words <= EGB_FIXED_LIVE_BITS_) {
+        return 0;
+    }
+    const size_t bit_words = words - EGB_FIXED_LIVE_BITS_;
+    return bit_words <= EGB_FIXED_COUNT_MAX / 32 ? (uint32_t)bit_words * 32 : EGB_FIXED_COUNT_MAX;
+}
+
+egb_status egb_fixed_init_checked(
+    egb_fixed* pool,
+    void*      region,
+    size_t     region_bytes,
+    size_t     block_bytes,
+    void*      live_words,
+    size_t     live_bytes
+)
+{
+    if (live_words == NULL || !is_word_aligned(live_words) || wraps(live_words, live_bytes) ||
+        overlap(live_words, live_bytes, region, region_bytes) ||
+        overlap(live_words, live_bytes, pool, sizeof *pool)) {
+        return EGB_INVALID;
+    }
+    const live_bits live = {(uint32_t*)live_words, live_capacity_of(live_bytes)};
+    return make(pool, region, region_bytes, block_bytes, EGB_FIXED_LIVE_, live);
+}
+
+// A static pool has as many bits as blocks; here it finds room to remember that.
+static uint32_t live_capacity(egb_fixed* pool)
+{
+    uint32_t* const capacity = &pool->side.live[EGB_FIXED_LIVE_CAPACITY_];
+    if (*capacity == 0) {
+        *capacity = (uint32_t)egb_fixed_capacity(pool);
+    }
+    return *capacity;
+}
+
+// Fresh blocks are those from `touched` on, and the first of them has its bit off.
+static void mark_first_fresh(egb_fixed* pool)
+{
+    if (pool->touched < egb_fixed_capacity(pool)) {
+        *egb_live_word(pool, pool->touched) &= ~egb_live_mask(pool->touched);
+    }
+}
+
+egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
+{
+    if (!egb_fixed_is_made(pool)) {
+        return EGB_INVALID;
+    }
+    uint32_t         count;
+    const size_t     block_bytes = (size_t)pool->stride * EGB_WORD_BYTES;
+    const egb_status status      = count_blocks(pool->first, region_bytes, block_bytes, &count);
+    if (status != EGB_OK) {
+        return status;
+    }
+    if (count < pool->touched) {
+        return EGB_BUSY;
+    }
+    if (overlap(pool, sizeof *pool, pool->first, region_bytes)) {
+        return EGB_INVALID;
+    }
+    if (pool->mode == EGB_FIXED_LIVE_ && count > live_capacity(pool)) {
+        return EGB_LIMIT;
+    }
+    set_count(pool, count);
+    if (pool->mode == EGB_FIXED_LIVE_) {
+        mark_first_fresh(pool);
+    }
+    return EGB_OK;
+}
+
+void egb_fixed_clear(egb_fixed* pool)
+{
+    if (!egb_fixed_is_made(pool)) {
+        egb_fixed_report_no_pool(pool, EGB_CALLER());
+        return;
+    }
+    pool->head    = EGB_FIXED_NONE_;
+    pool->limit   = 0;
+    pool->touched = 0;
+    egb_fixed_set_head(pool, EGB_FIXED_NONE_);
+    if (pool->mode == EGB_FIXED_LIVE_) {
+        pool->side.live[EGB_FIXED_LIVE_FREE_] = 0;
+        mark_first_fresh(pool);
+    }
+}

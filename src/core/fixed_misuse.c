@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Describes a misuse of a fixed pool to the handler, once alloc or free has found it.
+#include "fixed_private.h"
+
+static void report(
+    egb_event_kind kind, const egb_fixed* pool, const void* address, size_t index, const void* site
+)
+{
+    const egb_event event = {kind, NULL, pool, address, index, site};
+    egb_misuse(&event);
+}
+
+// The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`.
+static size_t index_at(const egb_fixed* pool, const void* address)
+{
+    const size_t index = egb_fixed_index_(pool, egb_fixed_distance_(pool, address));
+    return index < egb_fixed_capacity(pool) ? index : EGB_NO_INDEX;
+}
+
+void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site)
+{
+    report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
+}
+
+void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, const void* site)
+{
+    report(EGB_EVENT_OVERWRITTEN, pool, address, index_at(pool, address), site);
+}
+
+static egb_event_kind kind_of_free(const egb_fixed* pool, const void* address, size_t index)
+{
+    if (index != EGB_NO_INDEX) {
+        return index < pool->touched ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
+    }
+    const size_t words     = ((uintptr_t)address - (uintptr_t)pool->first) / EGB_WORD_BYTES;
+    const bool   is_inside = words < (size_t)pool->reach - 1 + pool->stride;
+    return is_inside ? EGB_EVENT_INTERIOR : EGB_EVENT_FOREIGN;
+}
+
+void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site)
+{
+    if (!egb_fixed_is_made(pool)) {
+        report(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
+        return;
+    }
+    const size_t index = index_at(pool, address);
+    report(kind_of_free(pool, address, index), pool, address, index, site);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "eggbox/base.h"
+#include "eggbox/check.h"
+
+const char* egb_status_text(egb_status status)
+{
+    switch (status) {
+        case EGB_OK: return "ok";
+        case EGB_INVALID: return "invalid argument";
+        case EGB_NO_MEMORY: return "the system has no memory to give";
+        case EGB_LIMIT: return "limit reached";
+        case EGB_STALE: return "stale handle";
+        case EGB_BUSY: return "blocks are in the way";
+        case EGB_CORRUPT: return "pool data was overwritten";
+        case EGB_UNSUPPORTED: return "not supported here";
+    }
+    return "unknown status";
+}
+
+const char* egb_event_text(egb_event_kind kind)
+{
+    switch (kind) {
+        case EGB_EVENT_NO_POOL: return "use of a pool that was not initialised";
+        case EGB_EVENT_FOREIGN: return "free of a pointer that is not from this pool";
+        case EGB_EVENT_INTERIOR: return "free of a pointer into the middle of a block";
+        case EGB_EVENT_NEVER_ALLOCATED: return "free of a block that was never allocated";
+        case EGB_EVENT_DOUBLE_FREE: return "double free";
+        case EGB_EVENT_OVERWRITTEN: return "write to a block after its free";
+    }
+    return "unknown misuse";
+}
