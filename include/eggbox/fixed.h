@@ -185,7 +185,12 @@ void egb_fixed_clear(egb_fixed* pool);
 /// `block`. False if `pool` is not initialised.
 bool egb_fixed_owns(const egb_fixed* pool, const void* block);
 
-/// Blocks of the pool: in use or not. 0 if `pool` is not initialised; so for all that follow.
+/// Says whether `block` is a block of this pool that is in use: whether egb_fixed_free() would take
+/// it, with the same certainty and cost. False for NULL; in an unchecked pool true for every touched
+/// block.
+bool egb_fixed_is_live(const egb_fixed* pool, const void* block);
+
+/// Blocks of the pool, in use or not. 0 if `pool` is not initialised; so for all that follow.
 size_t egb_fixed_capacity(const egb_fixed* pool);
 
 /// Blocks now held by the caller, exactly. Blocks lost behind an overwritten one count as held.
@@ -346,37 +351,50 @@ EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance)
     return pool->first + distance;
 }
 
-EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool)
+// Whether alloc need look no further: the list leads to a block, and the block is marked as free.
+EGB_INLINE bool egb_fixed_can_pop_(const egb_fixed* pool)
 {
-    if (EGB_UNLIKELY(
-            pool == NULL || pool->head >= pool->reach ||
-            egb_fixed_block_(pool, pool->head)[1] != EGB_FIXED_MARK_
-        )) {
-        return egb_fixed_alloc_cold_(pool);
-    }
+    return pool->head < pool->reach && egb_fixed_block_(pool, pool->head)[1] == EGB_FIXED_MARK_;
+}
+
+EGB_INLINE void* egb_fixed_pop_(egb_fixed* pool)
+{
     egb_word* const block = egb_fixed_block_(pool, pool->head);
     pool->head            = block[0];
     block[1]              = 0;
     return block;
 }
 
-// Whether free needs to look no further. NULL is at no block's distance.
-EGB_INLINE bool egb_fixed_accepts_(const egb_fixed* pool, const void* block)
+EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool)
+{
+    if (EGB_UNLIKELY(pool == NULL || !egb_fixed_can_pop_(pool))) {
+        return egb_fixed_alloc_cold_(pool);
+    }
+    return egb_fixed_pop_(pool);
+}
+
+// Whether free need look no further. NULL is at no block's distance.
+EGB_INLINE bool egb_fixed_can_push_(const egb_fixed* pool, const void* block)
 {
     return egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < pool->limit &&
            ((const egb_word*)block)[1] != EGB_FIXED_MARK_;
 }
 
-EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block)
+EGB_INLINE void egb_fixed_push_(egb_fixed* pool, void* block)
 {
-    if (EGB_UNLIKELY(pool == NULL || !egb_fixed_accepts_(pool, block))) {
-        egb_fixed_free_cold_(pool, block);
-        return;
-    }
     egb_word* const words = (egb_word*)block;
     words[0]              = pool->head;
     words[1]              = EGB_FIXED_MARK_;
     pool->head            = (uint32_t)egb_fixed_distance_(pool, block);
+}
+
+EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block)
+{
+    if (EGB_UNLIKELY(pool == NULL || !egb_fixed_can_push_(pool, block))) {
+        egb_fixed_free_cold_(pool, block);
+        return;
+    }
+    egb_fixed_push_(pool, block);
 }
 
 EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)

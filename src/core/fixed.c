@@ -10,33 +10,14 @@ EGB_STATIC_ASSERT(
 EGB_STATIC_ASSERT(sizeof(size_t) >= sizeof(uint32_t), "a distance in words fits a size_t");
 EGB_STATIC_ASSERT(sizeof(egb_fixed) <= 48, "the pool object stays within its budget");
 
-size_t egb_fixed_touched(const egb_fixed* pool)
+size_t egb_fixed_peak(const egb_fixed* pool)
 {
     return pool != NULL ? pool->touched : 0;
 }
 
-size_t egb_fixed_peak(const egb_fixed* pool)
-{
-    return egb_fixed_touched(pool);
-}
-
-egb_word* egb_fixed_take_fresh(egb_fixed* pool)
-{
-    const size_t distance = (size_t)pool->touched * pool->stride;
-    if (distance >= pool->reach) {
-        return NULL;
-    }
-    pool->touched++;
-    return pool->first + distance;
-}
-
 void* egb_fixed_alloc_cold_(egb_fixed* pool)
 {
-    if (!egb_fixed_is_made(pool)) {
-        egb_fixed_report_no_pool(pool, EGB_CALLER());
-        return NULL;
-    }
-    if (pool->mode != EGB_FIXED_MARKED_) {
+    if (!egb_fixed_is_made(pool) || pool->mode != EGB_FIXED_MARKED_) {
         return egb_fixed_alloc_in_mode(pool, EGB_CALLER());
     }
     // A block heads the list and the hot path refused it: it is no block, or has no mark. What is
@@ -56,14 +37,31 @@ void* egb_fixed_alloc_cold_(egb_fixed* pool)
     return fresh;
 }
 
-uint32_t egb_fixed_walk(const egb_fixed* pool, uint32_t* at, uint32_t wanted)
+bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t at, uint32_t wanted)
 {
-    uint32_t steps = 0;
-    while (*at != wanted && steps < pool->touched && egb_fixed_index_(pool, *at) < pool->touched) {
-        *at = pool->first[*at];
-        steps++;
+    for (uint32_t left = pool->touched; at != wanted; left--) {
+        if (left == 0 || !egb_fixed_step(pool, &at)) {
+            return false;
+        }
     }
-    return steps;
+    return true;
+}
+
+bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
+{
+    if (pool == NULL) {
+        return false;
+    }
+    const size_t distance = egb_fixed_distance_(pool, block);
+    if (egb_fixed_index_(pool, distance) >= pool->touched) {
+        return false;
+    }
+    if (pool->mode != EGB_FIXED_MARKED_) {
+        return egb_fixed_is_live_in_mode(pool, (uint32_t)distance);
+    }
+    // If the block holds the mark, only the list can say whether we wrote it or its user did.
+    return ((const egb_word*)block)[1] != EGB_FIXED_MARK_ ||
+           !egb_fixed_leads_to(pool, pool->head, (uint32_t)distance);
 }
 
 void egb_fixed_free_cold_(egb_fixed* pool, void* block)
@@ -71,22 +69,11 @@ void egb_fixed_free_cold_(egb_fixed* pool, void* block)
     if (block == NULL) {
         return;
     }
-    if (egb_fixed_is_made(pool)) {
-        const size_t distance = egb_fixed_distance_(pool, block);
-        if (egb_fixed_index_(pool, distance) < pool->touched) {
-            if (pool->mode != EGB_FIXED_MARKED_) {
-                egb_fixed_free_in_mode(pool, block, EGB_CALLER());
-                return;
-            }
-            // The block holds the mark: only the list can say whether we wrote it or its user did.
-            uint32_t at = pool->head;
-            egb_fixed_walk(pool, &at, (uint32_t)distance);
-            if (at != distance) {
-                *(egb_word*)block = pool->head;
-                pool->head        = (uint32_t)distance;
-                return;
-            }
-        }
+    if (!egb_fixed_is_live(pool, block)) {
+        egb_fixed_report_free(pool, block, EGB_CALLER());
+    } else if (pool->mode == EGB_FIXED_MARKED_) {
+        egb_fixed_push_(pool, block);
+    } else {
+        egb_fixed_push_in_mode(pool, (uint32_t)egb_fixed_distance_(pool, block));
     }
-    egb_fixed_report_free(pool, block, EGB_CALLER());
 }

@@ -15,14 +15,31 @@ bool egb_fixed_owns(const egb_fixed* pool, const void* block)
            egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < egb_fixed_capacity(pool);
 }
 
-// Blocks on the free list, up to a damaged one.
+size_t egb_fixed_touched(const egb_fixed* pool)
+{
+    return egb_fixed_peak(pool);
+}
+
+// Follows the free list to its end, or to where it is damaged. Counts its blocks, says which it was.
+static bool list_ends(const egb_fixed* pool, uint32_t* free_count)
+{
+    uint32_t at = egb_fixed_head(pool);
+    *free_count = 0;
+    while (*free_count < pool->touched && egb_fixed_step(pool, &at)) {
+        ++*free_count;
+    }
+    return at == EGB_FIXED_NONE_;
+}
+
 static uint32_t count_free(const egb_fixed* pool)
 {
+    uint32_t free_count;
     if (pool->mode == EGB_FIXED_LIVE_) {
-        return pool->side.live[EGB_FIXED_LIVE_FREE_];
+        free_count = pool->side.live[EGB_FIXED_LIVE_FREE_];
+    } else {
+        (void)list_ends(pool, &free_count);
     }
-    uint32_t at = egb_fixed_head(pool);
-    return egb_fixed_walk(pool, &at, EGB_FIXED_NONE_);
+    return free_count;
 }
 
 size_t egb_fixed_in_use(const egb_fixed* pool)
@@ -89,8 +106,7 @@ bool egb_fixed_whole(const egb_fixed* pool)
     if (!egb_fixed_is_made(pool) || !geometry_is_whole(pool) || !mode_is_whole(pool)) {
         return false;
     }
-    uint32_t       at         = egb_fixed_head(pool);
-    const uint32_t free_count = egb_fixed_walk(pool, &at, EGB_FIXED_NONE_);
-    return at == EGB_FIXED_NONE_ && list_is_whole(pool) &&
+    uint32_t free_count;
+    return list_ends(pool, &free_count) && list_is_whole(pool) &&
            (pool->mode != EGB_FIXED_LIVE_ || bits_are_whole(pool, free_count));
 }

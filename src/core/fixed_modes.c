@@ -28,7 +28,7 @@ void egb_fixed_set_head(egb_fixed* pool, uint32_t distance)
     }
 }
 
-static void push(egb_fixed* pool, uint32_t distance)
+void egb_fixed_push_in_mode(egb_fixed* pool, uint32_t distance)
 {
     pool->first[distance] = egb_fixed_head(pool);
     egb_fixed_set_head(pool, distance);
@@ -60,7 +60,7 @@ static void mend(egb_fixed* pool)
     pool->side.live[EGB_FIXED_LIVE_FREE_] = 0;
     for (uint32_t index = pool->touched; index-- > 0;) {
         if (!egb_is_live(pool, index)) {
-            push(pool, (uint32_t)((size_t)index * pool->stride));
+            egb_fixed_push_in_mode(pool, (uint32_t)((size_t)index * pool->stride));
         }
     }
 }
@@ -83,6 +83,10 @@ static void set_live(egb_fixed* pool, size_t index)
 
 void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
 {
+    if (!egb_fixed_is_made(pool)) {
+        egb_fixed_report_no_pool(pool, site);
+        return NULL;
+    }
     const uint32_t head = egb_fixed_head(pool);
     if (is_damaged(pool, head)) {
         mend(pool);  // before the handler, which may use this pool
@@ -108,25 +112,13 @@ static bool looks_free(const egb_fixed* pool, const egb_word* block)
     return block[0] == EGB_FIXED_NONE_ || block[0] < pool->touched;
 }
 
-static bool is_free_already(const egb_fixed* pool, const egb_word* block, uint32_t distance)
+bool egb_fixed_is_live_in_mode(const egb_fixed* pool, uint32_t distance)
 {
     if (pool->mode == EGB_FIXED_LIVE_) {
-        return !egb_is_live(pool, egb_fixed_index_(pool, distance));
+        return egb_is_live(pool, egb_fixed_index_(pool, distance));
     }
-    if (pool->mode == EGB_FIXED_UNCHECKED_ || !looks_free(pool, block)) {
-        return false;
+    if (pool->mode == EGB_FIXED_UNCHECKED_ || !looks_free(pool, pool->first + distance)) {
+        return true;
     }
-    uint32_t at = egb_fixed_head(pool);
-    (void)egb_fixed_walk(pool, &at, distance);
-    return at == distance;
-}
-
-void egb_fixed_free_in_mode(egb_fixed* pool, void* block, const void* site)
-{
-    const uint32_t distance = (uint32_t)egb_fixed_distance_(pool, block);
-    if (is_free_already(pool, (const egb_word*)block, distance)) {
-        egb_fixed_report_free(pool, block, site);
-        return;
-    }
-    push(pool, distance);
+    return !egb_fixed_leads_to(pool, egb_fixed_head(pool), distance);
 }

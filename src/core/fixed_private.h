@@ -32,19 +32,39 @@ void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, co
 void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site);
 
 // Takes the next block that was never handed out since init or clear; NULL if there is none.
-egb_word* egb_fixed_take_fresh(egb_fixed* pool);
+static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool)
+{
+    const size_t distance = (size_t)pool->touched * pool->stride;
+    if (distance >= pool->reach) {
+        return NULL;
+    }
+    pool->touched++;
+    return pool->first + distance;
+}
 
-// Follows the free list from `*at` until it is at `wanted`, or would have to leave the touched
-// blocks, or has taken as many steps as there are touched blocks: the list lies in memory that
-// callers may have overwritten, and may be a circle. Returns the steps; `*at` is where it stopped.
-uint32_t egb_fixed_walk(const egb_fixed* pool, uint32_t* at, uint32_t wanted);
+// Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at none: at
+// the list's end, or where an overwritten link led. A list may also have become a circle, so whoever
+// follows it takes at most as many steps as there are touched blocks.
+static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t* at)
+{
+    if (egb_fixed_index_(pool, *at) >= pool->touched) {
+        return false;
+    }
+    *at = pool->first[*at];
+    return true;
+}
+
+// Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
+bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t at, uint32_t wanted);
 
 // The newest free block's distance in every mode, and a new one.
 uint32_t egb_fixed_head(const egb_fixed* pool);
 void     egb_fixed_set_head(egb_fixed* pool, uint32_t distance);
 
-// The cold halves of alloc and free in the modes that the hot path does not serve.
+// The modes that the hot path does not serve; alloc also takes a pool that was never made.
+// `distance` is a touched block's.
 void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
-void  egb_fixed_free_in_mode(egb_fixed* pool, void* block, const void* site);
+bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, uint32_t distance);
+void  egb_fixed_push_in_mode(egb_fixed* pool, uint32_t distance);
 
 #endif  // EGGBOX_SRC_CORE_FIXED_PRIVATE_H
