@@ -47,12 +47,8 @@ bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t at, uint32_t wanted)
     return true;
 }
 
-bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
+bool egb_fixed_is_live_at(const egb_fixed* pool, size_t distance)
 {
-    if (pool == NULL) {
-        return false;
-    }
-    const size_t distance = egb_fixed_distance_(pool, block);
     if (egb_fixed_index_(pool, distance) >= pool->touched) {
         return false;
     }
@@ -60,7 +56,7 @@ bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
         return egb_fixed_is_live_in_mode(pool, (uint32_t)distance);
     }
     // If the block holds the mark, only the list can say whether we wrote it or its user did.
-    return ((const egb_word*)block)[1] != EGB_FIXED_MARK_ ||
+    return pool->first[distance + 1] != EGB_FIXED_MARK_ ||
            !egb_fixed_leads_to(pool, pool->head, (uint32_t)distance);
 }
 
@@ -69,11 +65,13 @@ void egb_fixed_free_cold_(egb_fixed* pool, void* block)
     if (block == NULL) {
         return;
     }
-    if (!egb_fixed_is_live(pool, block)) {
+    const size_t distance = pool != NULL ? egb_fixed_distance_(pool, block) : 0;
+    if (pool == NULL || !egb_fixed_is_live_at(pool, distance)) {
         egb_fixed_report_free(pool, block, EGB_CALLER());
-    } else if (pool->mode == EGB_FIXED_MARKED_) {
-        egb_fixed_push_(pool, block);
+    } else if (pool->mode != EGB_FIXED_MARKED_) {
+        egb_fixed_push_in_mode(pool, (uint32_t)distance);
     } else {
-        egb_fixed_push_in_mode(pool, (uint32_t)egb_fixed_distance_(pool, block));
+        *(egb_word*)block = pool->head;  // the mark is there already
+        pool->head        = (uint32_t)distance;
     }
 }

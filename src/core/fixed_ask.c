@@ -15,6 +15,11 @@ bool egb_fixed_owns(const egb_fixed* pool, const void* block)
            egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < egb_fixed_capacity(pool);
 }
 
+bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
+{
+    return pool != NULL && egb_fixed_is_live_at(pool, egb_fixed_distance_(pool, block));
+}
+
 size_t egb_fixed_touched(const egb_fixed* pool)
 {
     return egb_fixed_peak(pool);

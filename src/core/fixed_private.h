@@ -54,6 +54,9 @@ static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t* at)
     return true;
 }
 
+// Whether a block in use starts at `distance`, which may be any number.
+bool egb_fixed_is_live_at(const egb_fixed* pool, size_t distance);
+
 // Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
 bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t at, uint32_t wanted);
 
