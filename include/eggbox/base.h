@@ -14,15 +14,22 @@
 #define EGB_VERSION_MINOR 1
 #define EGB_VERSION_PATCH 0
 
+#if defined(__GNUC__)
+  #define EGB_ALWAYS_INLINE __attribute__((always_inline))
+#else
+  #define EGB_ALWAYS_INLINE
+#endif
+
 // A hot function whose body lives in a header. In C++ it must not be `static`: an inline C++
-// function that calls a static one breaks the one-definition rule.
+// function that calls a static one breaks the one-definition rule. Inlined without optimisation
+// too, so that a debug build is fast and a misuse is reported at the caller's place, not ours.
 #if defined(__cplusplus)
-  #define EGB_INLINE                     inline
+  #define EGB_INLINE                     inline EGB_ALWAYS_INLINE
   #define EGB_STATIC_ASSERT(truth, text) static_assert(truth, text)
   #define EGB_ALIGNOF_(type)             alignof(type)
   #define EGB_ALIGNAS_(bytes)            alignas(bytes)
 #else
-  #define EGB_INLINE                     static inline
+  #define EGB_INLINE                     static inline EGB_ALWAYS_INLINE
   #define EGB_STATIC_ASSERT(truth, text) _Static_assert(truth, text)
   #define EGB_ALIGNOF_(type)             _Alignof(type)
   #define EGB_ALIGNAS_(bytes)            _Alignas(bytes)

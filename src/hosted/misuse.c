@@ -54,16 +54,16 @@ egb_status egb_set_misuse_handler(egb_misuse_fn function, void* user)
 
 enum { SITES_MAX = 64, LINE_BYTES_MAX = 256 };
 
-static _Atomic(const void*) sites[SITES_MAX];
-static atomic_bool          sites_are_full;
+static atomic_uintptr_t sites[SITES_MAX];
+static atomic_bool      sites_are_full;
 
-// Says whether `site` was not seen before, and remembers it. Unknown sites count as one.
-static bool is_new(const void* site)
+// Says whether this kind of misuse at this site was not seen before, and remembers it.
+static bool is_new(const egb_event* event)
 {
-    static const char unknown;
-    const void* const wanted = site != NULL ? site : &unknown;
+    const uintptr_t kind   = (uintptr_t)event->kind << (sizeof(uintptr_t) * 8 - 4);
+    const uintptr_t wanted = (uintptr_t)event->site ^ kind;  // not 0, because no kind is
     for (int i = 0; i < SITES_MAX; i++) {
-        const void* seen = NULL;
+        uintptr_t seen = 0;
         if (atomic_compare_exchange_strong(&sites[i], &seen, wanted)) {
             return true;
         }
@@ -127,7 +127,7 @@ static void describe(line* out, const egb_event* event)
 
 static void report_once_per_site(const egb_event* event)
 {
-    if (!is_new(event->site)) {
+    if (!is_new(event)) {
         return;
     }
     line out = {{0}, 0};

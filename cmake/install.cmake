@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+# What `cmake --install` puts where: libraries, headers, find_package(eggbox) and pkg-config.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS ${libraries} EXPORT eggbox-targets)
+install(DIRECTORY include/eggbox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT eggbox-targets NAMESPACE eggbox:: FILE eggbox-targets.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
+
+file(WRITE ${PROJECT_BINARY_DIR}/eggbox-config.cmake
+  "include(\${CMAKE_CURRENT_LIST_DIR}/eggbox-targets.cmake)\n")
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/eggbox-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/eggbox-config.cmake
+              ${PROJECT_BINARY_DIR}/eggbox-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
+
+configure_file(cmake/eggbox.pc.in eggbox.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/eggbox.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# The warnings of every target of ours: errors for developers (EGGBOX_STRICT), never for users.
+# -Wundef is here because a misspelt macro in an #if is otherwise silently 0.
+function(eggbox_warnings target)
+  if(MSVC)
+    target_compile_options(${target} PRIVATE /W4 $<$<BOOL:${EGGBOX_STRICT}>:/WX>)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wundef -Wcast-align -Wvla
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+    $<$<BOOL:${EGGBOX_STRICT}>:-Werror>)
+endfunction()

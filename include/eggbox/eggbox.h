@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// Everything eggbox offers to C. Programs in a hurry include this; others the header they need.
+#ifndef EGGBOX_EGGBOX_H
+#define EGGBOX_EGGBOX_H
+
+#include "eggbox/base.h"
+#include "eggbox/check.h"
+#include "eggbox/fixed.h"
+
+#endif  // EGGBOX_EGGBOX_H

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// Layer faces: the C++17 face of eggbox. Types and lifetimes only; the work is done by the C library,
+// whose headers say what each call costs and how misuse is answered. Compiles without exceptions and
+// without run-time type information.
+#ifndef EGGBOX_EGGBOX_HPP
+#define EGGBOX_EGGBOX_HPP
+
+#include "eggbox/fixed.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace eggbox
+{
+
+/// How a fixed pool tells blocks that are free from blocks in use.
+enum class fixed_check {
+    marks,  // by a mark in every free block: egb_fixed_init(). With blocks of 4 bytes, which have
+            // no room for it, by live bits
+    live_bits,  // by a bit outside the block: egb_fixed_init_checked()
+    off         // not at all: egb_fixed_init_unchecked()
+};
+
+/// A fixed pool with room for N objects of type T inside it: no heap, no constructor at run time.
+///
+///     eggbox::fixed_pool<particle, 1000> particles;   // static, a member, or on the stack
+///     particle* p = particles.make(position, speed);
+///     particles.destroy(p);
+///
+/// All zero until its first use, so a static one takes no space in the program file, is usable before
+/// main, and outlives every other static object. It cannot be copied or moved. Its end does not
+/// destroy the objects still in it: their memory is the pool's.
+///
+/// Blocks are as large as T, rounded up to a multiple of 4, and aligned for T.
+///
+/// Threads  one at a time, as for the C pool.
+template <class T, std::size_t N, fixed_check Check = fixed_check::marks>
+class fixed_pool
+{
+  public:
+    using value_type = T;
+
+    static constexpr std::size_t block_bytes =
+        (sizeof(T) + EGB_WORD_BYTES - 1) / EGB_WORD_BYTES * EGB_WORD_BYTES;
+
+    static_assert(
+        EGB_FIXED_BYTES(block_bytes, N) != 0, "no pool has this many blocks of this type"
+    );
+
+    constexpr fixed_pool() noexcept          = default;
+    fixed_pool(const fixed_pool&)            = delete;
+    fixed_pool& operator=(const fixed_pool&) = delete;
+
+    /// Constructs a T in a block of the pool.
+    ///
+    /// Returns  the object; nullptr when every block is in use. If T's constructor throws, the block
+    ///          is free again and the exception passes on.
+    /// Cost     O(1), and T's constructor.
+    template <class... Args>
+    [[nodiscard]] T* make(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        void* const block = alloc();
+        if (block == nullptr) {
+            return nullptr;
+        }
+        undo     guard{*this, block};
+        T* const object = ::new (block) T(std::forward<Args>(args)...);
+        guard.block     = nullptr;
+        return object;
+    }
+
+    /// Destroys an object of this pool and frees its block. nullptr: no effect. What is no object of
+    /// this pool, or was destroyed before, is misuse: the handler is told, the destructor not called.
+    EGB_ALWAYS_INLINE void destroy(T* object) noexcept
+    {
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (object != nullptr && is_object(object)) {
+                object->~T();
+            }
+        }
+        free(object);
+    }
+
+    /// A block without an object in it: egb_fixed_alloc().
+    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() noexcept
+    {
+        if constexpr (Check == fixed_check::off) {
+            if (EGB_UNLIKELY(pool_.head >= pool_.reach)) {
+                return egb_fixed_alloc_cold_(made());
+            }
+            return egb_fixed_alloc_unchecked(&pool_);
+        } else {
+            if (EGB_UNLIKELY(!egb_fixed_can_pop_(&pool_))) {
+                return egb_fixed_alloc_cold_(made());
+            }
+            return egb_fixed_pop_(&pool_);
+        }
+    }
+
+    /// Gives back a block without an object in it: egb_fixed_free().
+    EGB_ALWAYS_INLINE void free(void* block) noexcept
+    {
+        if constexpr (Check == fixed_check::off) {
+            egb_fixed_free_unchecked(&pool_, block);
+        } else if (EGB_UNLIKELY(!egb_fixed_can_push_(&pool_, block))) {
+            egb_fixed_free_cold_(made(), block);
+        } else {
+            egb_fixed_push_(&pool_, block);
+        }
+    }
+
+    /// Makes every block free again, and destroys no object: egb_fixed_clear().
+    void clear() noexcept
+    {
+        egb_fixed_clear(made());
+    }
+
+    [[nodiscard]] static constexpr std::size_t capacity() noexcept
+    {
+        return N;
+    }
+
+    [[nodiscard]] std::size_t in_use() const noexcept
+    {
+        return egb_fixed_in_use(&pool_);
+    }
+
+    [[nodiscard]] std::size_t available() const noexcept
+    {
+        return N - in_use();
+    }
+
+    [[nodiscard]] std::size_t peak() const noexcept
+    {
+        return egb_fixed_peak(&pool_);
+    }
+
+    [[nodiscard]] bool owns(const void* block) const noexcept
+    {
+        return egb_fixed_owns(made(), block);
+    }
+
+    [[nodiscard]] bool is_live(const void* block) const noexcept
+    {
+        return egb_fixed_is_live(&pool_, block);
+    }
+
+    [[nodiscard]] bool whole() const noexcept
+    {
+        return egb_fixed_whole(made());
+    }
+
+  private:
+    static constexpr bool has_live_bits =
+        Check == fixed_check::live_bits ||
+        (Check == fixed_check::marks && block_bytes == EGB_WORD_BYTES);
+
+    static constexpr std::size_t live_words =
+        has_live_bits ? EGB_FIXED_LIVE_BYTES(N) / EGB_WORD_BYTES : 1;
+
+    // Frees the block of an object whose constructor did not return.
+    struct undo {
+        fixed_pool& pool;
+        void*       block;
+
+        ~undo()
+        {
+            pool.free(block);
+        }
+    };
+
+    EGB_COLD void init() const noexcept
+    {
+        egb_status status;
+        if constexpr (has_live_bits) {
+            status = egb_fixed_init_checked(
+                &pool_, blocks_, sizeof blocks_, block_bytes, live_, sizeof live_
+            );
+        } else if constexpr (Check == fixed_check::marks) {
+            status = egb_fixed_init(&pool_, blocks_, sizeof blocks_, block_bytes);
+        } else {
+            status = egb_fixed_init_unchecked(&pool_, blocks_, sizeof blocks_, block_bytes);
+        }
+        (void)status;  // the static assertion above has made sure
+    }
+
+    // The C pool, made at the latest now.
+    egb_fixed* made() const noexcept
+    {
+        if (pool_.first == nullptr) {
+            init();
+        }
+        return &pool_;
+    }
+
+    // Whether the destructor may run. The first test is free's own, so it costs nothing.
+    bool is_object(const T* object) const noexcept
+    {
+        return Check == fixed_check::off || egb_fixed_can_push_(&pool_, object) || is_live(object);
+    }
+
+    // All mutable, because a question may be the first use. They start as zeros: any other value would
+    // put the storage of a static pool into the program file.
+    mutable egb_fixed pool_{};
+    mutable uint32_t  live_[live_words]{};
+    alignas(
+        alignof(T) > EGB_WORD_BYTES ? alignof(T) : EGB_WORD_BYTES
+    ) mutable egb_word blocks_[block_bytes / EGB_WORD_BYTES * N]{};
+};
+
+/// Destroys an object of the static pool `Pool`. Empty: a pointer with it is one pointer wide.
+template <auto& Pool>
+struct destroy_in {
+    template <class T>
+    void operator()(T* object) const noexcept
+    {
+        Pool.destroy(object);
+    }
+};
+
+/// Owns an object of a static pool, and is one pointer wide, because the pool is part of its type:
+///
+///     static eggbox::fixed_pool<particle, 1000> particles;
+///     eggbox::pool_ptr<particle, particles> p = eggbox::make_in<particles>(position, speed);
+template <class T, auto& Pool>
+using pool_ptr = std::unique_ptr<T, destroy_in<Pool>>;
+
+/// Makes an object in the static pool `Pool`. Returns an empty pointer when every block is in use.
+template <auto& Pool, class... Args>
+[[nodiscard]] auto make_in(Args&&... args)
+{
+    using pool_type = std::remove_reference_t<decltype(Pool)>;
+    return pool_ptr<typename pool_type::value_type, Pool>(Pool.make(std::forward<Args>(args)...));
+}
+
+}  // namespace eggbox
+
+#endif  // EGGBOX_EGGBOX_HPP

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// All of eggbox as one translation unit: compile this file, with include/ on the include path, and
+// nothing else is needed. Without an operating system define EGB_FREESTANDING to 1: then it is the
+// core alone, and the program supplies egb_misuse().
+#if !defined(EGB_FREESTANDING)
+  #define EGB_FREESTANDING 0
+#endif
+
+#include "core/fixed.c"
+#include "core/fixed_ask.c"
+#include "core/fixed_make.c"
+#include "core/fixed_misuse.c"
+#include "core/fixed_modes.c"
+#include "core/status.c"
+
+#if !EGB_FREESTANDING
+  #if defined(_WIN32)
+    #include "os/windows.c"
+  #elif defined(__unix__) || defined(__APPLE__)
+    #include "os/posix.c"
+  #else
+    #include "os/none.c"
+  #endif
+  #include "hosted/misuse.c"
+#endif
