@@ -8,6 +8,7 @@
 
 #include "core/fixed.c"
 #include "core/fixed_ask.c"
+#include "core/fixed_live.c"
 #include "core/fixed_make.c"
 #include "core/fixed_misuse.c"
 #include "core/fixed_modes.c"

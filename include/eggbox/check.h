@@ -58,11 +58,10 @@ typedef void (*egb_misuse_fn)(const egb_event* event, void* user);
 /// Sets the function that gets every misuse from now on; NULL sets the default again, which
 /// prints one line to stderr for each new site and lets the program go on. Hosted library only.
 ///
-/// Returns  EGB_OK; EGB_LIMIT, and the handler stays as it was, if this is the 65th different pair
-///          of function and `user` in the life of the program.
-/// Threads  any, at any time, also in a signal handler. A misuse in another thread at this very
-///          moment may still reach the handler set before.
-egb_status egb_set_misuse_handler(egb_misuse_fn handler, void* user);
+/// Threads  any, at any time, but not in a signal handler. A misuse in another thread at this very
+///          moment may still reach the handler set before, or the default; it never sees one
+///          handler with another's `user`.
+void egb_set_misuse_handler(egb_misuse_fn handler, void* user);
 
 #if defined(__cplusplus)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Layer faces: the C++17 face of eggbox. Types and lifetimes only; the work is done by the C library,
-// whose headers say what each call costs and how misuse is answered. Compiles without exceptions and
-// without run-time type information.
+// Layer faces: the C++17 face of eggbox. Types and lifetimes only; the work is done by the C
+// library, whose headers say what each call costs and how misuse is answered. Compiles without
+// exceptions and without run-time type information.
 #ifndef EGGBOX_EGGBOX_HPP
 #define EGGBOX_EGGBOX_HPP
 
@@ -31,9 +31,9 @@ enum class fixed_check {
 ///     particle* p = particles.make(position, speed);
 ///     particles.destroy(p);
 ///
-/// All zero until its first use, so a static one takes no space in the program file, is usable before
-/// main, and outlives every other static object. It cannot be copied or moved. Its end does not
-/// destroy the objects still in it: their memory is the pool's.
+/// All zero until its first use, so a static one takes no space in the program file, is usable
+/// before main, and outlives every other static object. It cannot be copied or moved. Its end does
+/// not destroy the objects still in it: their memory is the pool's.
 ///
 /// Blocks are as large as T, rounded up to a multiple of 4, and aligned for T.
 ///
@@ -57,7 +57,8 @@ class fixed_pool
 
     /// Constructs a T in a block of the pool.
     ///
-    /// Returns  the object; nullptr when every block is in use. If T's constructor throws, the block
+    /// Returns  the object; nullptr when every block is in use. If T's constructor throws, the
+    /// block
     ///          is free again and the exception passes on.
     /// Cost     O(1), and T's constructor.
     template <class... Args>
@@ -73,8 +74,9 @@ class fixed_pool
         return object;
     }
 
-    /// Destroys an object of this pool and frees its block. nullptr: no effect. What is no object of
-    /// this pool, or was destroyed before, is misuse: the handler is told, the destructor not called.
+    /// Destroys an object of this pool and frees its block. nullptr: no effect. What is no object
+    /// of this pool, or was destroyed before, is misuse: the handler is told, the destructor not
+    /// called.
     EGB_ALWAYS_INLINE void destroy(T* object) noexcept
     {
         if constexpr (!std::is_trivially_destructible_v<T>) {
@@ -89,7 +91,7 @@ class fixed_pool
     [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() noexcept
     {
         if constexpr (Check == fixed_check::off) {
-            if (EGB_UNLIKELY(pool_.head >= pool_.reach)) {
+            if (EGB_UNLIKELY(pool_.head >= pool_.bound)) {
                 return egb_fixed_alloc_cold_(made());
             }
             return egb_fixed_alloc_unchecked(&pool_);
@@ -203,8 +205,8 @@ class fixed_pool
         return Check == fixed_check::off || egb_fixed_can_push_(&pool_, object) || is_live(object);
     }
 
-    // All mutable, because a question may be the first use. They start as zeros: any other value would
-    // put the storage of a static pool into the program file.
+    // All mutable, because a question may be the first use. They start as zeros: any other value
+    // would put the storage of a static pool into the program file.
     mutable egb_fixed pool_{};
     mutable uint32_t  live_[live_words]{};
     alignas(

@@ -78,14 +78,14 @@ typedef struct egb_fixed {
         uint32_t* live;    // mode LIVE: see EGB_FIXED_LIVE_HEAD_
         uint32_t  hidden;  // mode TINY: complement of the newest free block's distance
     } side;
-    uint32_t head;     // distance of the newest free block; EGB_FIXED_NONE_: none, or hidden
-    uint32_t reach;    // every block starts before this distance
-    uint32_t limit;    // free accepts blocks below this index inline: `touched`, or 0 for no block
-    uint32_t touched;  // blocks handed out at least once since init or clear
-    uint32_t stride;   // words from one block to the next
-    uint16_t seal;     // EGB_FIXED_SEAL_ of what never changes between init and resize
-    uint8_t  shift;    // the stride is its odd part times 2^shift
-    uint8_t  mode;     // EGB_FIXED_MARKED_ ...
+    uint32_t head;    // distance of the newest free block; EGB_FIXED_NONE_: none, or hidden
+    uint32_t bound;   // every touched block starts before this distance, the last one right before
+    uint32_t limit;   // free takes blocks below this index inline: the touched ones, or 0 for none
+    uint32_t reach;   // every block starts before this distance, the last one right before
+    uint32_t stride;  // words from one block to the next
+    uint16_t seal;    // EGB_FIXED_SEAL_ of what never changes between init and resize
+    uint8_t  shift;   // the stride is its odd part times 2^shift
+    uint8_t  mode;    // EGB_FIXED_MARKED_ ...
 } egb_fixed;
 
 /// Makes a pool of as many blocks of exactly `block_bytes` as fit in `region`, all free.
@@ -114,8 +114,8 @@ egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, size_t block_
 ///               belongs to the pool until the pool is forgotten.
 /// Returns  as egb_fixed_init(); EGB_INVALID also if `live_bits` is NULL, misaligned, wraps, is too
 ///          small, or overlaps the region or `*pool`.
-/// Cost     as egb_fixed_init(). Each alloc and free then is a function call and about ten
-///          instructions more; an alloc that meets an overwritten block is O(touched), once.
+/// Cost     as egb_fixed_init(). Each alloc and free then is a function call, on x86-64 @@ and @@
+///          instructions; an alloc that meets an overwritten block is O(touched), once.
 EGB_NODISCARD egb_status egb_fixed_init_checked(
     egb_fixed* pool,
     void*      region,
@@ -186,8 +186,8 @@ void egb_fixed_clear(egb_fixed* pool);
 bool egb_fixed_owns(const egb_fixed* pool, const void* block);
 
 /// Says whether `block` is a block of this pool that is in use: whether egb_fixed_free() would take
-/// it, with the same certainty and cost. False for NULL; in an unchecked pool true for every touched
-/// block.
+/// it, with the same certainty and cost. False for NULL; in an unchecked pool true for every
+/// touched block.
 bool egb_fixed_is_live(const egb_fixed* pool, const void* block);
 
 /// Blocks of the pool, in use or not. 0 if `pool` is not initialised; so for all that follow.
@@ -240,7 +240,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
         EGB_FIXED_BYTES((uint64_t)name##_stride_ * EGB_WORD_BYTES, count) != 0,        \
         "no pool has this many blocks of this type"                                    \
     );                                                                                 \
-    static EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type)) egb_word                               \
+    EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type)) static egb_word                               \
         name##_blocks_[(size_t)name##_stride_ * (size_t)(count)];                      \
     static uint32_t  name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES];       \
     static egb_fixed name = {                                                          \
@@ -248,14 +248,12 @@ bool egb_fixed_whole(const egb_fixed* pool);
         EGB_FIXED_INVERSE_((size_t)name##_odd_),                                       \
         {name##_live_},                                                                \
         EGB_FIXED_NONE_,                                                               \
-        (uint32_t)(((size_t)(count) - 1u) * (size_t)name##_stride_ + 1u),              \
         0,                                                                             \
         0,                                                                             \
+        EGB_FIXED_REACH_(count, name##_stride_),                                       \
         (uint32_t)name##_stride_,                                                      \
         EGB_FIXED_SEAL_(                                                               \
-            (uint32_t)(((size_t)(count) - 1u) * (size_t)name##_stride_ + 1u),          \
-            (uint32_t)name##_stride_,                                                  \
-            EGB_FIXED_LIVE_                                                            \
+            EGB_FIXED_REACH_(count, name##_stride_), (uint32_t)name##_stride_, EGB_FIXED_LIVE_\
         ),                                                                             \
         (uint8_t)name##_shift_,                                                        \
         EGB_FIXED_LIVE_                                                                \
@@ -291,6 +289,9 @@ bool egb_fixed_whole(const egb_fixed* pool);
      (block_bytes) / EGB_WORD_BYTES < EGB_FIXED_COUNT_MAX && (count) != 0 &&             \
      (count) <= EGB_FIXED_COUNT_MAX && (block_bytes) <= EGB_FIXED_BYTES_MAX / (count) && \
      (block_bytes) <= SIZE_MAX / (count))
+
+// Right behind the start of the last of `count` blocks.
+#define EGB_FIXED_REACH_(count, stride) ((uint32_t)(((size_t)(count) - 1u) * (size_t)(stride) + 1u))
 
 #define EGB_FIXED_ALIGN_(type)                                                  \
     (EGB_ALIGNOF_(type) > EGB_WORD_BYTES ? EGB_ALIGNOF_(type) : EGB_WORD_BYTES)
@@ -354,7 +355,7 @@ EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance)
 // Whether alloc need look no further: the list leads to a block, and the block is marked as free.
 EGB_INLINE bool egb_fixed_can_pop_(const egb_fixed* pool)
 {
-    return pool->head < pool->reach && egb_fixed_block_(pool, pool->head)[1] == EGB_FIXED_MARK_;
+    return pool->head < pool->bound && egb_fixed_block_(pool, pool->head)[1] == EGB_FIXED_MARK_;
 }
 
 EGB_INLINE void* egb_fixed_pop_(egb_fixed* pool)
@@ -400,7 +401,7 @@ EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block)
 EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)
 {
     const uint32_t head = pool->head;
-    if (EGB_UNLIKELY(head >= pool->reach)) {
+    if (EGB_UNLIKELY(head >= pool->bound)) {
         return egb_fixed_alloc_cold_(pool);
     }
     egb_word* const block = egb_fixed_block_(pool, head);

@@ -12,7 +12,7 @@ EGB_STATIC_ASSERT(sizeof(egb_fixed) <= 48, "the pool object stays within its bud
 
 size_t egb_fixed_peak(const egb_fixed* pool)
 {
-    return pool != NULL ? pool->touched : 0;
+    return pool != NULL ? egb_fixed_count_touched(pool) : 0;
 }
 
 void* egb_fixed_alloc_cold_(egb_fixed* pool)
@@ -20,58 +20,53 @@ void* egb_fixed_alloc_cold_(egb_fixed* pool)
     if (!egb_fixed_is_made(pool) || pool->mode != EGB_FIXED_MARKED_) {
         return egb_fixed_alloc_in_mode(pool, EGB_CALLER());
     }
-    // A block heads the list and the hot path refused it: it is no block, or has no mark. What is
-    // behind it cannot be trusted either. Marks do not tell well enough which blocks are free to
-    // make a new list of: a caller may have copied one into a block in use, and handing that out
-    // would be worse than losing blocks.
+    // A block heads the list and the hot path refused it: it is no touched block, or has no mark.
+    // What is behind it cannot be trusted either. Marks do not tell well enough which blocks are
+    // free to make a new list of: a caller may have copied one into a block in use, and handing
+    // that out would be worse than losing blocks.
     if (pool->head != EGB_FIXED_NONE_) {
         const void* const refused = pool->first + pool->head;
         pool->head                = EGB_FIXED_NONE_;  // before the handler: it may use this pool
         egb_fixed_report_overwritten(pool, refused, EGB_CALLER());
     }
-    egb_word* const fresh = egb_fixed_take_fresh(pool);
+    egb_word* const fresh = egb_fixed_take_fresh(pool, pool->limit);
     if (fresh != NULL) {
-        pool->limit = pool->touched;
-        fresh[1]    = 0;  // a mark from an earlier life would make its free look like the second
+        pool->limit++;
+        fresh[1] = 0;  // a mark from an earlier life would make its free look like the second
     }
     return fresh;
 }
 
-bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t at, uint32_t wanted)
+bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted)
 {
-    for (uint32_t left = pool->touched; at != wanted; left--) {
-        if (left == 0 || !egb_fixed_step(pool, &at)) {
+    for (uint32_t left = touched; at != wanted; left--) {
+        if (left == 0 || !egb_fixed_step(pool, touched, &at)) {
             return false;
         }
     }
     return true;
 }
 
-bool egb_fixed_is_live_at(const egb_fixed* pool, size_t distance)
+// Frees a block that the hot path did not, if that is right. In this mode the block holds the mark,
+// and only the list can say whether we wrote it or its user did.
+static bool push_cold(egb_fixed* pool, size_t distance)
 {
-    if (egb_fixed_index_(pool, distance) >= pool->touched) {
+    if (pool->mode != EGB_FIXED_MARKED_) {
+        return egb_fixed_push_in_mode(pool, distance);
+    }
+    if (egb_fixed_index_(pool, distance) >= pool->limit ||
+        egb_fixed_leads_to(pool, pool->limit, pool->head, (uint32_t)distance)) {
         return false;
     }
-    if (pool->mode != EGB_FIXED_MARKED_) {
-        return egb_fixed_is_live_in_mode(pool, (uint32_t)distance);
-    }
-    // If the block holds the mark, only the list can say whether we wrote it or its user did.
-    return pool->first[distance + 1] != EGB_FIXED_MARK_ ||
-           !egb_fixed_leads_to(pool, pool->head, (uint32_t)distance);
+    pool->first[distance] = pool->head;
+    pool->head            = (uint32_t)distance;
+    return true;
 }
 
 void egb_fixed_free_cold_(egb_fixed* pool, void* block)
 {
-    if (block == NULL) {
+    if (block == NULL || (pool != NULL && push_cold(pool, egb_fixed_distance_(pool, block)))) {
         return;
     }
-    const size_t distance = pool != NULL ? egb_fixed_distance_(pool, block) : 0;
-    if (pool == NULL || !egb_fixed_is_live_at(pool, distance)) {
-        egb_fixed_report_free(pool, block, EGB_CALLER());
-    } else if (pool->mode != EGB_FIXED_MARKED_) {
-        egb_fixed_push_in_mode(pool, (uint32_t)distance);
-    } else {
-        *(egb_word*)block = pool->head;  // the mark is there already
-        pool->head        = (uint32_t)distance;
-    }
+    egb_fixed_report_free(pool, block, EGB_CALLER());
 }

@@ -17,7 +17,16 @@ bool egb_fixed_owns(const egb_fixed* pool, const void* block)
 
 bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
 {
-    return pool != NULL && egb_fixed_is_live_at(pool, egb_fixed_distance_(pool, block));
+    if (pool == NULL) {
+        return false;
+    }
+    const size_t distance = egb_fixed_distance_(pool, block);
+    if (pool->mode != EGB_FIXED_MARKED_) {
+        return egb_fixed_is_live_in_mode(pool, distance);
+    }
+    return egb_fixed_index_(pool, distance) < pool->limit &&
+           (pool->first[distance + 1] != EGB_FIXED_MARK_ ||
+            !egb_fixed_leads_to(pool, pool->limit, pool->head, (uint32_t)distance));
 }
 
 size_t egb_fixed_touched(const egb_fixed* pool)
@@ -25,12 +34,14 @@ size_t egb_fixed_touched(const egb_fixed* pool)
     return egb_fixed_peak(pool);
 }
 
-// Follows the free list to its end, or to where it is damaged. Counts its blocks, says which it was.
+// Follows the free list to its end, or to where it is damaged. Counts its blocks, says which it
+// was.
 static bool list_ends(const egb_fixed* pool, uint32_t* free_count)
 {
-    uint32_t at = egb_fixed_head(pool);
-    *free_count = 0;
-    while (*free_count < pool->touched && egb_fixed_step(pool, &at)) {
+    const uint32_t touched = egb_fixed_count_touched(pool);
+    uint32_t       at      = egb_fixed_head(pool);
+    *free_count            = 0;
+    while (*free_count < touched && egb_fixed_step(pool, touched, &at)) {
         ++*free_count;
     }
     return at == EGB_FIXED_NONE_;
@@ -49,7 +60,7 @@ static uint32_t count_free(const egb_fixed* pool)
 
 size_t egb_fixed_in_use(const egb_fixed* pool)
 {
-    return egb_fixed_is_made(pool) ? pool->touched - count_free(pool) : 0;
+    return egb_fixed_is_made(pool) ? egb_fixed_count_touched(pool) - count_free(pool) : 0;
 }
 
 size_t egb_fixed_available(const egb_fixed* pool)
@@ -64,14 +75,16 @@ static bool geometry_is_whole(const egb_fixed* pool)
     return (uintptr_t)pool->first % EGB_WORD_BYTES == 0 && odd % 2 == 1 &&
            odd << pool->shift == stride && odd * pool->inverse == 1 &&
            pool->seal == (uint16_t)EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode) &&
-           pool->touched <= egb_fixed_capacity(pool);
+           pool->bound <= pool->reach &&
+           (pool->bound == 0 || egb_fixed_index_(pool, pool->bound - 1) < egb_fixed_capacity(pool));
 }
 
 static bool mode_is_whole(const egb_fixed* pool)
 {
     const bool is_hidden = pool->head == EGB_FIXED_NONE_ && pool->limit == 0;
     switch (pool->mode) {
-        case EGB_FIXED_MARKED_: return pool->limit == pool->touched && pool->stride > 1;
+        case EGB_FIXED_MARKED_:
+            return pool->limit == egb_fixed_count_touched(pool) && pool->stride > 1;
         case EGB_FIXED_TINY_: return is_hidden && pool->stride == 1;
         case EGB_FIXED_LIVE_: return is_hidden && pool->side.live != NULL;
         case EGB_FIXED_UNCHECKED_: return pool->limit == 0;
@@ -96,12 +109,13 @@ static bool list_is_whole(const egb_fixed* pool)
 // If the list holds as many blocks as have their bit off, none is missing from it.
 static bool bits_are_whole(const egb_fixed* pool, uint32_t free_count)
 {
-    uint32_t off = 0;
-    for (uint32_t index = 0; index < pool->touched; index++) {
+    const uint32_t touched = egb_fixed_count_touched(pool);
+    uint32_t       off     = 0;
+    for (uint32_t index = 0; index < touched; index++) {
         off += !egb_is_live(pool, index);
     }
     const bool first_fresh_is_off =
-        pool->touched == egb_fixed_capacity(pool) || !egb_is_live(pool, pool->touched);
+        touched == egb_fixed_capacity(pool) || !egb_is_live(pool, touched);
     return off == free_count && pool->side.live[EGB_FIXED_LIVE_FREE_] == free_count &&
            first_fresh_is_off;
 }

@@ -43,7 +43,7 @@ count_blocks(const void* region, size_t region_bytes, size_t block_bytes, uint32
 
 static void set_count(egb_fixed* pool, uint32_t count)
 {
-    pool->reach = (uint32_t)((size_t)(count - 1) * pool->stride + 1);
+    pool->reach = EGB_FIXED_REACH_(count, pool->stride);
     pool->seal  = EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode);
 }
 
@@ -143,14 +143,6 @@ static uint32_t live_capacity(egb_fixed* pool)
     return *capacity;
 }
 
-// Fresh blocks are those from `touched` on, and the first of them has its bit off.
-static void mark_first_fresh(egb_fixed* pool)
-{
-    if (pool->touched < egb_fixed_capacity(pool)) {
-        *egb_live_word(pool, pool->touched) &= ~egb_live_mask(pool->touched);
-    }
-}
-
 egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
 {
     if (!egb_fixed_is_made(pool)) {
@@ -162,7 +154,8 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     if (status != EGB_OK) {
         return status;
     }
-    if (count < pool->touched) {
+    const uint32_t touched = egb_fixed_count_touched(pool);
+    if (count < touched) {
         return EGB_BUSY;
     }
     if (overlap(pool, sizeof *pool, pool->first, region_bytes)) {
@@ -173,7 +166,7 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     }
     set_count(pool, count);
     if (pool->mode == EGB_FIXED_LIVE_) {
-        mark_first_fresh(pool);
+        egb_live_end_at(pool, touched);
     }
     return EGB_OK;
 }
@@ -184,12 +177,15 @@ void egb_fixed_clear(egb_fixed* pool)
         egb_fixed_report_no_pool(pool, EGB_CALLER());
         return;
     }
-    pool->head    = EGB_FIXED_NONE_;
-    pool->limit   = 0;
-    pool->touched = 0;
-    egb_fixed_set_head(pool, EGB_FIXED_NONE_);
+    pool->head  = EGB_FIXED_NONE_;
+    pool->bound = 0;
+    pool->limit = 0;
+    if (pool->mode == EGB_FIXED_TINY_) {
+        pool->side.hidden = ~EGB_FIXED_NONE_;
+    }
     if (pool->mode == EGB_FIXED_LIVE_) {
+        pool->side.live[EGB_FIXED_LIVE_HEAD_] = ~EGB_FIXED_NONE_;
         pool->side.live[EGB_FIXED_LIVE_FREE_] = 0;
-        mark_first_fresh(pool);
+        egb_live_end_at(pool, 0);
     }
 }

@@ -30,7 +30,8 @@ void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, co
 static egb_event_kind kind_of_free(const egb_fixed* pool, const void* address, size_t index)
 {
     if (index != EGB_NO_INDEX) {
-        return index < pool->touched ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
+        return index < egb_fixed_count_touched(pool) ? EGB_EVENT_DOUBLE_FREE
+                                                     : EGB_EVENT_NEVER_ALLOCATED;
     }
     const size_t words     = ((uintptr_t)address - (uintptr_t)pool->first) / EGB_WORD_BYTES;
     const bool   is_inside = words < (size_t)pool->reach - 1 + pool->stride;

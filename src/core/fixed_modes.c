@@ -1,83 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The modes of a fixed pool that the hot path does not serve: live bits, 4-byte blocks, unchecked.
+// The modes of a fixed pool that the hot path does not serve: who is responsible for which, and the two
+// that have nothing outside their blocks: blocks of 4 bytes, which have no room for a mark, and pools
+// without checks, when a checked call meets one.
 #include "fixed_private.h"
-
-// Where the complement of the newest free block's distance is when the hot path must not see it.
-static uint32_t* hidden_head(egb_fixed* pool)
-{
-    switch (pool->mode) {
-        case EGB_FIXED_TINY_: return &pool->side.hidden;
-        case EGB_FIXED_LIVE_: return &pool->side.live[EGB_FIXED_LIVE_HEAD_];
-        default: return NULL;
-    }
-}
 
 uint32_t egb_fixed_head(const egb_fixed* pool)
 {
-    const uint32_t* const hidden = hidden_head((egb_fixed*)pool);
-    return hidden != NULL ? ~*hidden : pool->head;
+    switch (pool->mode) {
+        case EGB_FIXED_TINY_: return ~pool->side.hidden;
+        case EGB_FIXED_LIVE_: return ~pool->side.live[EGB_FIXED_LIVE_HEAD_];
+        default: return pool->head;
+    }
 }
 
-void egb_fixed_set_head(egb_fixed* pool, uint32_t distance)
+static void set_head(egb_fixed* pool, uint32_t distance)
 {
-    uint32_t* const hidden = hidden_head(pool);
-    if (hidden != NULL) {
-        *hidden = ~distance;
+    if (pool->mode == EGB_FIXED_TINY_) {
+        pool->side.hidden = ~distance;
     } else {
         pool->head = distance;
-    }
-}
-
-void egb_fixed_push_in_mode(egb_fixed* pool, uint32_t distance)
-{
-    pool->first[distance] = egb_fixed_head(pool);
-    egb_fixed_set_head(pool, distance);
-    if (pool->mode == EGB_FIXED_LIVE_) {
-        const size_t index = egb_fixed_index_(pool, distance);
-        *egb_live_word(pool, index) &= ~egb_live_mask(index);
-        pool->side.live[EGB_FIXED_LIVE_FREE_]++;
-    }
-}
-
-static egb_word* pop(egb_fixed* pool, uint32_t distance)
-{
-    egb_word* const block = pool->first + distance;
-    egb_fixed_set_head(pool, block[0]);
-    if (pool->mode == EGB_FIXED_LIVE_) {
-        pool->side.live[EGB_FIXED_LIVE_FREE_]--;
-    }
-    return block;
-}
-
-// Ends a free list that was overwritten. Live bits know which blocks are free and make it anew, in
-// order of address.
-static void mend(egb_fixed* pool)
-{
-    egb_fixed_set_head(pool, EGB_FIXED_NONE_);
-    if (pool->mode != EGB_FIXED_LIVE_) {
-        return;
-    }
-    pool->side.live[EGB_FIXED_LIVE_FREE_] = 0;
-    for (uint32_t index = pool->touched; index-- > 0;) {
-        if (!egb_is_live(pool, index)) {
-            egb_fixed_push_in_mode(pool, (uint32_t)((size_t)index * pool->stride));
-        }
-    }
-}
-
-static bool is_damaged(const egb_fixed* pool, uint32_t head)
-{
-    const size_t index = egb_fixed_index_(pool, head);
-    return head != EGB_FIXED_NONE_ &&
-           (index >= pool->touched || (pool->mode == EGB_FIXED_LIVE_ && egb_is_live(pool, index)));
-}
-
-static void set_live(egb_fixed* pool, size_t index)
-{
-    *egb_live_word(pool, index) |= egb_live_mask(index);
-    const size_t fresh = pool->touched;
-    if (fresh == index + 1 && fresh < egb_fixed_capacity(pool)) {
-        *egb_live_word(pool, fresh) &= ~egb_live_mask(fresh);
     }
 }
 
@@ -87,38 +28,56 @@ void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
         egb_fixed_report_no_pool(pool, site);
         return NULL;
     }
-    const uint32_t head = egb_fixed_head(pool);
-    if (is_damaged(pool, head)) {
-        mend(pool);  // before the handler, which may use this pool
-        egb_fixed_report_overwritten(pool, pool->first + head, site);
-    }
-    const uint32_t  newest = egb_fixed_head(pool);
-    egb_word* const block =
-        newest != EGB_FIXED_NONE_ ? pop(pool, newest) : egb_fixed_take_fresh(pool);
-    if (block == NULL) {
-        return NULL;
-    }
     if (pool->mode == EGB_FIXED_LIVE_) {
-        set_live(pool, egb_fixed_index_(pool, (size_t)(block - pool->first)));
-    } else if (pool->mode == EGB_FIXED_TINY_) {
+        return egb_fixed_alloc_live(pool, site);
+    }
+    const uint32_t touched = egb_fixed_count_touched(pool);
+    uint32_t       next    = egb_fixed_head(pool);
+    egb_word*      block   = pool->first + next;
+    if (egb_fixed_step(pool, touched, &next)) {
+        set_head(pool, next);
+    } else {
+        if (next != EGB_FIXED_NONE_) {
+            set_head(pool, EGB_FIXED_NONE_);  // before the handler, which may use this pool
+            egb_fixed_report_overwritten(pool, block, site);
+        }
+        block = egb_fixed_take_fresh(pool, egb_fixed_count_touched(pool));
+    }
+    if (block != NULL && pool->mode == EGB_FIXED_TINY_) {
         block[0] = EGB_FIXED_NONE_ - 1;  // no link: its free must not look like the second one
     }
     return block;
 }
 
 // Whether the word of a block of 4 bytes could be a link, which is all the mark it has room for.
-static bool looks_free(const egb_fixed* pool, const egb_word* block)
+static bool could_be_free(const egb_fixed* pool, uint32_t touched, size_t distance)
 {
-    return block[0] == EGB_FIXED_NONE_ || block[0] < pool->touched;
+    const uint32_t word = pool->first[distance];
+    return word == EGB_FIXED_NONE_ || word < touched;
 }
 
-bool egb_fixed_is_live_in_mode(const egb_fixed* pool, uint32_t distance)
+bool egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance)
 {
     if (pool->mode == EGB_FIXED_LIVE_) {
-        return egb_is_live(pool, egb_fixed_index_(pool, distance));
+        return egb_fixed_is_live_by_bit(pool, distance);
     }
-    if (pool->mode == EGB_FIXED_UNCHECKED_ || !looks_free(pool, pool->first + distance)) {
-        return true;
+    const uint32_t touched = egb_fixed_count_touched(pool);
+    if (egb_fixed_index_(pool, distance) >= touched) {
+        return false;
     }
-    return !egb_fixed_leads_to(pool, egb_fixed_head(pool), distance);
+    return pool->mode == EGB_FIXED_UNCHECKED_ || !could_be_free(pool, touched, distance) ||
+           !egb_fixed_leads_to(pool, touched, egb_fixed_head(pool), (uint32_t)distance);
+}
+
+bool egb_fixed_push_in_mode(egb_fixed* pool, size_t distance)
+{
+    if (pool->mode == EGB_FIXED_LIVE_) {
+        return egb_fixed_push_live(pool, distance);
+    }
+    if (!egb_fixed_is_live_in_mode(pool, distance)) {
+        return false;
+    }
+    pool->first[distance] = egb_fixed_head(pool);
+    set_head(pool, (uint32_t)distance);
+    return true;
 }

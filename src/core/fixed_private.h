@@ -10,6 +10,58 @@ static inline bool egb_fixed_is_made(const egb_fixed* pool)
     return pool != NULL && pool->first != NULL;
 }
 
+// Blocks handed out at least once since init or clear.
+static inline uint32_t egb_fixed_count_touched(const egb_fixed* pool)
+{
+    return pool->bound == 0 ? 0 : (uint32_t)egb_fixed_index_(pool, pool->bound - 1) + 1;
+}
+
+// Takes the first block that is not among the `touched` ones; NULL if there is none.
+static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool, uint32_t touched)
+{
+    const size_t distance = (size_t)touched * pool->stride;
+    if (distance >= pool->reach) {
+        return NULL;
+    }
+    pool->bound = (uint32_t)distance + 1;
+    return pool->first + distance;
+}
+
+// Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at no touched
+// block: at the list's end, or where an overwritten link led. A list may also have become a circle,
+// so whoever follows it takes at most as many steps as there are touched blocks.
+static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t touched, uint32_t* at)
+{
+    if (egb_fixed_index_(pool, *at) >= touched) {
+        return false;
+    }
+    *at = pool->first[*at];
+    return true;
+}
+
+// Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
+bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted);
+
+// Tell the handler what was found: a call on a pool that was never made; a free list that leads to
+// `address`, where no free block is; a free of `address` that cannot be right.
+void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site);
+void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, const void* site);
+void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site);
+
+// The newest free block's distance in every mode.
+uint32_t egb_fixed_head(const egb_fixed* pool);
+
+// The modes that the hot path does not serve; alloc also takes a pool that was never made. `distance`
+// may be any number. Push says whether a block in use started there, and is free now.
+void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
+bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance);
+bool  egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);
+
+// Of them the one with live bits.
+void* egb_fixed_alloc_live(egb_fixed* pool, const void* site);
+bool  egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance);
+bool  egb_fixed_push_live(egb_fixed* pool, size_t distance);
+
 static inline uint32_t egb_live_mask(size_t index)
 {
     return UINT32_C(1) << (index % 32);
@@ -25,49 +77,13 @@ static inline bool egb_is_live(const egb_fixed* pool, size_t index)
     return (*egb_live_word(pool, index) & egb_live_mask(index)) != 0;
 }
 
-// Tell the handler what was found: a call on a pool that was never made; a free list that leads to
-// `address`, where no free block is; a free of `address` that cannot be right.
-void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site);
-void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, const void* site);
-void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site);
-
-// Takes the next block that was never handed out since init or clear; NULL if there is none.
-static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool)
+// The first fresh block's bit is off. With the bits that are on this makes any change of the number
+// of touched blocks visible.
+static inline void egb_live_end_at(egb_fixed* pool, size_t touched)
 {
-    const size_t distance = (size_t)pool->touched * pool->stride;
-    if (distance >= pool->reach) {
-        return NULL;
+    if (touched * pool->stride < pool->reach) {
+        *egb_live_word(pool, touched) &= ~egb_live_mask(touched);
     }
-    pool->touched++;
-    return pool->first + distance;
 }
-
-// Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at none: at
-// the list's end, or where an overwritten link led. A list may also have become a circle, so whoever
-// follows it takes at most as many steps as there are touched blocks.
-static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t* at)
-{
-    if (egb_fixed_index_(pool, *at) >= pool->touched) {
-        return false;
-    }
-    *at = pool->first[*at];
-    return true;
-}
-
-// Whether a block in use starts at `distance`, which may be any number.
-bool egb_fixed_is_live_at(const egb_fixed* pool, size_t distance);
-
-// Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
-bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t at, uint32_t wanted);
-
-// The newest free block's distance in every mode, and a new one.
-uint32_t egb_fixed_head(const egb_fixed* pool);
-void     egb_fixed_set_head(egb_fixed* pool, uint32_t distance);
-
-// The modes that the hot path does not serve; alloc also takes a pool that was never made.
-// `distance` is a touched block's.
-void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
-bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, uint32_t distance);
-void  egb_fixed_push_in_mode(egb_fixed* pool, uint32_t distance);
 
 #endif  // EGGBOX_SRC_CORE_FIXED_PRIVATE_H

@@ -2,52 +2,43 @@
 // The handler of the hosted library: egb_misuse(), the function set at run time, and the default.
 //
 // Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
+#include "../os/os.h"
 #include "eggbox/check.h"
-#include "os.h"
 
 #include <stdatomic.h>
 
 // ---- the handler set at run time ---------------------------------------------------------------
 
-// A function and its `user` are one value to whoever reads them, so each pair has a place of its own
-// that is written once. Setting the same pair again finds its old place.
-enum { HANDLERS_MAX = 64 };
-enum { EMPTY, FILLING, READY };
+// A function and its `user`, which are one value to whoever reads them: `version` is odd while they
+// are being changed, and even and larger afterwards.
+static atomic_uint            version;
+static _Atomic(egb_misuse_fn) current_function;  // NULL: the default
+static _Atomic(void*)         current_user;
 
-typedef struct handler {
-    atomic_int    state;
-    egb_misuse_fn function;
-    void*         user;
-} handler;
-
-static handler           handlers[HANDLERS_MAX];
-static _Atomic(handler*) current;  // NULL: the default
-
-static bool holds(handler* place, egb_misuse_fn function, void* user)
+void egb_set_misuse_handler(egb_misuse_fn handler, void* user)
 {
-    int expected = EMPTY;
-    if (atomic_compare_exchange_strong(&place->state, &expected, FILLING)) {
-        place->function = function;
-        place->user     = user;
-        atomic_store_explicit(&place->state, READY, memory_order_release);
-        return true;
+    unsigned before = atomic_load(&version) & ~1u;
+    while (!atomic_compare_exchange_weak(&version, &before, before + 1)) {
+        before &= ~1u;  // another thread is setting: wait until it is done
     }
-    return expected == READY && place->function == function && place->user == user;
+    atomic_store(&current_function, handler);
+    atomic_store(&current_user, user);
+    atomic_store(&version, before + 2);
 }
 
-egb_status egb_set_misuse_handler(egb_misuse_fn function, void* user)
+// Reads both, or says that it could not. It does not wait for long, because the change may have been
+// interrupted by the very signal handler that calls this.
+static bool read_handler(egb_misuse_fn* handler, void** user)
 {
-    if (function == NULL) {
-        atomic_store(&current, NULL);
-        return EGB_OK;
-    }
-    for (int i = 0; i < HANDLERS_MAX; i++) {
-        if (holds(&handlers[i], function, user)) {
-            atomic_store(&current, &handlers[i]);
-            return EGB_OK;
+    for (int tries = 0; tries < 1000; tries++) {
+        const unsigned before = atomic_load(&version);
+        *handler              = atomic_load(&current_function);
+        *user                 = atomic_load(&current_user);
+        if (before % 2 == 0 && atomic_load(&version) == before) {
+            return true;
         }
     }
-    return EGB_LIMIT;
+    return false;
 }
 
 // ---- the default: one line for each site -------------------------------------------------------
@@ -140,9 +131,10 @@ static void report_once_per_site(const egb_event* event)
 
 EGB_WEAK void egb_misuse(const egb_event* event)
 {
-    handler* const set = atomic_load_explicit(&current, memory_order_acquire);
-    if (set != NULL) {
-        set->function(event, set->user);
+    egb_misuse_fn handler;
+    void*         user;
+    if (read_handler(&handler, &user) && handler != NULL) {
+        handler(event, user);
     } else {
         report_once_per_site(event);
     }

@@ -5,8 +5,8 @@
 
 #include "eggbox/base.h"
 
-// Writes to where a program's complaints go. Without buffering, allocation or a change of errno; what
-// cannot be written is lost. Safe in a signal handler.
+// Writes to where a program's complaints go. Without buffering, allocation or a change of errno;
+// what cannot be written is lost. Safe in a signal handler.
 void egb_os_write_error(const char* text, size_t bytes);
 
 #endif  // EGGBOX_SRC_OS_OS_H

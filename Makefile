@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+# A front for people who type `make`: the build itself is CMake, with the presets of
+# CMakePresets.json. Each goal first installs the Debian packages it misses, or names them.
+
+.DEFAULT_GOAL := help
+JOBS := $(shell nproc)
+
+# Configure, build and test one preset. `ctest` fails if there are no tests.
+define preset
+	cmake --preset $(1) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
+	cmake --build --preset $(1) -j $(JOBS)
+	ctest --preset $(1)
+endef
+
+.PHONY: help demo test test-all bench prove coverage sizes format clean
+
+help:
+	@echo "make demo       build and run the demo: a packet pipeline on pools beside malloc"
+	@echo "make test       build and test with this machine's compiler, sanitizers included"
+	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
+	@echo "make bench      measure beside other allocators; results in build/bench"
+	@echo "make prove      prove the free list, and check every short history of the real code"
+	@echo "make coverage   line and branch coverage of the core"
+	@echo "make sizes      code, data and stack on Cortex-M"
+	@echo "make format     format the sources"
+	@echo "make clean      remove build/"
+
+build:
+	@mkdir -p build
+
+demo: | build
+	@scripts/setup.sh test
+	@cmake --preset release > build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS) --target eggbox-demo
+	build/release/demo/eggbox-demo
+
+test: | build
+	@scripts/setup.sh test
+	$(call preset,dev)
+	$(call preset,tsan)
+	$(call preset,release)
+
+test-all: test coverage sizes
+	$(call preset,dev-clang)
+	$(call preset,release-clang)
+	$(call preset,m32)
+	$(call preset,aarch64)
+	$(call preset,armhf)
+	$(call preset,s390x)
+	$(call preset,windows)
+	$(call preset,bench)
+	scripts/lint.sh
+
+coverage: | build
+	@scripts/setup.sh all
+	$(call preset,coverage)
+	gcovr --root . --filter src/core/ --filter include/eggbox/ --exclude-throw-branches \
+	    --print-summary --fail-under-line 100 build/coverage
+
+sizes: | build
+	@scripts/setup.sh all
+	$(call preset,embed-m0plus)
+	$(call preset,embed)
+	python3 scripts/size_table.py
+
+bench: | build
+	@scripts/setup.sh bench
+	python3 scripts/bench.py
+
+prove: | build
+	@scripts/setup.sh prove
+	python3 scripts/prove.py
+
+format:
+	@scripts/lint.sh --fix
+
+clean:
+	rm -rf build

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reads the machine code of the hot paths, so that their budgets are tests and not wishes.
+
+usage: hot_path.py ROOT COMPILER [--budget NAME=COUNT]...
+
+x86-64 at -O2. Counted is what the processor runs when nothing is wrong, `ret` included. There may be
+no loop, no call but to a cold function, no division. Of init, clear and resize the whole call tree
+is read: no loop either, and so the same time for any number of blocks.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BUDGETS = {"hot_alloc": 13, "hot_free": 20, "hot_alloc_unchecked": 8, "hot_free_unchecked": 8}
+COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_"}
+NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked", "egb_fixed_init_unchecked",
+           "egb_fixed_clear", "egb_fixed_resize"]
+
+INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\S+)\s*(.*)$")
+
+
+def disassemble(root, compiler, sources, folder):
+    """The functions of the sources: name -> [(address, operation, operands)]."""
+    functions = {}
+    for source in sources:
+        out = pathlib.Path(folder, source.stem + ".o")
+        subprocess.run([compiler, "-std=c11", "-O2", "-ffreestanding", f"-I{root}/include",
+                        f"-I{root}/src/core", "-c", str(source), "-o", str(out)], check=True)
+        text = subprocess.run(["objdump", "-dr", "--no-show-raw-insn", str(out)],
+                              check=True, capture_output=True, text=True).stdout
+        current = None
+        for line in text.splitlines():
+            head = re.match(r"^[0-9a-f]+ <(.+)>:$", line)
+            if head:
+                current = functions.setdefault(head.group(1), [])
+                continue
+            relocation = re.match(r"^\s*[0-9a-f]+: R_X86_64_\S+\s+(\S+?)(?:[-+]0x\w+)?$", line)
+            if relocation and current:
+                address, operation, operands = current[-1]
+                current[-1] = (address, operation, f"{operands} -> {relocation.group(1)}")
+                continue
+            found = INSTRUCTION.match(line)
+            if found and current is not None:
+                current.append((int(found.group(1), 16), found.group(2), found.group(3)))
+    return functions
+
+
+def target_of(operands):
+    found = re.match(r"([0-9a-f]+) <", operands)
+    return int(found.group(1), 16) if found and "->" not in operands else None
+
+
+def loop_in(body):
+    """An instruction that can be reached from itself, or None: depth first over the jumps."""
+    place = {address: i for i, (address, _, _) in enumerate(body)}
+    done, path = set(), []
+
+    def following(i):
+        _, operation, operands = body[i]
+        if operation.startswith("j") and target_of(operands) in place:
+            yield place[target_of(operands)]
+        if not operation.startswith(("ret", "jmp", "ud2")) and i + 1 < len(body):
+            yield i + 1
+
+    path = [(0, following(0))]
+    on_path = {0}
+    while path:
+        i, rest = path[-1]
+        after = next(rest, None)
+        if after is None:
+            done.add(i)
+            on_path.discard(i)
+            path.pop()
+        elif after in on_path:
+            return "{:x}: {} {}".format(*body[i])
+        elif after not in done:
+            on_path.add(after)
+            path.append((after, following(after)))
+    return None
+
+
+def faults_of_hot(name, body, budget):
+    # The straight way through: up to the first `ret`.
+    end = next(i for i, (_, operation, _) in enumerate(body) if operation == "ret")
+    straight = body[:end + 1]
+    print(f"{name}: {len(straight)} instructions, budget {budget}")
+    if len(straight) > budget:
+        yield f"{name}: {len(straight)} instructions, over the budget of {budget}"
+    if loop_in(body):
+        yield f"{name}: a loop: {loop_in(body)}"
+    for _, operation, operands in straight:
+        if operation.startswith(("call", "div", "idiv", "lock", "xchg", "push")):
+            yield f"{name}: {operation} {operands}"
+
+
+def faults_of_loops(functions):
+    for root_name in NO_LOOP:
+        seen, waiting = set(), [root_name]
+        while waiting:
+            name = waiting.pop()
+            if name in seen or name == "egb_misuse" or name.startswith("egb_fixed_report"):
+                continue  # a report is not part of a call that goes well
+            seen.add(name)
+            if name not in functions:
+                yield f"{root_name}: cannot read {name}"
+                continue
+            if loop_in(functions[name]):
+                yield f"{root_name}: a loop in {name}: {loop_in(functions[name])}"
+            for _, operation, operands in functions[name]:
+                called = re.search(r"-> (\w+)", operands) or re.search(r"<(\w+)>$", operands)
+                if operation.startswith(("call", "jmp")) and called:
+                    waiting.append(called.group(1))
+        print(f"{root_name}: no loop in {len(seen)} functions")
+
+
+def main():
+    root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
+    budgets = dict(BUDGETS)
+    for word in sys.argv[3:]:
+        if word != "--budget":
+            name, count = word.split("=")
+            budgets[name] = int(count)
+    with tempfile.TemporaryDirectory() as folder:
+        hot = disassemble(root, compiler, [root / "tests/api/hot_path.c"], folder)
+        core = disassemble(root, compiler, sorted((root / "src/core").glob("*.c")), folder)
+    faults = [fault for name, budget in budgets.items()
+              for fault in faults_of_hot(name, hot[name], budget)]
+    faults += faults_of_loops(core)
+    print("\n".join(faults) or "the hot paths keep their budgets")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Installs the Debian packages that a goal of the Makefile needs, or, without root, names them.
+#
+# usage: setup.sh build|test|all|bench|prove
+set -eu
+
+build="gcc g++ libc6-dev make cmake ninja-build"
+test="$build binutils python3 googletest librapidcheck-dev"
+bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
+       libtcmalloc-minimal4"
+# gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for those.
+all="$test $bench gcc-multilib g++-multilib gcovr pkg-config
+     clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev
+     gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user
+     libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross
+     libc6-dev-armhf-cross libgcc-12-dev-armhf-cross libstdc++-12-dev-armhf-cross
+     libc6-dev-s390x-cross libgcc-12-dev-s390x-cross libstdc++-12-dev-s390x-cross
+     gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine wine64"
+prove="gcc libc6-dev make python3 frama-c-base why3 z3 cvc4"
+
+case "${1:-}" in
+    build) wanted=$build ;;
+    test) wanted=$test ;;
+    bench) wanted=$bench ;;
+    all) wanted=$all ;;
+    prove) wanted=$prove ;;
+    *) echo "usage: setup.sh build|test|all|bench|prove" >&2; exit 2 ;;
+esac
+
+missing=""
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ]; then
+    echo "These packages are missing. Install them as root, then try again:" >&2
+    echo "    apt-get install --no-install-recommends$missing" >&2
+    exit 1
+fi
+echo "installing:$missing"
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+# shellcheck disable=SC2086
+apt-get install -q -y --no-install-recommends $missing

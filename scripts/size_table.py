@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Prints what core takes on Cortex-M0+ and Cortex-M4, function by function, as a markdown table.
+
+Text is the size of the function's section at -Os, its literals included; stack is its own frame, as
+the compiler states it, without that of the functions it calls. Exits with 1 if the budget for
+alloc + free + default check + peak on Cortex-M4 is exceeded, with 2 if something does not compile.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORES = ["cortex-m0plus", "cortex-m4"]
+FLAGS = ["-std=c11", "-ffreestanding", "-ffunction-sections", "-fdata-sections", "-mthumb", "-Os"]
+
+# The hot halves are always inlined, so somebody has to make functions of them.
+INLINE_FILE = "fixed.h, as functions"
+INLINE_SOURCE = """
+#include "eggbox/fixed.h"
+void* alloc(egb_fixed* pool);
+void release(egb_fixed* pool, void* block);
+void* alloc_unchecked(egb_fixed* pool);
+void release_unchecked(egb_fixed* pool, void* block);
+void* alloc(egb_fixed* pool) { return egb_fixed_alloc(pool); }
+void release(egb_fixed* pool, void* block) { egb_fixed_free(pool, block); }
+void* alloc_unchecked(egb_fixed* pool) { return egb_fixed_alloc_unchecked(pool); }
+void release_unchecked(egb_fixed* pool, void* block) { egb_fixed_free_unchecked(pool, block); }
+"""
+INLINE_NAMES = {
+    "alloc": "egb_fixed_alloc",
+    "release": "egb_fixed_free",
+    "alloc_unchecked": "egb_fixed_alloc_unchecked",
+    "release_unchecked": "egb_fixed_free_unchecked",
+}
+
+
+class Unit:
+    """What one source file takes on one core."""
+
+    def __init__(self, compiler, core, source, workplace):
+        self.text = {}  # function: bytes
+        self.stack = {}  # function: bytes
+        self.rodata = self.data = self.bss = 0
+        compiled = workplace / f"{core}-{source.stem}.o"
+        include = ["-I", ROOT / "include", "-I", ROOT / "src/core"]
+        flags = [f"-mcpu={core}", *FLAGS, *include, "-fstack-usage"]
+        run([compiler, *flags, "-c", source, "-o", compiled])
+        size = re.sub(r"gcc(\.exe)?$", "size", compiler)
+        for line in run([size, "-A", compiled]).splitlines():
+            section = re.match(r"\.(text|rodata|data|bss)(?:\.(\S+))?\s+(\d+)", line)
+            if section:
+                self.count(section[1], section[2] or "", int(section[3]))
+        for line in compiled.with_suffix(".su").read_text().splitlines():
+            place, stack, how = line.split("\t")
+            if how != "static":
+                raise SystemExit(f"{place}: stack use is {how}")
+            self.stack[base_name(place.split(":")[-1])] = int(stack)
+
+    def count(self, kind, name, size):
+        if kind != "text":
+            setattr(self, kind, getattr(self, kind) + size)
+        elif size > 0:
+            self.text[base_name(name.removeprefix("unlikely."))] = size
+
+    def total(self):
+        return sum(self.text.values())
+
+
+def base_name(function):
+    """Without what the compiler appends to its own copies: egb_is_live.isra.0."""
+    return function.split(".")[0]
+
+
+def run(command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode != 0:
+        print(done.stderr, file=sys.stderr)
+        raise SystemExit(2)
+    return done.stdout
+
+
+def compile_all(compiler, workplace):
+    """{file: {core: Unit}} for every file of core."""
+    inline = workplace / "inline.c"
+    inline.write_text(INLINE_SOURCE)
+    sources = {INLINE_FILE: inline}
+    sources.update({path.name: path for path in sorted((ROOT / "src/core").glob("*.c"))})
+    return {
+        name: {core: Unit(compiler, core, path, workplace) for core in CORES}
+        for name, path in sources.items()
+    }
+
+
+def row(name, units, text, stack):
+    cells = [f"{text(units[core])} | {stack(units[core])}" for core in CORES]
+    m4 = units["cortex-m4"]
+    constant = [m4.rodata, m4.data, m4.bss] if name.startswith("**") else ["", "", ""]
+    print(f"| {name} | {' | '.join(cells)} | {' | '.join(map(str, constant))} |")
+
+
+def print_table(files):
+    print("| function | M0+ text | stack | M4 text | stack | rodata | data | bss |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for file, units in files.items():
+        functions = dict.fromkeys(name for core in CORES for name in units[core].text)
+        for name in functions:
+            shown = f"`{INLINE_NAMES.get(name, name)}`"
+            # A function may be out of line on one core and inlined on the other.
+            row(shown, units, lambda u: u.text.get(name, "-"), lambda u: u.stack.get(name, "-"))
+        row(f"**{file}**", units, Unit.total, lambda u: max(u.stack.values()))
+
+
+def sum_of(files, wanted):
+    """Text of [(file, function or None for all)] on each core."""
+    sums = []
+    for core in CORES:
+        texts = [
+            files[file][core].text[function] if function else files[file][core].total()
+            for file, function in wanted
+        ]
+        sums.append(sum(texts))
+    return sums
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--compiler", default="arm-none-eabi-gcc")
+    parser.add_argument("--budget", type=int, default=400, help="bytes on Cortex-M4")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as workplace:
+        files = compile_all(options.compiler, pathlib.Path(workplace))
+    print_table(files)
+
+    hot = [(INLINE_FILE, "alloc"), (INLINE_FILE, "release"), ("fixed.c", None)]
+    report = [("fixed_misuse.c", None), ("fixed_ask.c", "egb_fixed_capacity")]
+    budget = sum_of(files, hot)
+    print("\n| bytes of text | M0+ | M4 |\n|---|--:|--:|")
+    print(f"| alloc + free + default check + peak | {budget[0]} | {budget[1]} |")
+    for name, wanted in [
+        ("and to describe a misuse to the handler", report),
+        ("and the other modes: live bits, 4-byte blocks, unchecked", [("fixed_modes.c", None)]),
+        ("and init, resize, clear", [("fixed_make.c", None)]),
+    ]:
+        print(f"| {name} | + {sum_of(files, wanted)[0]} | + {sum_of(files, wanted)[1]} |")
+    verdict = "kept" if budget[1] <= options.budget else "EXCEEDED"
+    print(f"\nbudget, Cortex-M4 -Os: {budget[1]} of {options.budget} bytes, {verdict}")
+    return 0 if verdict == "kept" else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Rules that no compiler checks: the layers above all, and a few about text.
+
+usage: tidy.py ROOT
+"""
+
+import pathlib
+import re
+import sys
+
+# What each layer is made of, and which layers and system headers it may include.
+FREESTANDING = {"stdalign.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"}
+ANY = None
+LAYERS = {
+    "base": (["include/eggbox/base.h"], {"base"}, FREESTANDING),
+    "core": (["include/eggbox/check.h", "include/eggbox/fixed.h", "src/core/"],
+             {"base", "core"}, FREESTANDING),
+    "os": (["src/os/"], {"base", "os"}, ANY),
+    "hosted": (["src/hosted/"], {"base", "core", "os", "hosted"}, FREESTANDING | {"stdatomic.h"}),
+    "faces": (["include/eggbox/"], {"base", "core", "faces"}, ANY),
+    "use": (["tests/", "bench/", "demo/", "examples/", "proof/"], ANY, ANY),
+}
+ONE_FILE_BUILD = "src/eggbox.c"  # includes every source file, and is in no layer
+
+SOURCES = {".c", ".h", ".cpp", ".hpp"}
+TEXTS = SOURCES | {".py", ".cmake", ".sh", ".md", ".txt"}
+LINE_COLUMNS_MAX = 100
+PROSE_COLUMNS_MAX = 120
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 60
+INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
+
+
+def layer_of(path):
+    for name, (places, _, _) in LAYERS.items():
+        if any(path == place or (place.endswith("/") and path.startswith(place))
+               for place in places):
+            return name
+    return None
+
+
+def resolve(root, file, name):
+    """The path of an included file of ours, from the root; None if there is no such file."""
+    for folder in (file.parent, root / "include", root / "src/core", root / "src/os"):
+        if (folder / name).is_file():
+            return (folder / name).resolve().relative_to(root).as_posix()
+    return None
+
+
+def include_problem(root, file, layer, kind, name):
+    _, layers, headers = LAYERS[layer]
+    if kind == "<":
+        if headers is not ANY and name not in headers:
+            return f"layer {layer} includes <{name}>, which is not its to use"
+        return None
+    if layers is ANY:
+        return None
+    target = resolve(root, file, name)
+    if target is None:
+        return f"no such file: {name}"
+    there = layer_of(target)
+    if there not in layers:
+        return f"layer {layer} includes {name} of layer {there}"
+    return None
+
+
+def line_problems(root, file, path, number, line):
+    where = f"{path}:{number}"
+    most = PROSE_COLUMNS_MAX if file.suffix == ".md" else LINE_COLUMNS_MAX
+    if len(line) > most and "http" not in line:
+        yield f"{where}: longer than {most} columns"
+    if "\t" in line:
+        yield f"{where}: a tab"
+    if re.search(r"\b(FIX" r"ME|TO" r"DO|XX" r"X)\b", line):
+        yield f"{where}: left over: do it, or open an issue"
+    if file.suffix in SOURCES and path != ONE_FILE_BUILD:
+        found = INCLUDE.match(line)
+        layer = layer_of(path)
+        if found and layer is None:
+            yield f"{where}: this file is in no layer"
+        elif found:
+            problem = include_problem(root, file, layer, *found.groups())
+            if problem:
+                yield f"{where}: {problem}"
+
+
+def function_problems(path, lines):
+    """A function's brace stands alone on its line here, so its length is easy to see."""
+    start = None
+    for number, line in enumerate(lines, start=1):
+        if line == "{":
+            start = number
+        elif line == "}" and start is not None:
+            if number - start > FUNCTION_LINES_MAX:
+                yield f"{path}:{start}: a function of {number - start} lines"
+            start = None
+
+
+def problems(root, file):
+    path = file.relative_to(root).as_posix()
+    lines = file.read_text().splitlines()
+    if file.suffix in SOURCES | {".py", ".cmake", ".sh"} and \
+            not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
+        yield f"{path}: no licence line"
+    if len(lines) > FILE_LINES_MAX:
+        yield f"{path}: {len(lines)} lines, {FILE_LINES_MAX} are enough"
+    for number, line in enumerate(lines, start=1):
+        yield from line_problems(root, file, path, number, line)
+    if file.suffix in {".c", ".cpp"}:
+        yield from function_problems(path, lines)
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    files = [file for file in sorted(root.rglob("*"))
+             if file.is_file() and file.suffix in TEXTS
+             and "build" not in file.relative_to(root).parts]
+    found = [problem for file in files for problem in problems(root, file)]
+    print("\n".join(found) or f"{len(files)} files are tidy")
+    return 1 if found or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Compiles snippets with the compilers of the build under test."""
+
+import argparse
+import pathlib
+import subprocess
+import tempfile
+
+
+def arguments():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=pathlib.Path)
+    # The compilers come with the flags of the preset, which look like options of ours.
+    known, rest = parser.parse_known_args()
+    commands = {"--cc": [], "--cxx": []}
+    current = None
+    for word in rest:
+        if word in commands:
+            current = commands[word]
+        else:
+            current.append(word)
+    return known.root, commands["--cc"], commands["--cxx"]
+
+
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow",
+            "-Wundef", "-Wcast-align", "-Werror"]
+
+
+def compile_text(command, standard, suffix, text, root):
+    """Returns what the compiler said, or None if it had nothing to say."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = pathlib.Path(folder, "snippet" + suffix)
+        source.write_text(text)
+        result = subprocess.run(
+            command + [f"-std={standard}", *WARNINGS, f"-I{root}/include", "-c", str(source),
+                       "-o", str(source) + ".o"],
+            capture_output=True, text=True, check=False)
+        return result.stderr or "(no message)" if result.returncode != 0 else None

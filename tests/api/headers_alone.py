@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every public header compiles alone, without a warning, in every standard it promises."""
+
+import sys
+
+from compiler import arguments, compile_text
+
+C = ["c11", "c17", "c2x"]
+CXX = ["c++17", "c++20", "c++2b"]
+
+
+def cases(root, cc, cxx):
+    for header in sorted((root / "include").rglob("*.h*")):
+        name = header.relative_to(root / "include").as_posix()
+        text = f'#include "{name}"\n#include "{name}"\nint main(void);\nint main(void) {{ return 0; }}\n'
+        if header.suffix == ".h":
+            yield from ((name, cc, standard, ".c", text) for standard in C)
+        text = text.replace("int main(void);\n", "").replace("(void)", "()")
+        yield from ((name, cxx, standard, ".cpp", text) for standard in CXX)
+
+
+def main():
+    root, cc, cxx = arguments()
+    count = 0
+    failures = []
+    for name, command, standard, suffix, text in cases(root, cc, cxx):
+        count += 1
+        said = compile_text(command, standard, suffix, text, root)
+        if said is not None:
+            failures.append(f"{name} as {standard}:\n{said}")
+    print("\n".join(failures) or f"{count} combinations of header and standard compile")
+    return 1 if failures or count < 27 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The hot paths alone, for scripts/hot_path.py to count their instructions.
+#include "eggbox/fixed.h"
+
+void* hot_alloc(egb_fixed* pool);
+void  hot_free(egb_fixed* pool, void* block);
+void* hot_alloc_unchecked(egb_fixed* pool);
+void  hot_free_unchecked(egb_fixed* pool, void* block);
+
+void* hot_alloc(egb_fixed* pool)
+{
+    return egb_fixed_alloc(pool);
+}
+
+void hot_free(egb_fixed* pool, void* block)
+{
+    egb_fixed_free(pool, block);
+}
+
+void* hot_alloc_unchecked(egb_fixed* pool)
+{
+    return egb_fixed_alloc_unchecked(pool);
+}
+
+void hot_free_unchecked(egb_fixed* pool, void* block)
+{
+    egb_fixed_free_unchecked(pool, block);
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What can never work does not compile; and its neighbour that can work does."""
+
+import sys
+
+from compiler import arguments, compile_text
+
+C = '#include "eggbox/fixed.h"\nstruct item {{ double d[2]; }};\n{}\n' \
+    "int use(void);\nint use(void) {{ return (int)egb_fixed_capacity(&pool); }}\n"
+CXX = '#include "eggbox/eggbox.hpp"\nstruct item {{ double d[2]; }};\n{}\n'
+
+# (what must be refused, what must not)
+PAIRS_C = [
+    ("EGB_FIXED_DEFINE(pool, struct item, 0);", "EGB_FIXED_DEFINE(pool, struct item, 1);"),
+    ("EGB_FIXED_DEFINE(pool, struct item, -1);", "EGB_FIXED_DEFINE(pool, struct item, 7);"),
+    ("EGB_FIXED_DEFINE(pool, void, 4);", "EGB_FIXED_DEFINE(pool, char, 4);"),
+    ("static int n; EGB_FIXED_DEFINE(pool, struct item, n);",
+     "enum { n = 3 }; EGB_FIXED_DEFINE(pool, struct item, n);"),
+    ("char store[EGB_FIXED_BYTES(6, 4)]; EGB_FIXED_DEFINE(pool, char, 4);",
+     "char store[EGB_FIXED_BYTES(8, 4)]; EGB_FIXED_DEFINE(pool, char, 4);"),
+    ("EGB_FIXED_DEFINE(pool, struct item, UINT64_C(0x100000000));",
+     "EGB_FIXED_DEFINE(pool, struct item, 64);"),
+]
+PAIRS_CXX = [
+    ("eggbox::fixed_pool<item, 0> pool;", "eggbox::fixed_pool<item, 1> pool;"),
+    ("eggbox::fixed_pool<item, 2> a; eggbox::fixed_pool<item, 2> b(a);",
+     "eggbox::fixed_pool<item, 2> a; eggbox::fixed_pool<item, 2> b;"),
+    ("void f(eggbox::fixed_pool<item, 2>& a, eggbox::fixed_pool<item, 2>& b) { a = b; }",
+     "void f(eggbox::fixed_pool<item, 2>& a, eggbox::fixed_pool<item, 2>& b) { b.destroy(a.make()); }"),
+    ("void f(eggbox::fixed_pool<item, 2>& a) { a.destroy(new int); }",
+     "void f(eggbox::fixed_pool<item, 2>& a) { a.destroy(new item); }"),
+]
+
+
+def main():
+    root, cc, cxx = arguments()
+    failures = []
+    cases = [(cc, "c11", ".c", C, pair) for pair in PAIRS_C]
+    cases += [(cxx, "c++17", ".cpp", CXX, pair) for pair in PAIRS_CXX]
+    for command, standard, suffix, frame, (bad, good) in cases:
+        if compile_text(command, standard, suffix, frame.format(bad), root) is None:
+            failures.append(f"compiles but must not: {bad}")
+        said = compile_text(command, standard, suffix, frame.format(good), root)
+        if said is not None:
+            failures.append(f"does not compile: {good}\n{said}")
+    print("\n".join(failures) or f"{len(cases)} impossible pools are refused, their neighbours not")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The C side of test_fixed_static.cpp. Returns the line that failed, or 0.
+#include "eggbox/fixed.h"
+
+typedef struct sample {
+    int64_t when;
+    int16_t value;
+} sample;
+
+EGB_FIXED_DEFINE(samples, sample, 12);
+EGB_FIXED_DEFINE(words, uint32_t, 12);
+
+int egb_test_static_pools_in_c(void);
+
+int egb_test_static_pools_in_c(void)
+{
+    sample* held[12];
+    for (int i = 0; i < 12; i++) {
+        held[i] = egb_fixed_alloc(&samples);
+        if (held[i] == NULL || (uintptr_t)held[i] % _Alignof(sample) != 0) {
+            return __LINE__;
+        }
+        *held[i] = (sample){.when = i, .value = (int16_t)i};
+    }
+    if (egb_fixed_alloc(&samples) != NULL) {
+        return __LINE__;
+    }
+    for (int i = 0; i < 12; i++) {
+        if (held[i]->when != i) {
+            return __LINE__;
+        }
+        egb_fixed_free(&samples, held[i]);
+    }
+    if (egb_fixed_in_use(&samples) != 0 || !egb_fixed_whole(&samples)) {
+        return __LINE__;
+    }
+    uint32_t* const word = egb_fixed_alloc(&words);
+    if (word == NULL || egb_fixed_capacity(&words) != 12) {
+        return __LINE__;
+    }
+    egb_fixed_free(&words, word);
+    return egb_fixed_whole(&words) ? 0 : __LINE__;
+}

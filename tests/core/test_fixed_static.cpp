@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Static pools: EGB_FIXED_DEFINE, in C++ here and in C through static_in_c.c.
+#include "events.hpp"
+
+#include "eggbox/fixed.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace
+{
+
+struct packet {
+    double when;
+    char   text[20];
+};
+
+struct alignas(64) vector {
+    float x[3];
+};
+
+struct odd_size {
+    char text[7];
+};
+
+EGB_FIXED_DEFINE(packets, packet, 40);
+EGB_FIXED_DEFINE(vectors, vector, 5);
+EGB_FIXED_DEFINE(odd_sizes, odd_size, 3);
+EGB_FIXED_DEFINE(bytes, char, 33);
+
+// A pool is usable before main: this constructor runs before any test, and before or after others.
+struct early {
+    void* block = egb_fixed_alloc(&packets);
+} before_main;
+
+template <class T>
+void fill_and_empty(egb_fixed& pool, std::size_t count)
+{
+    events unexpected;
+    ASSERT_EQ(egb_fixed_capacity(&pool), count);
+    ASSERT_TRUE(egb_fixed_whole(&pool));
+    std::vector<void*> held;
+    while (void* const block = egb_fixed_alloc(&pool)) {
+        ASSERT_EQ(reinterpret_cast<uintptr_t>(block) % alignof(T), 0u);
+        std::memset(block, 0xAB, sizeof(T));
+        held.push_back(block);
+    }
+    ASSERT_EQ(held.size(), count);
+    ASSERT_TRUE(egb_fixed_whole(&pool));
+    for (void* block : held) {
+        egb_fixed_free(&pool, block);
+    }
+    ASSERT_TRUE(egb_fixed_whole(&pool));
+    ASSERT_EQ(egb_fixed_in_use(&pool), 0u);
+}
+
+}  // namespace
+
+TEST(fixed_static, a_static_pool_works_before_main)
+{
+    ASSERT_NE(before_main.block, nullptr);
+    events unexpected;
+    egb_fixed_free(&packets, before_main.block);
+    fill_and_empty<packet>(packets, 40);
+}
+
+TEST(fixed_static, alignment_and_odd_sizes_are_kept)
+{
+    fill_and_empty<vector>(vectors, 5);
+    fill_and_empty<odd_size>(odd_sizes, 3);
+    fill_and_empty<char>(bytes, 33);
+}
+
+TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
+{
+    alignas(8) static char region[EGB_FIXED_BYTES(32, 40)];
+    static uint32_t        live[EGB_FIXED_LIVE_BYTES(40) / 4];
+    egb_fixed              made;
+    ASSERT_EQ(sizeof(packet), 32u);
+    ASSERT_EQ(egb_fixed_init_checked(&made, region, sizeof region, 32, live, sizeof live), EGB_OK);
+    egb_fixed_clear(&packets);
+    EXPECT_EQ(packets.inverse, made.inverse);
+    EXPECT_EQ(packets.reach, made.reach);
+    EXPECT_EQ(packets.stride, made.stride);
+    EXPECT_EQ(packets.shift, made.shift);
+    EXPECT_EQ(packets.seal, made.seal);
+    EXPECT_EQ(packets.mode, made.mode);
+    EXPECT_EQ(packets.head, made.head);
+    EXPECT_EQ(packets.limit, made.limit);
+    EXPECT_EQ(packets.bound, made.bound);
+}
+
+TEST(fixed_static, every_double_free_is_found)
+{
+    events      seen;
+    void* const block = egb_fixed_alloc(&odd_sizes);
+    egb_fixed_free(&odd_sizes, block);
+    std::memset(block, 0, 8);
+    egb_fixed_free(&odd_sizes, block);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+}
+
+TEST(fixed_static, a_static_pool_can_shrink_and_come_back_but_not_grow)
+{
+    egb_fixed_clear(&bytes);
+    EXPECT_EQ(egb_fixed_resize(&bytes, 4 * 10), EGB_OK);
+    EXPECT_EQ(egb_fixed_resize(&bytes, 4 * 33), EGB_OK);
+    EXPECT_EQ(egb_fixed_resize(&bytes, 4 * 34), EGB_LIMIT);
+    EXPECT_EQ(egb_fixed_capacity(&bytes), 33u);
+    EXPECT_TRUE(egb_fixed_whole(&bytes));
+}
+
+// Every stride: the constants of the macro are the numbers that init computes.
+TEST(fixed_static, shift_and_inverse_are_right_for_every_stride)
+{
+    for (std::size_t stride = 1; stride < 100000; stride++) {
+        const int         shift = EGB_FIXED_SHIFT_(stride);
+        const std::size_t odd   = stride >> shift;
+        ASSERT_EQ(odd % 2, 1u) << stride;
+        ASSERT_EQ(odd << shift, stride);
+        ASSERT_EQ(odd * EGB_FIXED_INVERSE_(odd), 1u) << stride;
+    }
+    for (std::size_t bit = 0; bit < sizeof(std::size_t) * 8; bit++) {
+        ASSERT_EQ(std::size_t(EGB_FIXED_SHIFT_(std::size_t{1} << bit)), bit);
+    }
+}
+
+extern "C" int egb_test_static_pools_in_c(void);
+
+TEST(fixed_static, the_same_in_c)
+{
+    EXPECT_EQ(egb_test_static_pools_in_c(), 0);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The whole public interface of core in a program without a C library: that it links is the test.
+// All of the library is linked in, what this file forgets included.
+#include "board.h"
+#include "eggbox/fixed.h"
+
+typedef struct packet {
+    uint64_t time;
+    char     text[13];
+} packet;
+
+enum { block_bytes = 16, block_count = 8 };
+
+EGB_FIXED_DEFINE(packets, packet, 4);
+
+static egb_fixed pool;
+static uint32_t  region[EGB_FIXED_BYTES(block_bytes, block_count) / 4];
+static uint32_t  live_bits[EGB_FIXED_LIVE_BYTES(block_count) / 4];
+static unsigned  misuses;
+
+// A lamp would do.
+void egb_misuse(const egb_event* event)
+{
+    misuses++;
+    board_print(egb_event_text(event->kind));
+    board_print("\n");
+}
+
+static void blocks_come_and_go(egb_fixed* some)
+{
+    void* const block = egb_fixed_alloc(some);
+    CHECK(block != NULL && egb_fixed_owns(some, block) && egb_fixed_is_live(some, block));
+    CHECK(egb_fixed_in_use(some) == 1 && egb_fixed_peak(some) == 1);
+    CHECK(egb_fixed_available(some) == egb_fixed_capacity(some) - 1);
+    egb_fixed_free(some, block);
+    CHECK(!egb_fixed_is_live(some, block) && egb_fixed_in_use(some) == 0);
+    CHECK(egb_fixed_touched(some) == 1 && egb_fixed_whole(some));
+    egb_fixed_clear(some);
+    CHECK(egb_fixed_touched(some) == 0 && egb_fixed_whole(some));
+}
+
+static void every_kind_of_pool_works(void)
+{
+    CHECK(egb_fixed_bytes(block_bytes, block_count) == sizeof region);
+    CHECK(egb_fixed_init(&pool, region, sizeof region, block_bytes) == EGB_OK);
+    blocks_come_and_go(&pool);
+    CHECK(egb_fixed_resize(&pool, sizeof region / 2) == EGB_OK);
+    CHECK(egb_fixed_capacity(&pool) == block_count / 2);
+    CHECK(
+        egb_fixed_init_checked(
+            &pool, region, sizeof region, block_bytes, live_bits, sizeof live_bits
+        ) == EGB_OK
+    );
+    blocks_come_and_go(&pool);
+    blocks_come_and_go(&packets);
+}
+
+static void unchecked_pool_works(void)
+{
+    CHECK(egb_fixed_init_unchecked(&pool, region, sizeof region, block_bytes) == EGB_OK);
+    void* const block = egb_fixed_alloc_unchecked(&pool);
+    CHECK(block == region);
+    egb_fixed_free_unchecked(&pool, block);
+    CHECK(egb_fixed_in_use(&pool) == 0);
+}
+
+void board_main(void)
+{
+    every_kind_of_pool_works();
+    unchecked_pool_works();
+    egb_fixed_free(&packets, region);
+    CHECK(misuses == 1);
+    CHECK(egb_status_text(EGB_OK)[0] == 'o');
+}

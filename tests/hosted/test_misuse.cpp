@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// The handler of the hosted library: set at run time, and the default that prints once per site.
+#include "eggbox/fixed.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+struct counter {
+    std::atomic<int> calls{0};
+};
+
+void count(const egb_event*, void* user)
+{
+    static_cast<counter*>(user)->calls++;
+}
+
+egb_fixed make_pool()
+{
+    static uint32_t region[16];
+    egb_fixed       pool;
+    EXPECT_EQ(egb_fixed_init(&pool, region, sizeof region, 8), EGB_OK);
+    return pool;
+}
+
+int lines_in(const std::string& text)
+{
+    return int(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST(misuse_handler, the_one_set_last_gets_every_misuse_with_its_user)
+{
+    egb_fixed pool = make_pool();
+    counter   first;
+    counter   second;
+    egb_set_misuse_handler(count, &first);
+    egb_fixed_free(&pool, &first);
+    egb_set_misuse_handler(count, &second);
+    egb_fixed_free(&pool, &first);
+    egb_fixed_free(&pool, &first);
+    egb_set_misuse_handler(nullptr, nullptr);
+    EXPECT_EQ(first.calls, 1);
+    EXPECT_EQ(second.calls, 2);
+}
+
+TEST(misuse_handler, the_default_prints_one_line_for_each_site_and_goes_on)
+{
+    egb_fixed pool = make_pool();
+    egb_set_misuse_handler(nullptr, nullptr);
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 10; i++) {
+        egb_fixed_free(&pool, &pool);  // one site
+    }
+    egb_fixed_free(&pool, &pool);  // another
+    const std::string printed = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(lines_in(printed), 2) << printed;
+    EXPECT_NE(
+        printed.find("eggbox: free of a pointer that is not from this pool: address 0x"),
+        std::string::npos
+    ) << printed;
+    EXPECT_NE(printed.find("; refused\n"), std::string::npos) << printed;
+    EXPECT_TRUE(egb_fixed_whole(&pool));
+}
+
+TEST(misuse_handler, the_default_says_which_block)
+{
+    egb_fixed pool = make_pool();
+    void*     a    = egb_fixed_alloc(&pool);
+    egb_fixed_free(&pool, a);
+    testing::internal::CaptureStderr();
+    egb_fixed_free(&pool, a);
+    const std::string printed = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(printed.find("eggbox: double free: address 0x"), 0u) << printed;
+    EXPECT_NE(printed.find(", block 0 of pool 0x"), std::string::npos) << printed;
+    EXPECT_NE(printed.find(", called from 0x"), std::string::npos) << printed;
+}
+
+TEST(misuse_handler, a_pools_name_is_printed_when_it_has_one)
+{
+    testing::internal::CaptureStderr();
+    const egb_event event = {EGB_EVENT_DOUBLE_FREE, "frames", nullptr, nullptr, 12, &event};
+    egb_misuse(&event);
+    const std::string printed = testing::internal::GetCapturedStderr();
+    EXPECT_NE(printed.find("block 12 of pool frames"), std::string::npos) << printed;
+}
+
+TEST(misuse_handler, after_64_sites_it_says_that_it_stops)
+{
+    std::vector<char> sites(300);
+    testing::internal::CaptureStderr();
+    for (char& site : sites) {
+        const egb_event event = {EGB_EVENT_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, &site};
+        egb_misuse(&event);
+    }
+    const std::string printed = testing::internal::GetCapturedStderr();
+    EXPECT_LE(lines_in(printed), 66);
+    EXPECT_NE(printed.find("misuse at further places is not reported"), std::string::npos);
+}
+
+// Two handlers that only accept their own user, set in turn while others read them.
+TEST(misuse_handler, threads_may_set_it_while_others_misuse)
+{
+    static counter           one;
+    static counter           two;
+    static std::atomic<bool> mixed{false};
+    const egb_misuse_fn      to_one = [](const egb_event*, void* user) {
+        mixed = mixed || user != &one;
+        one.calls++;
+    };
+    const egb_misuse_fn to_two = [](const egb_event*, void* user) {
+        mixed = mixed || user != &two;
+        two.calls++;
+    };
+    std::atomic<bool> done{false};
+    egb_set_misuse_handler(to_one, &one);
+    std::thread     setter([&] {
+        for (int i = 0; i < 20000; i++) {
+            egb_set_misuse_handler(i % 2 == 0 ? to_two : to_one, i % 2 == 0 ? &two : &one);
+        }
+        done = true;
+    });
+    const egb_event event = {EGB_EVENT_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, nullptr};
+    while (!done || one.calls + two.calls == 0) {
+        egb_misuse(&event);
+    }
+    setter.join();
+    egb_set_misuse_handler(nullptr, nullptr);
+    EXPECT_FALSE(mixed);
+}

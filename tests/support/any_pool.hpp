@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// A fixed pool with everything it stands on, made in any of the four ways a pool can be made, so
+// that one test can speak of them all.
+#ifndef EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
+#define EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
+
+#include "eggbox/fixed.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+enum class way { marked, tiny, live_bits, unchecked };
+
+inline const way all_ways[] = {way::marked, way::tiny, way::live_bits, way::unchecked};
+
+inline std::string name_of(way made)
+{
+    switch (made) {
+        case way::marked: return "marked";
+        case way::tiny: return "tiny";
+        case way::live_bits: return "live_bits";
+        case way::unchecked: return "unchecked";
+    }
+    return "?";
+}
+
+// What a test with a parameter is called.
+inline std::string name_of_test(const testing::TestParamInfo<way>& made)
+{
+    return name_of(made.param);
+}
+
+struct any_pool {
+    any_pool(way how, std::size_t block_bytes_, std::size_t count, std::size_t count_max = 0)
+        : made(how), block_bytes(how == way::tiny ? 4 : block_bytes_)
+    {
+        const std::size_t most = count > count_max ? count : count_max;
+        region.reset(new uint32_t[block_bytes * most / 4]);
+        live.resize(EGB_FIXED_LIVE_BYTES(most) / 4, 0xFFFFFFFFu);  // init must not need zeros
+        // Bytes that look like marks everywhere: what earlier users left must not matter.
+        for (std::size_t i = 0; i < block_bytes * most / 4; i++) {
+            region[i] = EGB_FIXED_MARK_;
+        }
+        EXPECT_EQ(init(block_bytes * count), EGB_OK);
+    }
+
+    egb_status init(std::size_t region_bytes)
+    {
+        switch (made) {
+            case way::live_bits:
+                return egb_fixed_init_checked(
+                    &pool, region.get(), region_bytes, block_bytes, live.data(), live.size() * 4
+                );
+            case way::unchecked:
+                return egb_fixed_init_unchecked(&pool, region.get(), region_bytes, block_bytes);
+            default: return egb_fixed_init(&pool, region.get(), region_bytes, block_bytes);
+        }
+    }
+
+    void* alloc()
+    {
+        return made == way::unchecked ? egb_fixed_alloc_unchecked(&pool) : egb_fixed_alloc(&pool);
+    }
+
+    void free(void* block)
+    {
+        made == way::unchecked ? egb_fixed_free_unchecked(&pool, block)
+                               : egb_fixed_free(&pool, block);
+    }
+
+    char* at(std::size_t index) const
+    {
+        return reinterpret_cast<char*>(region.get()) + index * block_bytes;
+    }
+
+    bool whole() const
+    {
+        return egb_fixed_whole(&pool);
+    }
+
+    way                         made;
+    std::size_t                 block_bytes;
+    egb_fixed                   pool{};
+    std::unique_ptr<uint32_t[]> region;
+    std::vector<uint32_t>       live;
+};
+
+#endif  // EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
