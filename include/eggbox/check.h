@@ -35,7 +35,7 @@ typedef struct egb_event {
 
 #define EGB_NO_INDEX SIZE_MAX
 
-/// Says `kind` in a few words: "double free", "foreign pointer", ...
+/// Says `kind` in a few words: "double free", "free of a pointer that is not from this pool", ...
 ///
 /// Returns  a string that lives for ever; never NULL, whatever number is passed.
 /// Threads  any.

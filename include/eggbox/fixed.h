@@ -58,7 +58,7 @@ extern "C" {
 size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 
 /// How many bytes of live bits egb_fixed_init_checked() needs for `count` blocks: one bit a block
-/// and three words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
+/// and four words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
 #define EGB_FIXED_LIVE_BYTES(count)                                           \
     ((EGB_FIXED_LIVE_BITS_ + ((size_t)(count) + 31u) / 32u) * EGB_WORD_BYTES)
 
@@ -67,7 +67,7 @@ size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 /// A 4-byte word of the region. The caller's objects, of any type, lie in the same memory.
 typedef EGB_MAY_ALIAS uint32_t egb_word;
 
-/// A fixed pool: 48 bytes on 64-bit machines, 40 on 32-bit ones. Public so that it can be placed
+/// A fixed pool: 48 bytes on 64-bit machines, 36 on 32-bit ones. Public so that it can be placed
 /// anywhere and its hot path inlined; treat every field as private.
 ///
 /// It refers to its region by address: copy or move the pool object and use only one of the copies.
@@ -114,8 +114,8 @@ egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, size_t block_
 ///               belongs to the pool until the pool is forgotten.
 /// Returns  as egb_fixed_init(); EGB_INVALID also if `live_bits` is NULL, misaligned, wraps, is too
 ///          small, or overlaps the region or `*pool`.
-/// Cost     as egb_fixed_init(). Each alloc and free then is a function call, on x86-64 @@ and @@
-///          instructions; an alloc that meets an overwritten block is O(touched), once.
+/// Cost     as egb_fixed_init(). Alloc and free are then function calls, several times as long as
+///          the inline ones of egb_fixed_init(); an alloc that meets an overwritten block is O(touched), once.
 EGB_NODISCARD egb_status egb_fixed_init_checked(
     egb_fixed* pool,
     void*      region,
@@ -228,37 +228,20 @@ bool egb_fixed_whole(const egb_fixed* pool);
 /// `count`  a constant expression. Where EGB_FIXED_BYTES() gives 0 the definition does not compile.
 ///
 /// At file scope, once per `name`. Takes EGB_FIXED_BYTES() of zero-initialised storage, the live
-/// bits likewise, and the 48 bytes of the pool.
-// clang-format off
-#define EGB_FIXED_DEFINE(name, type, count)                                            \
-    enum {                                                                             \
-        name##_stride_ = (int)((sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
-        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_),                     \
-        name##_odd_    = name##_stride_ >> name##_shift_                               \
-    };                                                                                 \
-    EGB_STATIC_ASSERT(                                                                 \
-        EGB_FIXED_BYTES((uint64_t)name##_stride_ * EGB_WORD_BYTES, count) != 0,        \
-        "no pool has this many blocks of this type"                                    \
-    );                                                                                 \
-    EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type)) static egb_word                               \
-        name##_blocks_[(size_t)name##_stride_ * (size_t)(count)];                      \
-    static uint32_t  name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES];       \
-    static egb_fixed name = {                                                          \
-        name##_blocks_,                                                                \
-        EGB_FIXED_INVERSE_((size_t)name##_odd_),                                       \
-        {name##_live_},                                                                \
-        EGB_FIXED_NONE_,                                                               \
-        0,                                                                             \
-        0,                                                                             \
-        EGB_FIXED_REACH_(count, name##_stride_),                                       \
-        (uint32_t)name##_stride_,                                                      \
-        EGB_FIXED_SEAL_(                                                               \
-            EGB_FIXED_REACH_(count, name##_stride_), (uint32_t)name##_stride_, EGB_FIXED_LIVE_\
-        ),                                                                             \
-        (uint8_t)name##_shift_,                                                        \
-        EGB_FIXED_LIVE_                                                                \
-    }
-// clang-format on
+/// bits likewise, and the 48 bytes of the pool. Checked as by egb_fixed_init_checked(): the surest
+/// way, and several times slower than that of EGB_FIXED_DEFINE_MARKED().
+#define EGB_FIXED_DEFINE(name, type, count)                                     \
+    EGB_FIXED_SHAPE_(name, type, count);                                        \
+    static uint32_t name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
+    EGB_FIXED_POOL_(name, type, count, EGB_FIXED_LIVE_, name##_live_)
+
+/// Defines a static pool as EGB_FIXED_DEFINE() does, without live bits and checked as by
+/// egb_fixed_init().
+#define EGB_FIXED_DEFINE_MARKED(name, type, count)                                           \
+    EGB_FIXED_SHAPE_(name, type, count);                                                     \
+    EGB_FIXED_POOL_(                                                                         \
+        name, type, count, (name##_stride_ == 1 ? EGB_FIXED_TINY_ : EGB_FIXED_MARKED_), NULL \
+    )
 
 // ---- the hot path: private from here on -------------------------------------------------------
 
@@ -279,10 +262,13 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_UNCHECKED_ 3u  // egb_fixed_init_unchecked
 
 // The words of `side.live`. All zero is right for a new pool, so static ones need no constructor.
+// Head and count, which change together, are not neighbours: compilers would merge the two stores
+// into one of 8 bytes, and a load of half of what was just stored waits for the cache.
 #define EGB_FIXED_LIVE_HEAD_     0u  // complement of the newest free block's distance
-#define EGB_FIXED_LIVE_FREE_     1u  // blocks on the free list
-#define EGB_FIXED_LIVE_CAPACITY_ 2u  // blocks there are bits for; 0: as many as the pool has blocks
-#define EGB_FIXED_LIVE_BITS_     3u  // from here on a bit per block: in use; first fresh one: 0
+#define EGB_FIXED_LIVE_CAPACITY_ 1u  // blocks there are bits for; 0: as many as the pool has blocks
+#define EGB_FIXED_LIVE_FREE_     2u  // blocks on the free list
+#define EGB_FIXED_LIVE_TOUCHED_  3u  // blocks handed out at least once since init or clear
+#define EGB_FIXED_LIVE_BITS_     4u  // from here on a bit per block: in use; first fresh one: 0
 
 #define EGB_FIXED_POSSIBLE_(block_bytes, count)                                          \
     ((block_bytes) != 0 && (block_bytes) % EGB_WORD_BYTES == 0 &&                        \
@@ -295,6 +281,36 @@ bool egb_fixed_whole(const egb_fixed* pool);
 
 #define EGB_FIXED_ALIGN_(type)                                                  \
     (EGB_ALIGNOF_(type) > EGB_WORD_BYTES ? EGB_ALIGNOF_(type) : EGB_WORD_BYTES)
+
+// The two halves of a static pool's definition. The numbers are those that init computes.
+#define EGB_FIXED_SHAPE_(name, type, count)                                            \
+    enum {                                                                             \
+        name##_stride_ = (int)((sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
+        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_),                     \
+        name##_odd_    = name##_stride_ >> name##_shift_                               \
+    };                                                                                 \
+    EGB_STATIC_ASSERT(                                                                 \
+        EGB_FIXED_BYTES((uint64_t)name##_stride_* EGB_WORD_BYTES, count) != 0,         \
+        "no pool has this many blocks of this type"                                    \
+    )
+#define EGB_FIXED_POOL_(name, type, count, mode, live)                                \
+    EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type))                                              \
+    static egb_word  name##_blocks_[(size_t)name##_stride_ * (size_t)(count)];        \
+    static egb_fixed name = {                                                         \
+        name##_blocks_,                                                               \
+        EGB_FIXED_INVERSE_((size_t)name##_odd_),                                      \
+        {live},                                                                       \
+        EGB_FIXED_NONE_,                                                              \
+        0,                                                                            \
+        0,                                                                            \
+        EGB_FIXED_REACH_(count, name##_stride_),                                      \
+        (uint32_t)name##_stride_,                                                     \
+        EGB_FIXED_SEAL_(                                                              \
+            EGB_FIXED_REACH_(count, name##_stride_), (uint32_t)name##_stride_, (mode) \
+        ),                                                                            \
+        (uint8_t)name##_shift_,                                                       \
+        (mode)                                                                        \
+    }
 
 // How often 2 divides `n`, a size_t that is not 0: where its lowest set bit stands.
 #define EGB_FIXED_SHIFT_(n)                                                                     \

@@ -25,7 +25,7 @@ void* egb_fixed_alloc_cold_(egb_fixed* pool)
     // free to make a new list of: a caller may have copied one into a block in use, and handing
     // that out would be worse than losing blocks.
     if (pool->head != EGB_FIXED_NONE_) {
-        const void* const refused = pool->first + pool->head;
+        const void* const refused = egb_fixed_address(pool, pool->head);
         pool->head                = EGB_FIXED_NONE_;  // before the handler: it may use this pool
         egb_fixed_report_overwritten(pool, refused, EGB_CALLER());
     }

@@ -117,7 +117,7 @@ static bool bits_are_whole(const egb_fixed* pool, uint32_t free_count)
     const bool first_fresh_is_off =
         touched == egb_fixed_capacity(pool) || !egb_is_live(pool, touched);
     return off == free_count && pool->side.live[EGB_FIXED_LIVE_FREE_] == free_count &&
-           first_fresh_is_off;
+           pool->side.live[EGB_FIXED_LIVE_TOUCHED_] == touched && first_fresh_is_off;
 }
 
 bool egb_fixed_whole(const egb_fixed* pool)

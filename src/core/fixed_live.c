@@ -3,85 +3,93 @@
 // block is only a link, and a list that was overwritten can be made anew.
 #include "fixed_private.h"
 
-// A free block starts at `distance` if it is a touched block's and its bit is off.
-static bool is_free_by_bit(const egb_fixed* pool, size_t distance, size_t* index)
-{
-    *index = egb_fixed_index_(pool, distance);
-    return *index < egb_fixed_count_touched(pool) && !egb_is_live(pool, *index);
-}
-
 bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance)
 {
     const size_t index = egb_fixed_index_(pool, distance);
-    return index < egb_fixed_count_touched(pool) && egb_is_live(pool, index);
-}
-
-static void link_block(egb_fixed* pool, uint32_t distance)
-{
-    uint32_t* const live       = pool->side.live;
-    pool->first[distance]      = ~live[EGB_FIXED_LIVE_HEAD_];
-    live[EGB_FIXED_LIVE_HEAD_] = ~distance;
-    live[EGB_FIXED_LIVE_FREE_]++;
-}
-
-bool egb_fixed_push_live(egb_fixed* pool, size_t distance)
-{
-    const size_t index = egb_fixed_index_(pool, distance);
-    if (index >= egb_fixed_count_touched(pool)) {
-        return false;
-    }
-    uint32_t* const word = egb_live_word(pool, index);
-    const uint32_t  mask = egb_live_mask(index);
-    if ((*word & mask) == 0) {
-        return false;
-    }
-    *word &= ~mask;
-    link_block(pool, (uint32_t)distance);
-    return true;
+    return index < pool->side.live[EGB_FIXED_LIVE_TOUCHED_] && egb_is_live(pool, index);
 }
 
 // Makes the free list anew from the bits, in order of address.
 static void mend(egb_fixed* pool)
 {
-    pool->side.live[EGB_FIXED_LIVE_HEAD_] = ~EGB_FIXED_NONE_;
-    pool->side.live[EGB_FIXED_LIVE_FREE_] = 0;
-    for (uint32_t index = egb_fixed_count_touched(pool); index-- > 0;) {
+    uint32_t* const live       = pool->side.live;
+    live[EGB_FIXED_LIVE_HEAD_] = ~EGB_FIXED_NONE_;
+    live[EGB_FIXED_LIVE_FREE_] = 0;
+    for (uint32_t index = live[EGB_FIXED_LIVE_TOUCHED_]; index-- > 0;) {
         if (!egb_is_live(pool, index)) {
-            link_block(pool, (uint32_t)((size_t)index * pool->stride));
+            const size_t distance      = (size_t)index * pool->stride;
+            pool->first[distance]      = ~live[EGB_FIXED_LIVE_HEAD_];
+            live[EGB_FIXED_LIVE_HEAD_] = ~(uint32_t)distance;
+            live[EGB_FIXED_LIVE_FREE_]++;
         }
     }
 }
 
-static void* take_fresh_live(egb_fixed* pool)
+EGB_COLD static void* take_fresh(egb_fixed* pool)
 {
-    const uint32_t  index = egb_fixed_count_touched(pool);
+    const uint32_t  index = pool->side.live[EGB_FIXED_LIVE_TOUCHED_];
     egb_word* const block = egb_fixed_take_fresh(pool, index);
     if (block != NULL) {
         *egb_live_word(pool, index) |= egb_live_mask(index);
+        pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = index + 1;
         egb_live_end_at(pool, (size_t)index + 1);
     }
     return block;
+}
+
+// What heads the free list once `refused`, which is no free block, does not: nothing if the list was
+// at its end, a block of the mended list if it was overwritten.
+EGB_COLD static uint32_t other_head(egb_fixed* pool, uint32_t refused, const void* site)
+{
+    if (refused == EGB_FIXED_NONE_) {
+        return EGB_FIXED_NONE_;
+    }
+    mend(pool);  // before the handler, which may use this pool
+    egb_fixed_report_overwritten(pool, egb_fixed_address(pool, refused), site);
+    return ~pool->side.live[EGB_FIXED_LIVE_HEAD_];
+}
+
+// The next two are all that alloc and free of such a pool run when nothing is wrong and no block is
+// fresh. They read what they need once and call nothing.
+
+static bool is_free(const egb_fixed* pool, size_t index)
+{
+    return index < pool->side.live[EGB_FIXED_LIVE_TOUCHED_] && !egb_is_live(pool, index);
 }
 
 void* egb_fixed_alloc_live(egb_fixed* pool, const void* site)
 {
     uint32_t* const live = pool->side.live;
     uint32_t        head = ~live[EGB_FIXED_LIVE_HEAD_];
-    size_t          index;
-    if (!is_free_by_bit(pool, head, &index)) {
+    if (EGB_UNLIKELY(!is_free(pool, egb_fixed_index_(pool, head)))) {
+        head = other_head(pool, head, site);
         if (head == EGB_FIXED_NONE_) {
-            return take_fresh_live(pool);
-        }
-        mend(pool);  // before the handler, which may use this pool
-        egb_fixed_report_overwritten(pool, pool->first + head, site);
-        head = ~live[EGB_FIXED_LIVE_HEAD_];
-        if (!is_free_by_bit(pool, head, &index)) {
-            return take_fresh_live(pool);
+            return take_fresh(pool);
         }
     }
+    const size_t    index      = egb_fixed_index_(pool, head);
     egb_word* const block      = pool->first + head;
     live[EGB_FIXED_LIVE_HEAD_] = ~block[0];
     live[EGB_FIXED_LIVE_FREE_]--;
     *egb_live_word(pool, index) |= egb_live_mask(index);
     return block;
+}
+
+bool egb_fixed_push_live(egb_fixed* pool, size_t distance)
+{
+    uint32_t* const live  = pool->side.live;
+    const size_t    index = egb_fixed_index_(pool, distance);
+    if (EGB_UNLIKELY(index >= live[EGB_FIXED_LIVE_TOUCHED_])) {
+        return false;
+    }
+    uint32_t* const word = egb_live_word(pool, index);
+    const uint32_t  mask = egb_live_mask(index);
+    if (EGB_UNLIKELY((*word & mask) == 0)) {
+        return false;
+    }
+    *word &= ~mask;
+    pool->first[distance]      = ~live[EGB_FIXED_LIVE_HEAD_];
+    live[EGB_FIXED_LIVE_HEAD_] = ~(uint32_t)distance;
+    live[EGB_FIXED_LIVE_FREE_]++;
+    return true;
 }

@@ -184,8 +184,9 @@ void egb_fixed_clear(egb_fixed* pool)
         pool->side.hidden = ~EGB_FIXED_NONE_;
     }
     if (pool->mode == EGB_FIXED_LIVE_) {
-        pool->side.live[EGB_FIXED_LIVE_HEAD_] = ~EGB_FIXED_NONE_;
-        pool->side.live[EGB_FIXED_LIVE_FREE_] = 0;
+        pool->side.live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
+        pool->side.live[EGB_FIXED_LIVE_FREE_]    = 0;
+        pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = 0;
         egb_live_end_at(pool, 0);
     }
 }

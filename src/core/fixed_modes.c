@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The modes of a fixed pool that the hot path does not serve: who is responsible for which, and the two
-// that have nothing outside their blocks: blocks of 4 bytes, which have no room for a mark, and pools
-// without checks, when a checked call meets one.
+// The modes of a fixed pool that the hot path does not serve: who is responsible for which, and the
+// two that have nothing outside their blocks: blocks of 4 bytes, which have no room for a mark, and
+// pools without checks, when a checked call meets one.
 #include "fixed_private.h"
 
 uint32_t egb_fixed_head(const egb_fixed* pool)
@@ -22,31 +22,42 @@ static void set_head(egb_fixed* pool, uint32_t distance)
     }
 }
 
-void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
+// The newest free block, or NULL if there is none.
+static egb_word* pop(egb_fixed* pool, const void* site)
 {
-    if (!egb_fixed_is_made(pool)) {
-        egb_fixed_report_no_pool(pool, site);
-        return NULL;
-    }
-    if (pool->mode == EGB_FIXED_LIVE_) {
-        return egb_fixed_alloc_live(pool, site);
-    }
-    const uint32_t touched = egb_fixed_count_touched(pool);
-    uint32_t       next    = egb_fixed_head(pool);
-    egb_word*      block   = pool->first + next;
-    if (egb_fixed_step(pool, touched, &next)) {
+    const uint32_t head = egb_fixed_head(pool);
+    uint32_t       next = head;
+    if (egb_fixed_step(pool, egb_fixed_count_touched(pool), &next)) {
         set_head(pool, next);
-    } else {
-        if (next != EGB_FIXED_NONE_) {
-            set_head(pool, EGB_FIXED_NONE_);  // before the handler, which may use this pool
-            egb_fixed_report_overwritten(pool, block, site);
-        }
+        return pool->first + head;
+    }
+    if (head != EGB_FIXED_NONE_) {
+        set_head(pool, EGB_FIXED_NONE_);  // before the handler, which may use this pool
+        egb_fixed_report_overwritten(pool, egb_fixed_address(pool, head), site);
+    }
+    return NULL;
+}
+
+static void* alloc_without_marks(egb_fixed* pool, const void* site)
+{
+    egb_word* block = pop(pool, site);
+    if (block == NULL) {
         block = egb_fixed_take_fresh(pool, egb_fixed_count_touched(pool));
     }
     if (block != NULL && pool->mode == EGB_FIXED_TINY_) {
         block[0] = EGB_FIXED_NONE_ - 1;  // no link: its free must not look like the second one
     }
     return block;
+}
+
+void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
+{
+    if (!egb_fixed_is_made(pool)) {
+        egb_fixed_report_no_pool(pool, site);
+        return NULL;
+    }
+    return pool->mode == EGB_FIXED_LIVE_ ? egb_fixed_alloc_live(pool, site)
+                                         : alloc_without_marks(pool, site);
 }
 
 // Whether the word of a block of 4 bytes could be a link, which is all the mark it has room for.

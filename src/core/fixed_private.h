@@ -27,6 +27,12 @@ static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool, uint32_t touched)
     return pool->first + distance;
 }
 
+// Where an overwritten link leads: anywhere, so no pointer to an object.
+static inline const void* egb_fixed_address(const egb_fixed* pool, uint32_t distance)
+{
+    return (const void*)((uintptr_t)pool->first + (uintptr_t)distance * EGB_WORD_BYTES);
+}
+
 // Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at no touched
 // block: at the list's end, or where an overwritten link led. A list may also have become a circle,
 // so whoever follows it takes at most as many steps as there are touched blocks.

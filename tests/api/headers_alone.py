@@ -13,7 +13,8 @@ CXX = ["c++17", "c++20", "c++2b"]
 def cases(root, cc, cxx):
     for header in sorted((root / "include").rglob("*.h*")):
         name = header.relative_to(root / "include").as_posix()
-        text = f'#include "{name}"\n#include "{name}"\nint main(void);\nint main(void) {{ return 0; }}\n'
+        text = f'#include "{name}"\n#include "{name}"\n' \
+            "int main(void);\nint main(void) { return 0; }\n"
         if header.suffix == ".h":
             yield from ((name, cc, standard, ".c", text) for standard in C)
         text = text.replace("int main(void);\n", "").replace("(void)", "()")

@@ -27,7 +27,8 @@ PAIRS_CXX = [
     ("eggbox::fixed_pool<item, 2> a; eggbox::fixed_pool<item, 2> b(a);",
      "eggbox::fixed_pool<item, 2> a; eggbox::fixed_pool<item, 2> b;"),
     ("void f(eggbox::fixed_pool<item, 2>& a, eggbox::fixed_pool<item, 2>& b) { a = b; }",
-     "void f(eggbox::fixed_pool<item, 2>& a, eggbox::fixed_pool<item, 2>& b) { b.destroy(a.make()); }"),
+     "void f(eggbox::fixed_pool<item, 2>& a, eggbox::fixed_pool<item, 2>& b)"
+     " { b.destroy(a.make()); }"),
     ("void f(eggbox::fixed_pool<item, 2>& a) { a.destroy(new int); }",
      "void f(eggbox::fixed_pool<item, 2>& a) { a.destroy(new item); }"),
 ]

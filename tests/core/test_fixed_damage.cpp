@@ -194,7 +194,10 @@ TEST(fixed_damage, every_changed_bit_of_the_live_bits_is_noticed)  // catalogue 
         all.live[EGB_FIXED_LIVE_BITS_] ^= 1u << bit;
         EXPECT_FALSE(all.whole()) << bit;
     }
-    for (unsigned bit = 0; bit < 64; bit++) {  // the list's head and length
+    for (unsigned bit = 0; bit < 4 * 32; bit++) {  // head, length, number of touched blocks
+        if (bit / 32 == EGB_FIXED_LIVE_CAPACITY_) {
+            continue;
+        }
         any_pool all(way::live_bits, 16, count);
         half_full(all);
         all.live[bit / 32] ^= 1u << bit % 32;

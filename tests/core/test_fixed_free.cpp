@@ -40,8 +40,8 @@ class misuse : public testing::TestWithParam<way>
     }
 };
 
-int  global_variable;
-void function() {}
+double global_variable[2];
+void   function() {}
 
 }  // namespace
 
@@ -93,10 +93,10 @@ TEST(fixed_misuse, double_free_after_a_hundred_other_frees)  // catalogue 3
 TEST_P(misuse, foreign_pointers_of_every_kind)  // catalogue 6, 7, 9, 12, 14
 {
     ASSERT_NE(all.alloc(), nullptr);
-    int        local = 0;
-    const auto heap  = std::make_unique<int>();
-    refused(&local, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(&global_variable, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
+    double     local[2] = {};
+    const auto heap     = std::make_unique<int>();
+    refused(local, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
+    refused(global_variable, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
     refused(const_cast<char*>("constant"), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
     refused(reinterpret_cast<void*>(&function), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
     refused(heap.get(), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
@@ -156,11 +156,11 @@ TEST(fixed_misuse, use_of_a_pool_before_init)  // catalogue 54, zeroed
 {
     events    seen;
     egb_fixed zero = {};
-    int       x;
+    double    x[2];
     for (egb_fixed* pool : {static_cast<egb_fixed*>(nullptr), &zero}) {
         EXPECT_EQ(egb_fixed_alloc(pool), nullptr);
         EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
-        egb_fixed_free(pool, &x);
+        egb_fixed_free(pool, x);
         EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
         egb_fixed_clear(pool);
         EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);

@@ -10,7 +10,7 @@
 namespace
 {
 
-struct packet {
+struct alignas(8) packet {
     double when;
     char   text[20];
 };
@@ -27,6 +27,8 @@ EGB_FIXED_DEFINE(packets, packet, 40);
 EGB_FIXED_DEFINE(vectors, vector, 5);
 EGB_FIXED_DEFINE(odd_sizes, odd_size, 3);
 EGB_FIXED_DEFINE(bytes, char, 33);
+EGB_FIXED_DEFINE_MARKED(quick_packets, packet, 40);
+EGB_FIXED_DEFINE_MARKED(quick_bytes, char, 33);
 
 // A pool is usable before main: this constructor runs before any test, and before or after others.
 struct early {
@@ -69,6 +71,8 @@ TEST(fixed_static, alignment_and_odd_sizes_are_kept)
     fill_and_empty<vector>(vectors, 5);
     fill_and_empty<odd_size>(odd_sizes, 3);
     fill_and_empty<char>(bytes, 33);
+    fill_and_empty<packet>(quick_packets, 40);
+    fill_and_empty<char>(quick_bytes, 33);
 }
 
 TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
@@ -88,6 +92,22 @@ TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
     EXPECT_EQ(packets.head, made.head);
     EXPECT_EQ(packets.limit, made.limit);
     EXPECT_EQ(packets.bound, made.bound);
+}
+
+TEST(fixed_static, one_without_live_bits_is_what_the_plain_init_would_have_made)
+{
+    alignas(8) static char region[EGB_FIXED_BYTES(32, 40)];
+    for (egb_fixed* pool : {&quick_packets, &quick_bytes}) {
+        const std::size_t block_bytes = pool == &quick_packets ? 32 : 4;
+        egb_fixed         made;
+        ASSERT_EQ(
+            egb_fixed_init(&made, region, block_bytes * egb_fixed_capacity(pool), block_bytes),
+            EGB_OK
+        );
+        egb_fixed_clear(pool);
+        made.first = pool->first;
+        EXPECT_EQ(std::memcmp(&made, pool, sizeof made), 0);
+    }
 }
 
 TEST(fixed_static, every_double_free_is_found)

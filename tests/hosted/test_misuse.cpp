@@ -42,11 +42,12 @@ TEST(misuse_handler, the_one_set_last_gets_every_misuse_with_its_user)
     egb_fixed pool = make_pool();
     counter   first;
     counter   second;
+    double    foreign[2] = {};
     egb_set_misuse_handler(count, &first);
-    egb_fixed_free(&pool, &first);
+    egb_fixed_free(&pool, foreign);
     egb_set_misuse_handler(count, &second);
-    egb_fixed_free(&pool, &first);
-    egb_fixed_free(&pool, &first);
+    egb_fixed_free(&pool, foreign);
+    egb_fixed_free(&pool, foreign);
     egb_set_misuse_handler(nullptr, nullptr);
     EXPECT_EQ(first.calls, 1);
     EXPECT_EQ(second.calls, 2);

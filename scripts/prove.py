@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Proves the free list of the fixed pool, and checks every short history of the shipped code.
+
+usage: prove.py [--drift-only]
+
+proof/README.md says what is proved, and what is not. With --drift-only no prover runs: the check is
+that everything the proof names still is in the shipped sources.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build/proof"
+TOOLS = BUILD / "tools"
+HEADER = "include/eggbox/fixed.h"
+PRIVATE = "src/core/fixed_private.h"
+COLD = "src/core/fixed.c"
+
+# The one annotation that must stand inside a function: (file, the line it goes above, annotation).
+LOOP = (COLD, "    for (uint32_t left = touched; at != wanted; left--) {\n", """\
+    //@ assert wanted != EGB_FIXED_NONE_;
+    /*@ loop invariant left <= touched <= left + free_count;
+        loop invariant at == (touched == left + free_count
+          ? EGB_FIXED_NONE_ : stack[left + free_count - touched - 1]);
+        loop invariant touched < left + free_count ==> state[at] == FREE;
+        loop invariant state[wanted] == FREE ==> rank[wanted] < left + free_count - touched;
+        loop assigns at, left;
+        loop variant left; */
+""")
+
+# (what is wrong, file, shipped text, mutated text, functions whose goals must suffer)
+WP_MUTANTS = [
+    ("alloc does not take the block off the list", HEADER,
+     "    egb_word* const block = egb_fixed_block_(pool, head);\n    pool->head            = block[0];",
+     "    egb_word* const block = egb_fixed_block_(pool, head);",
+     "egb_fixed_alloc_unchecked"),
+    ("alloc looks one word too far", HEADER, "if (EGB_UNLIKELY(head >= pool->bound)) {",
+     "if (EGB_UNLIKELY(head > pool->bound)) {", "egb_fixed_alloc_unchecked"),
+    ("free does not link the block", HEADER,
+     "    words[0]              = pool->head;\n    pool->head            = (uint32_t)(words -",
+     "    pool->head            = (uint32_t)(words -", "egb_fixed_free_unchecked"),
+    ("free of NULL is not left alone", HEADER, "if (EGB_UNLIKELY(block == NULL)) {",
+     "if (EGB_UNLIKELY(block == (void*)pool)) {", "egb_fixed_free_unchecked"),
+    ("a fresh block behind the last one", PRIVATE, "if (distance >= pool->reach) {",
+     "if (distance > pool->reach) {", "egb_fixed_take_fresh"),
+    ("a fresh block is not counted", PRIVATE, "    pool->bound = (uint32_t)distance + 1;\n", "",
+     "egb_fixed_take_fresh"),
+    ("alloc leaves the mark in the block", HEADER, "    block[1]              = 0;\n", "",
+     "egb_fixed_pop_"),
+    ("alloc takes a block without a mark", HEADER,
+     "pool->head < pool->bound && egb_fixed_block_(pool, pool->head)[1] == EGB_FIXED_MARK_",
+     "pool->head < pool->bound", "egb_fixed_can_pop_"),
+    ("free does not mark the block", HEADER,
+     "    words[1]              = EGB_FIXED_MARK_;\n", "", "egb_fixed_push_"),
+    ("the second free is taken", HEADER,
+     " &&\n           ((const egb_word*)block)[1] != EGB_FIXED_MARK_", "", "egb_fixed_can_push_"),
+    ("the search for a second free ends one step early", COLD, "if (left == 0 ||",
+     "if (left == 1 ||", "egb_fixed_leads_to"),
+    ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "",
+     "egb_fixed_alloc_cold_"),
+]
+
+# mode, blocks, words of a block, calls, damage, bits
+CBMC_CASES = {
+    "marks": (0, 3, 2, 5, 0, 64),
+    "marks, odd stride": (0, 3, 3, 4, 0, 64),
+    "marks, 32 bit": (0, 3, 2, 5, 0, 32),
+    "marks, one block": (0, 1, 2, 6, 0, 64),
+    "4-byte blocks": (1, 3, 1, 5, 0, 64),
+    "live bits": (2, 3, 3, 4, 0, 64),
+    "unchecked": (3, 3, 2, 6, 0, 64),
+    "marks, blocks overwritten": (0, 3, 2, 4, 1, 64),
+    "live bits, blocks overwritten": (2, 3, 2, 4, 1, 64),
+}
+CBMC_MUTANTS = [
+    ("the second free is taken", HEADER,
+     " &&\n           ((const egb_word*)block)[1] != EGB_FIXED_MARK_", "", "marks"),
+    ("a fresh block behind the last one", PRIVATE, "if (distance >= pool->reach) {",
+     "if (distance > pool->reach + pool->stride - 1) {", "unchecked"),
+    ("the mark of an earlier life stays", COLD, "        fresh[1] = 0;", "        ;", "marks"),
+    ("the bit is not cleared", "src/core/fixed_live.c", "    *word &= ~mask;\n", "", "live bits"),
+]
+CBMC_CHECKS = ("bounds-check pointer-check pointer-overflow-check signed-overflow-check "
+               "undefined-shift-check div-by-zero-check unwinding-assertions slice-formula").split()
+
+
+def fail(text):
+    sys.exit(f"prove.py: {text}")
+
+
+def functions(kind):
+    """The functions that the contracts are for, `proved` or `trusted`; those of the model are both."""
+    text = (ROOT / "proof/fixed_contracts.h").read_text(encoding="utf-8")
+    trusted, proved = text.split("// ---- proved")
+    code = re.sub(r"/\*.*?\*/|//[^\n]*", "", trusted if kind == "trusted" else proved, flags=re.S)
+    return re.findall(r"(\w+)\([^()]*\);", code)
+
+
+def check_drift():
+    sources = {path: path.read_text(encoding="utf-8")
+               for path in [ROOT / HEADER, *sorted((ROOT / "src/core").glob("fixed*"))]}
+    code = re.sub(r"//[^\n]*", "", "\n".join(sources.values()))
+    for name in functions("trusted") + functions("proved"):
+        found = len(re.findall(rf"\b{name}\([^;{{}}()]*\)\s*\{{", code))
+        if found != 1:
+            fail(f"drift: proof/ has a contract for {name}(), the sources define it {found} times")
+    for what, path, text in [("the loop", *LOOP[:2])] + [m[:3] for m in WP_MUTANTS + CBMC_MUTANTS]:
+        found = sources[ROOT / path].count(text)
+        if found != 1:
+            fail(f"drift: {path} has the text for '{what}' {found} times, not once")
+
+
+# ---- tools --------------------------------------------------------------------------------------
+
+def debian_archive():
+    """Where this machine's apt gets Debian from, and the key that signs it."""
+    files = [pathlib.Path("/etc/apt/sources.list"),
+             *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))]
+    for file in files:
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        found = re.search(r"^URIs:\s*(\S+/debian/?)\s*$|^deb\s+(?:\[[^]]*\]\s+)?(\S+/debian/?)\s",
+                          text, re.M)
+        if found:
+            return found[1] or found[2]
+    return fail("no Debian archive in /etc/apt: cbmc and alt-ergo cannot be fetched")
+
+
+def fetch_tools():
+    """cbmc and alt-ergo, from the Debian releases that have them, unpacked and not installed."""
+    if (TOOLS / "complete").exists():
+        return
+    print("fetching alt-ergo and cbmc ...", flush=True)
+    shutil.rmtree(TOOLS, ignore_errors=True)
+    for folder in ("lists/partial", "cache/archives/partial", "state", "root"):
+        (TOOLS / folder).mkdir(parents=True)
+    (TOOLS / "status").touch()
+    archive = debian_archive()
+    key = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    (TOOLS / "sources.list").write_text("".join(
+        f"deb [signed-by={key}] {archive} {suite} main\n" for suite in ("trixie", "bullseye")))
+    options = {"Dir::Etc::sourcelist": "sources.list", "Dir::State": "state",
+               "Dir::State::Lists": "lists", "Dir::Cache": "cache", "Dir::State::status": "status"}
+    apt = ["apt-get", "-q", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", "APT::Sandbox::User=root",
+           "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"]
+    for name, value in options.items():
+        apt += ["-o", f"{name}={TOOLS / value}"]
+    packages = [f"{name}/trixie" for name in ("cbmc", "libc6", "libstdc++6", "libgcc-s1", "minisat")]
+    for command in (["update"], ["download", *packages, "alt-ergo/bullseye"]):
+        done = subprocess.run(apt + command, cwd=TOOLS, text=True, capture_output=True, check=False)
+        if done.returncode != 0 or "\nW: Failed to fetch" in "\n" + done.stderr:
+            fail(f"apt-get {command[0]} from {archive} failed: {done.stderr.strip()[-200:]!r}")
+    for package in TOOLS.glob("*.deb"):
+        subprocess.run(["dpkg", "-x", package, TOOLS / "root"], check=True)
+        package.unlink()
+    (TOOLS / "complete").touch()
+
+
+def prepare_why3():
+    os.environ["HOME"] = str(BUILD)  # where why3 keeps its list of provers
+    os.environ["PATH"] = f"{TOOLS / 'root/usr/bin'}:{os.environ['PATH']}"
+    subprocess.run(["why3", "config", "detect"], capture_output=True, check=True)
+
+
+# ---- the two provers ----------------------------------------------------------------------------
+
+def copy_of_sources(name, mutant=None):
+    tree = BUILD / name
+    shutil.rmtree(tree, ignore_errors=True)
+    for folder in ("include/eggbox", "src/core"):
+        shutil.copytree(ROOT / folder, tree / folder)
+    if mutant:
+        path, old, new = mutant[1:4]
+        text = (tree / path).read_text(encoding="utf-8")
+        (tree / path).write_text(text.replace(old, new), encoding="utf-8")
+    return tree
+
+
+def run_wp(tree, names, timeout, *options):
+    """Proves the contracts of the functions named; (goals proved, goals, what Frama-C said)."""
+    path, line, annotation = LOOP
+    text = (tree / path).read_text(encoding="utf-8")
+    (tree / path).write_text(text.replace(line, annotation + line), encoding="utf-8")
+    # Without __GNUC__ base.h gives attributes up, some of which Frama-C does not know.
+    include = f"-U__GNUC__ -I{tree}/include -I{tree}/src/core"
+    command = ["frama-c", "-c11", "-machdep", "gcc_x86_64", f"-cpp-extra-args={include}", "-wp",
+               "-wp-rte", "-wp-model", "Typed+Cast", "-wp-prover", "alt-ergo,z3,cvc4",
+               "-wp-timeout", str(timeout), "-wp-par", "2", "-wp-cache", "none",
+               "-wp-fct", ",".join(names), *options, ROOT / "proof/fixed_list.c"]
+    done = subprocess.run(command, cwd=tree, text=True, capture_output=True, check=False)
+    (BUILD / f"{tree.name}.log").write_text(done.stdout + done.stderr)
+    found = re.search(r"Proved goals:\s*(\d+)\s*/\s*(\d+)", done.stdout)
+    if done.returncode != 0 or not found:
+        fail(f"frama-c failed, see {BUILD / tree.name}.log")
+    return int(found[1]), int(found[2]), done.stdout
+
+
+def run_cbmc(tree, name):
+    """Checks one case; (properties that hold, properties), and seconds."""
+    mode, blocks, words, steps, damage, bits = CBMC_CASES[name]
+    root = TOOLS / "root/usr"
+    here = ":".join(str(path) for path in
+                    (root / "lib", root / "lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"))
+    command = [root / "lib64/ld-linux-x86-64.so.2", "--library-path", here, root / "bin/cbmc",
+               ROOT / "proof/cbmc_fixed.c", *sorted((tree / "src/core").glob("fixed*.c")),
+               "-I", tree / "include", "-I", tree / "src/core", f"--{bits}",
+               f"-DMODE={mode}", f"-DBLOCKS={blocks}", f"-DWORDS={words}", f"-DSTEPS={steps}",
+               f"-DDAMAGE={damage}", *(f"--{check}" for check in CBMC_CHECKS),
+               "--unwind", str(max(blocks, words) + 2), "--unwindset", f"main.0:{steps + 1}"]
+    start = time.monotonic()
+    done = subprocess.run(command, text=True, capture_output=True, check=False)
+    log = f"cbmc-{tree.name}-{name}".replace(" ", "-").replace(",", "")
+    (BUILD / f"{log}.log").write_text(done.stdout + done.stderr)
+    found = re.search(r"\*\* (\d+) of (\d+) failed", done.stdout)
+    if done.returncode not in (0, 10) or not found:
+        fail(f"cbmc failed, see {BUILD / log}.log")
+    return int(found[2]) - int(found[1]), int(found[2]), time.monotonic() - start
+
+
+# ---- the report ---------------------------------------------------------------------------------
+
+class Report:
+    def __init__(self):
+        self.good = True
+
+    def line(self, good, name, text):
+        self.good = self.good and good
+        print(f"  {'ok  ' if good else 'FAIL'}  {name:<52} {text}", flush=True)
+
+
+def prove_list(report):
+    print("free list, every pool and every history (Frama-C WP)", flush=True)
+    names = functions("proved") + re.findall(
+        r"^\w[^;\n]*?(\w+)\([^()]*\)\n\{", (ROOT / "proof/fixed_list.c").read_text(), re.M)
+    start = time.monotonic()
+    proved, goals, _ = run_wp(copy_of_sources("wp"), names, 30)
+    report.line(proved == goals, f"goals of {len(names)} functions",
+                f"{proved}/{goals}, {time.monotonic() - start:.0f} s")
+    start = time.monotonic()
+    _, _, said = run_wp(copy_of_sources("smoke"), names, 2, *SMOKE)
+    passed, tests = map(int, re.search(r"Smoke Tests:\s*(\d+)\s*/\s*(\d+)", said).groups())
+    report.line(passed == tests, "contracts that no call could meet: none",
+                f"{passed}/{tests}, {time.monotonic() - start:.0f} s")
+    for number, mutant in enumerate(WP_MUTANTS, 1):
+        tree = copy_of_sources(f"wp-mutant-{number}", mutant)
+        proved, goals, _ = run_wp(tree, [mutant[4]], 5)
+        report.line(proved < goals, f"mutant: {mutant[0]}", f"{goals - proved} of {goals} lost")
+
+
+SMOKE = ("-wp-smoke-tests", "-wp-smoke-timeout", "2", "-wp-prop", "@smoke")
+
+
+def check_histories(report):
+    print("every history of a few calls on a small pool, every address freed (CBMC)", flush=True)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        trees = [copy_of_sources(f"cbmc-mutant-{n}", m) for n, m in enumerate(CBMC_MUTANTS, 1)]
+        cases = {name: pool.submit(run_cbmc, ROOT, name) for name in CBMC_CASES}
+        mutants = [pool.submit(run_cbmc, t, m[4]) for t, m in zip(trees, CBMC_MUTANTS)]
+        for name, case in cases.items():
+            held, properties, seconds = case.result()
+            mode, blocks, words, steps, *_ = CBMC_CASES[name]
+            report.line(held == properties, f"{name}: {blocks} x {4 * words} bytes, {steps} calls",
+                        f"{held}/{properties}, {seconds:.0f} s")
+        for mutant, case in zip(CBMC_MUTANTS, mutants):
+            held, properties, _ = case.result()
+            report.line(held < properties, f"mutant: {mutant[0]}", f"{properties - held} refuted")
+
+
+def main():
+    check_drift()
+    if sys.argv[1:] == ["--drift-only"]:
+        print("proof and sources agree")
+        return
+    if sys.argv[1:]:
+        fail("usage: prove.py [--drift-only]")
+    start = time.monotonic()
+    if subprocess.run([ROOT / "scripts/setup.sh", "prove"], check=False).returncode != 0:
+        fail("packages are missing")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    fetch_tools()
+    prepare_why3()
+    report = Report()
+    prove_list(report)
+    check_histories(report)
+    print(f"{'all holds' if report.good else 'NOT PROVED'}, {time.monotonic() - start:.0f} s")
+    sys.exit(0 if report.good else 1)
+
+
+if __name__ == "__main__":
+    main()
