@@ -4,11 +4,11 @@
 
     make_capture.py OUTPUT        prints what it sent, so that a reader of the file can be checked
 
-Nobody's traffic was recorded for it. Web transfers, terminal sessions, telemetry, a call, a game and
-name look-ups run side by side, each with its own round trip. A segment may be lost before the tap
-(it is seen late, sent again), behind the tap (it is seen twice), overtake others, or be missed by the
-tap (never seen, though it arrived): the office has a poor wireless link. The same file comes out on every machine: only
-random.Random.random() is used, whose sequence Python promises to keep.
+Nobody's traffic was recorded for it. Web transfers, terminal sessions, telemetry, a call, a game
+and name look-ups run side by side, each with its own round trip. A segment may be lost before the
+tap (it is seen late, sent again), behind the tap (it is seen twice), overtake others, or be missed
+by the tap (never seen, though it arrived): the office has a poor wireless link. The same file comes
+out on every machine: only random.Random.random() is used, whose sequence Python promises to keep.
 """
 
 import random
@@ -39,8 +39,9 @@ def chance(probability):
 # ---- payload: text, so that `tcpdump -A` shows something ----------------------------------------
 
 WORDS = (
-    "pool block slot stride chunk region free list fresh peak limit budget reserve trim clear guard "
-    "level site handle stale retired parent child root magazine depot heap class egg box hen nest"
+    "pool block slot stride chunk region free list fresh peak limit budget reserve trim clear "
+    "guard level site handle stale retired parent child root magazine depot heap class egg box "
+    "hen nest"
 ).split()
 
 
@@ -73,8 +74,9 @@ def put(time, frame):
 
 
 def put_ip(time, source, target, protocol, body):
+    number = len(frames) & 0xFFFF
     head = struct.pack(
-        "!BBHHHBBHII", 0x45, 0, 20 + len(body), len(frames) & 0xFFFF, 0x4000, 64, protocol, 0, source, target
+        "!BBHHHBBHII", 0x45, 0, 20 + len(body), number, 0x4000, 64, protocol, 0, source, target
     )
     head = head[:10] + struct.pack("!H", checksum(head)) + head[12:]
     put(time, mac(target) + mac(source) + b"\x08\x00" + head + body)
@@ -145,7 +147,7 @@ class Connection:
                 self.put(again, side, seq, flags, data)
 
     def write(self, side, count):
-        """One write of the application: full segments, the last one pushed, every other one acknowledged."""
+        """One write of the application: full segments, the last pushed, every other confirmed."""
         data = text(count)
         for index, start in enumerate(range(0, count, MSS)):
             part = data[start : start + MSS]
@@ -256,13 +258,14 @@ def write_file(path):
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
         for time, _, frame in frames:
-            file.write(struct.pack("<IIII", EPOCH + time // 1_000_000, time % 1_000_000, len(frame), len(frame)))
+            seconds, microseconds = EPOCH + time // 1_000_000, time % 1_000_000
+            file.write(struct.pack("<IIII", seconds, microseconds, len(frame), len(frame)))
             file.write(frame)
 
 
 def main():
-    for make, count in ((web, 30), (telemetry, 5), (terminal, 5), (call, 1), (game, 1), (look_up_alone, 14),
-                        (clock_and_neighbours, 4)):  # fmt: skip
+    for make, count in ((web, 30), (telemetry, 5), (terminal, 5), (call, 1), (game, 1),
+                        (look_up_alone, 14), (clock_and_neighbours, 4)):
         for _ in range(count):
             make(between(0, DURATION - 4_000_000))
     write_file(sys.argv[1])

@@ -4,9 +4,9 @@
 
 usage: hot_path.py ROOT COMPILER [--budget NAME=COUNT]...
 
-x86-64 at -O2. Counted is what the processor runs when nothing is wrong, `ret` included. There may be
-no loop, no call but to a cold function, no division. Of init, clear and resize the whole call tree
-is read: no loop either, and so the same time for any number of blocks.
+x86-64 at -O2. Counted is what the processor runs when nothing is wrong, `ret` included. There may
+be no loop, no call but to a cold function, no division. Of init, clear and resize the whole call
+tree is read: no loop either, and so the same time for any number of blocks.
 """
 
 import pathlib

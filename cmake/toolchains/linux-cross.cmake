@@ -12,10 +12,12 @@ set(CMAKE_CROSSCOMPILING_EMULATOR ${EGGBOX_CROSS_EMULATOR})
 
 set(libraries /usr/${EGGBOX_CROSS_TRIPLE})
 set(compiler_libraries /usr/lib/gcc-cross/${EGGBOX_CROSS_TRIPLE}/12)
-set(CMAKE_C_FLAGS_INIT "-isystem ${libraries}/include")
-set(CMAKE_CXX_FLAGS_INIT
-  "-nostdinc++ -isystem ${libraries}/include/c++/12 -isystem ${libraries}/include/c++/12/${EGGBOX_CROSS_TRIPLE} -isystem ${libraries}/include")
-set(CMAKE_EXE_LINKER_FLAGS_INIT
-  "-fuse-ld=lld -static -L${compiler_libraries} -B${compiler_libraries} -L${libraries}/lib -B${libraries}/lib")
+set(c_headers "-isystem ${libraries}/include")
+set(cxx_headers "-isystem ${libraries}/include/c++/12")
+string(APPEND cxx_headers " -isystem ${libraries}/include/c++/12/${EGGBOX_CROSS_TRIPLE}")
+set(search "-L${compiler_libraries} -B${compiler_libraries} -L${libraries}/lib -B${libraries}/lib")
+set(CMAKE_C_FLAGS_INIT "${c_headers}")
+set(CMAKE_CXX_FLAGS_INIT "-nostdinc++ ${cxx_headers} ${c_headers}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -static ${search}")
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

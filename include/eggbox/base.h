@@ -40,7 +40,6 @@
   #define EGB_COLD                __attribute__((cold, noinline))
   #define EGB_NODISCARD           __attribute__((warn_unused_result))
   #define EGB_MAY_ALIAS           __attribute__((may_alias))
-  #define EGB_WEAK                __attribute__((weak))
   // Where the caller of this function goes on: names the place of a misuse in the user's code.
   #define EGB_CALLER() __builtin_return_address(0)
 #else
@@ -48,8 +47,15 @@
   #define EGB_COLD
   #define EGB_NODISCARD
   #define EGB_MAY_ALIAS
-  #define EGB_WEAK
   #define EGB_CALLER() NULL
+#endif
+
+// A definition that gives way to the program's own. Windows has none: there the library's stays in
+// the archive when the program has its own, unless the program asks for its neighbours too.
+#if defined(__GNUC__) && !defined(_WIN32)
+  #define EGB_WEAK __attribute__((weak))
+#else
+  #define EGB_WEAK
 #endif
 
 #if defined(__cplusplus)

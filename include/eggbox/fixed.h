@@ -115,7 +115,8 @@ egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, size_t block_
 /// Returns  as egb_fixed_init(); EGB_INVALID also if `live_bits` is NULL, misaligned, wraps, is too
 ///          small, or overlaps the region or `*pool`.
 /// Cost     as egb_fixed_init(). Alloc and free are then function calls, several times as long as
-///          the inline ones of egb_fixed_init(); an alloc that meets an overwritten block is O(touched), once.
+///          the inline ones of egb_fixed_init(). An alloc that meets an overwritten block is
+///          O(touched), once.
 EGB_NODISCARD egb_status egb_fixed_init_checked(
     egb_fixed* pool,
     void*      region,

@@ -37,8 +37,8 @@ EGB_COLD static void* take_fresh(egb_fixed* pool)
     return block;
 }
 
-// What heads the free list once `refused`, which is no free block, does not: nothing if the list was
-// at its end, a block of the mended list if it was overwritten.
+// What heads the free list once `refused`, which is no free block, does not: nothing if the list
+// was at its end, a block of the mended list if it was overwritten.
 EGB_COLD static uint32_t other_head(egb_fixed* pool, uint32_t refused, const void* site)
 {
     if (refused == EGB_FIXED_NONE_) {

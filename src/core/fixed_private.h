@@ -33,9 +33,9 @@ static inline const void* egb_fixed_address(const egb_fixed* pool, uint32_t dist
     return (const void*)((uintptr_t)pool->first + (uintptr_t)distance * EGB_WORD_BYTES);
 }
 
-// Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at no touched
-// block: at the list's end, or where an overwritten link led. A list may also have become a circle,
-// so whoever follows it takes at most as many steps as there are touched blocks.
+// Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at no
+// touched block: at the list's end, or where an overwritten link led. A list may also have become a
+// circle, so whoever follows it takes at most as many steps as there are touched blocks.
 static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t touched, uint32_t* at)
 {
     if (egb_fixed_index_(pool, *at) >= touched) {
@@ -57,8 +57,8 @@ void egb_fixed_report_free(const egb_fixed* pool, const void* address, const voi
 // The newest free block's distance in every mode.
 uint32_t egb_fixed_head(const egb_fixed* pool);
 
-// The modes that the hot path does not serve; alloc also takes a pool that was never made. `distance`
-// may be any number. Push says whether a block in use started there, and is free now.
+// The modes that the hot path does not serve; alloc also takes a pool that was never made.
+// `distance` may be any number. Push says whether a block in use started there, and is free now.
 void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
 bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance);
 bool  egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);

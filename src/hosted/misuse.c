@@ -26,8 +26,8 @@ void egb_set_misuse_handler(egb_misuse_fn handler, void* user)
     atomic_store(&version, before + 2);
 }
 
-// Reads both, or says that it could not. It does not wait for long, because the change may have been
-// interrupted by the very signal handler that calls this.
+// Reads both, or says that it could not. It does not wait for long, because the change may have
+// been interrupted by the very signal handler that calls this.
 static bool read_handler(egb_misuse_fn* handler, void** user)
 {
     for (int tries = 0; tries < 1000; tries++) {

@@ -143,16 +143,16 @@ TEST(fixed, init_refuses_more_than_16_GiB_as_a_limit)
     egb_fixed       pool   = untouched();
     const egb_fixed before = pool;
     if (sizeof(std::size_t) == 8) {
-        char* const low = reinterpret_cast<char*>(uintptr_t{4096});  // never touched
+        char* const far = reinterpret_cast<char*>(uintptr_t(uint64_t{1} << 44));  // never touched
         const auto  gib = uint64_t{1} << 30;
-        EXPECT_EQ(egb_fixed_init(&pool, low, size_t(16 * gib + 1), 64), EGB_LIMIT);
-        EXPECT_EQ(egb_fixed_init(&pool, low, size_t(16 * gib), size_t(16 * gib - 4)), EGB_LIMIT);
+        EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib + 1), 64), EGB_LIMIT);
+        EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib), size_t(16 * gib - 4)), EGB_LIMIT);
         EXPECT_TRUE(same(pool, before));
-        EXPECT_EQ(egb_fixed_init(&pool, low, size_t(16 * gib), 64), EGB_OK);
+        EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib), 64), EGB_OK);
         EXPECT_EQ(egb_fixed_capacity(&pool), (16 * gib) / 64);
-        EXPECT_EQ(egb_fixed_init(&pool, low, size_t(16 * gib), size_t(16 * gib - 8)), EGB_OK);
+        EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib), size_t(16 * gib - 8)), EGB_OK);
         EXPECT_EQ(egb_fixed_capacity(&pool), 1u);
-        EXPECT_EQ(egb_fixed_init(&pool, low, size_t(16 * gib), 4), EGB_OK);
+        EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib), 4), EGB_OK);
         EXPECT_EQ(egb_fixed_capacity(&pool), UINT32_MAX);
     }
 }

@@ -11,12 +11,12 @@ TEST(fixed_originals, a_size_that_wraps_in_32_bits_is_computed_in_full_or_refuse
     const uint64_t product = uint64_t{65536} * 65536;
     if (sizeof(std::size_t) == 8) {
         EXPECT_EQ(egb_fixed_bytes(65536, 65536), product);
-        char* const low = reinterpret_cast<char*>(uintptr_t{65536});  // never touched
+        char* const far = reinterpret_cast<char*>(uintptr_t(uint64_t{1} << 44));  // never touched
         egb_fixed   pool;
-        ASSERT_EQ(egb_fixed_init(&pool, low, size_t(product), 65536), EGB_OK);
+        ASSERT_EQ(egb_fixed_init(&pool, far, size_t(product), 65536), EGB_OK);
         EXPECT_EQ(egb_fixed_capacity(&pool), 65536u);
-        EXPECT_TRUE(egb_fixed_owns(&pool, low + 65535 * uint64_t{65536}));
-        EXPECT_FALSE(egb_fixed_owns(&pool, low + product));
+        EXPECT_TRUE(egb_fixed_owns(&pool, far + 65535 * uint64_t{65536}));
+        EXPECT_FALSE(egb_fixed_owns(&pool, far + product));
     } else {
         EXPECT_EQ(egb_fixed_bytes(65536, 65536), 0u);
     }

@@ -68,7 +68,7 @@ class each_check : public testing::Test
 
 using kinds = testing::
     Types<pool_of<fixed_check::marks>, pool_of<fixed_check::live_bits>, pool_of<fixed_check::off>>;
-TYPED_TEST_SUITE(each_check, kinds);
+TYPED_TEST_SUITE(each_check, kinds, );
 
 }  // namespace
 
