@@ -40,6 +40,7 @@
   #define EGB_COLD                __attribute__((cold, noinline))
   #define EGB_NODISCARD           __attribute__((warn_unused_result))
   #define EGB_MAY_ALIAS           __attribute__((may_alias))
+  #define EGB_LOOSE_              __attribute__((may_alias, aligned(4)))
   // Where the caller of this function goes on: names the place of a misuse in the user's code.
   #define EGB_CALLER() __builtin_return_address(0)
 #else
@@ -47,6 +48,7 @@
   #define EGB_COLD
   #define EGB_NODISCARD
   #define EGB_MAY_ALIAS
+  #define EGB_LOOSE_
   #define EGB_CALLER() NULL
 #endif
 

@@ -35,7 +35,8 @@ enum class fixed_check {
 /// before main, and outlives every other static object. It cannot be copied or moved. Its end does
 /// not destroy the objects still in it: their memory is the pool's.
 ///
-/// Blocks are as large as T, rounded up to a multiple of 4, and aligned for T.
+/// Blocks are as large as T, rounded up to a multiple of 4 (unchecked: at least a pointer), and
+/// aligned for T.
 ///
 /// Threads  one at a time, as for the C pool.
 template <class T, std::size_t N, fixed_check Check = fixed_check::marks>
@@ -45,7 +46,9 @@ class fixed_pool
     using value_type = T;
 
     static constexpr std::size_t block_bytes =
-        (sizeof(T) + EGB_WORD_BYTES - 1) / EGB_WORD_BYTES * EGB_WORD_BYTES;
+        Check == fixed_check::off && sizeof(T) < sizeof(void*)
+            ? sizeof(void*)
+            : (sizeof(T) + EGB_WORD_BYTES - 1) / EGB_WORD_BYTES * EGB_WORD_BYTES;
 
     static_assert(
         EGB_FIXED_BYTES(block_bytes, N) != 0, "no pool has this many blocks of this type"
@@ -91,15 +94,18 @@ class fixed_pool
     [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() noexcept
     {
         if constexpr (Check == fixed_check::off) {
-            if (EGB_UNLIKELY(pool_.head >= pool_.bound)) {
+            if (EGB_UNLIKELY(pool_.side.newest == nullptr)) {
                 return egb_fixed_alloc_cold_(made());
             }
             return egb_fixed_alloc_unchecked(&pool_);
         } else {
-            if (EGB_UNLIKELY(!egb_fixed_can_pop_(&pool_))) {
+            egb_fixed known = with_constants();
+            if (EGB_UNLIKELY(!egb_fixed_can_pop_(&known))) {
                 return egb_fixed_alloc_cold_(made());
             }
-            return egb_fixed_pop_(&pool_);
+            void* const block = egb_fixed_pop_(&known);
+            pool_.head        = known.head;
+            return block;
         }
     }
 
@@ -108,10 +114,14 @@ class fixed_pool
     {
         if constexpr (Check == fixed_check::off) {
             egb_fixed_free_unchecked(&pool_, block);
-        } else if (EGB_UNLIKELY(!egb_fixed_can_push_(&pool_, block))) {
-            egb_fixed_free_cold_(made(), block);
         } else {
-            egb_fixed_push_(&pool_, block);
+            egb_fixed known = with_constants();
+            if (EGB_UNLIKELY(!egb_fixed_can_push_(&known, block))) {
+                egb_fixed_free_cold_(made(), block);
+                return;
+            }
+            egb_fixed_push_(&known, block);
+            pool_.head = known.head;
         }
     }
 
@@ -202,7 +212,27 @@ class fixed_pool
     // Whether the destructor may run. The first test is free's own, so it costs nothing.
     bool is_object(const T* object) const noexcept
     {
-        return Check == fixed_check::off || egb_fixed_can_push_(&pool_, object) || is_live(object);
+        if constexpr (Check == fixed_check::off) {
+            return true;
+        } else {
+            const egb_fixed known = with_constants();
+            return egb_fixed_can_push_(&known, object) || is_live(object);
+        }
+    }
+
+    // The pool as the compiler knows it: where the blocks are, and how to divide by their size. It
+    // keeps of this copy what the hot path reads, in registers, and the rest as constants.
+    EGB_ALWAYS_INLINE egb_fixed with_constants() const noexcept
+    {
+        constexpr std::size_t stride = block_bytes / EGB_WORD_BYTES;
+        constexpr int         shift  = EGB_FIXED_SHIFT_(stride);
+        constexpr std::size_t odd    = stride >> shift;
+
+        egb_fixed known = pool_;
+        known.first     = blocks_;
+        known.inverse   = EGB_FIXED_INVERSE_(odd);
+        known.shift     = shift;
+        return known;
     }
 
     // All mutable, because a question may be the first use. They start as zeros: any other value

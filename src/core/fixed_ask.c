@@ -41,7 +41,7 @@ static bool list_ends(const egb_fixed* pool, uint32_t* free_count)
     const uint32_t touched = egb_fixed_count_touched(pool);
     uint32_t       at      = egb_fixed_head(pool);
     *free_count            = 0;
-    while (*free_count < touched && egb_fixed_step(pool, touched, &at)) {
+    while (*free_count < touched && egb_fixed_step_in_mode(pool, touched, &at)) {
         ++*free_count;
     }
     return at == EGB_FIXED_NONE_;
@@ -87,7 +87,7 @@ static bool mode_is_whole(const egb_fixed* pool)
             return pool->limit == egb_fixed_count_touched(pool) && pool->stride > 1;
         case EGB_FIXED_TINY_: return is_hidden && pool->stride == 1;
         case EGB_FIXED_LIVE_: return is_hidden && pool->side.live != NULL;
-        case EGB_FIXED_UNCHECKED_: return pool->limit == 0;
+        case EGB_FIXED_UNCHECKED_: return is_hidden;
         default: return false;
     }
 }
@@ -95,11 +95,14 @@ static bool mode_is_whole(const egb_fixed* pool)
 // Every block on the list, which is known to end, must be as its free left it.
 static bool list_is_whole(const egb_fixed* pool)
 {
+    if (pool->mode != EGB_FIXED_MARKED_ && pool->mode != EGB_FIXED_LIVE_) {
+        return true;  // nothing but the links, and those were followed
+    }
     for (uint32_t at = egb_fixed_head(pool); at != EGB_FIXED_NONE_; at = pool->first[at]) {
-        if (pool->mode == EGB_FIXED_MARKED_ && pool->first[(size_t)at + 1] != EGB_FIXED_MARK_) {
-            return false;
-        }
-        if (pool->mode == EGB_FIXED_LIVE_ && egb_is_live(pool, egb_fixed_index_(pool, at))) {
+        const bool is_free = pool->mode == EGB_FIXED_LIVE_
+                                 ? !egb_is_live(pool, egb_fixed_index_(pool, at))
+                                 : pool->first[(size_t)at + 1] == EGB_FIXED_MARK_;
+        if (!is_free) {
             return false;
         }
     }

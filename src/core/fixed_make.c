@@ -100,6 +100,9 @@ egb_status egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, si
 egb_status
 egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, size_t block_bytes)
 {
+    if (block_bytes < sizeof(egb_fixed_link_)) {
+        return EGB_INVALID;
+    }
     return make(
         pool, region, region_bytes, block_bytes, EGB_FIXED_UNCHECKED_, (live_bits){NULL, 0}
     );
@@ -182,8 +185,9 @@ void egb_fixed_clear(egb_fixed* pool)
     pool->limit = 0;
     if (pool->mode == EGB_FIXED_TINY_) {
         pool->side.hidden = ~EGB_FIXED_NONE_;
-    }
-    if (pool->mode == EGB_FIXED_LIVE_) {
+    } else if (pool->mode == EGB_FIXED_UNCHECKED_) {
+        pool->side.newest = NULL;
+    } else if (pool->mode == EGB_FIXED_LIVE_) {
         pool->side.live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
         pool->side.live[EGB_FIXED_LIVE_FREE_]    = 0;
         pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = 0;

@@ -4,21 +4,46 @@
 // pools without checks, when a checked call meets one.
 #include "fixed_private.h"
 
+// The distance of a block of an unchecked pool, whose list is made of addresses. One that is astray
+// becomes the distance where no block is.
+static uint32_t distance_of_link(const egb_fixed* pool, const void* link)
+{
+    if (link == NULL) {
+        return EGB_FIXED_NONE_;
+    }
+    const size_t distance = egb_fixed_distance_(pool, link);
+    return distance < pool->bound ? (uint32_t)distance : pool->bound;
+}
+
 uint32_t egb_fixed_head(const egb_fixed* pool)
 {
     switch (pool->mode) {
         case EGB_FIXED_TINY_: return ~pool->side.hidden;
         case EGB_FIXED_LIVE_: return ~pool->side.live[EGB_FIXED_LIVE_HEAD_];
+        case EGB_FIXED_UNCHECKED_: return distance_of_link(pool, pool->side.newest);
         default: return pool->head;
     }
 }
 
+bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* at)
+{
+    if (pool->mode != EGB_FIXED_UNCHECKED_) {
+        return egb_fixed_step(pool, touched, at);
+    }
+    if (egb_fixed_index_(pool, *at) >= touched) {
+        return false;
+    }
+    *at = distance_of_link(pool, *(const egb_fixed_link_*)(pool->first + *at));
+    return true;
+}
+
+// `distance` is a block's of a pool of one of the two modes served here, or EGB_FIXED_NONE_.
 static void set_head(egb_fixed* pool, uint32_t distance)
 {
     if (pool->mode == EGB_FIXED_TINY_) {
         pool->side.hidden = ~distance;
     } else {
-        pool->head = distance;
+        pool->side.newest = distance != EGB_FIXED_NONE_ ? pool->first + distance : NULL;
     }
 }
 
@@ -27,7 +52,7 @@ static egb_word* pop(egb_fixed* pool, const void* site)
 {
     const uint32_t head = egb_fixed_head(pool);
     uint32_t       next = head;
-    if (egb_fixed_step(pool, egb_fixed_count_touched(pool), &next)) {
+    if (egb_fixed_step_in_mode(pool, egb_fixed_count_touched(pool), &next)) {
         set_head(pool, next);
         return pool->first + head;
     }
@@ -88,7 +113,11 @@ bool egb_fixed_push_in_mode(egb_fixed* pool, size_t distance)
     if (!egb_fixed_is_live_in_mode(pool, distance)) {
         return false;
     }
-    pool->first[distance] = egb_fixed_head(pool);
-    set_head(pool, (uint32_t)distance);
+    if (pool->mode == EGB_FIXED_UNCHECKED_) {
+        egb_fixed_free_unchecked(pool, pool->first + distance);
+    } else {
+        pool->first[distance] = egb_fixed_head(pool);
+        set_head(pool, (uint32_t)distance);
+    }
     return true;
 }

@@ -45,6 +45,9 @@ static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t touched, uint3
     return true;
 }
 
+// The same in every mode.
+bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* at);
+
 // Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
 bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted);
 

@@ -157,6 +157,18 @@ TEST(fixed, init_refuses_more_than_16_GiB_as_a_limit)
     }
 }
 
+TEST(fixed, init_unchecked_refuses_blocks_without_room_for_an_address)
+{
+    egb_fixed       pool   = untouched();
+    const egb_fixed before = pool;
+    if (sizeof(void*) == 8) {
+        EXPECT_EQ(egb_fixed_init_unchecked(&pool, region, 64, 4), EGB_INVALID);
+    }
+    EXPECT_EQ(egb_fixed_init_unchecked(&pool, region, 64, 0), EGB_INVALID);
+    EXPECT_TRUE(same(pool, before));
+    EXPECT_EQ(egb_fixed_init_unchecked(&pool, region, 64, sizeof(void*)), EGB_OK);
+}
+
 TEST(fixed, init_checked_refuses_live_bits_that_do_not_serve)
 {
     egb_fixed       pool   = untouched();

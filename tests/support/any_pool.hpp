@@ -36,7 +36,7 @@ inline std::string name_of_test(const testing::TestParamInfo<way>& made)
 
 struct any_pool {
     any_pool(way how, std::size_t block_bytes_, std::size_t count, std::size_t count_max = 0)
-        : made(how), block_bytes(how == way::tiny ? 4 : block_bytes_)
+        : made(how), block_bytes(block_bytes_for(how, block_bytes_))
     {
         const std::size_t most = count > count_max ? count : count_max;
         region.reset(new uint32_t[block_bytes * most / 4]);
@@ -46,6 +46,16 @@ struct any_pool {
             region[i] = EGB_FIXED_MARK_;
         }
         EXPECT_EQ(init(block_bytes * count), EGB_OK);
+    }
+
+    // The size that this way of making a pool can have, nearest to the one wanted.
+    static std::size_t block_bytes_for(way how, std::size_t wanted)
+    {
+        switch (how) {
+            case way::tiny: return 4;
+            case way::unchecked: return wanted < sizeof(void*) ? sizeof(void*) : wanted;
+            default: return wanted;
+        }
     }
 
     egb_status init(std::size_t region_bytes)
