@@ -54,8 +54,8 @@ test-all: test coverage sizes
 coverage: | build
 	@scripts/setup.sh all
 	$(call preset,coverage)
-	gcovr --root . --filter src/core/ --filter include/eggbox/ --exclude-throw-branches \
-	    --print-summary --fail-under-line 100 build/coverage
+	gcovr --root . --filter src/core/ --exclude-throw-branches --print-summary \
+	    --branches --fail-under-line 100 --fail-under-branch 97 build/coverage
 
 sizes: | build
 	@scripts/setup.sh all

@@ -72,7 +72,7 @@ static egb_status make(
     if (status != EGB_OK) {
         return status;
     }
-    if (wraps(pool, sizeof *pool) || overlap(pool, sizeof *pool, region, region_bytes) ||
+    if (overlap(pool, sizeof *pool, region, region_bytes) ||
         (mode == EGB_FIXED_LIVE_ && live.capacity < count)) {
         return EGB_INVALID;
     }

@@ -249,6 +249,55 @@ TEST(fixed_damage, whole_says_no_to_random_bytes_and_follows_no_address_in_them)
     }
 }
 
+// The seal is made right again, so that nothing but the mode's own rules can say no.
+TEST(fixed_damage, a_mode_that_is_not_the_pools_is_noticed_though_the_seal_is_right)
+{
+    const auto whole_as = [](way made, unsigned mode) {
+        any_pool all(made, 16, count);
+        half_full(all);
+        all.pool.mode = uint8_t(mode);
+        all.pool.seal = EGB_FIXED_SEAL_(all.pool.reach, all.pool.stride, all.pool.mode);
+        return all.whole();
+    };
+    EXPECT_TRUE(whole_as(way::marked, EGB_FIXED_MARKED_));
+    for (const unsigned wrong : {EGB_FIXED_TINY_, EGB_FIXED_LIVE_, EGB_FIXED_UNCHECKED_, 77u}) {
+        EXPECT_FALSE(whole_as(way::marked, wrong)) << wrong;
+    }
+    EXPECT_FALSE(whole_as(way::tiny, EGB_FIXED_MARKED_));
+    EXPECT_FALSE(whole_as(way::live_bits, EGB_FIXED_MARKED_));
+    EXPECT_FALSE(whole_as(way::live_bits, EGB_FIXED_TINY_));
+    EXPECT_FALSE(whole_as(way::unchecked, EGB_FIXED_MARKED_));
+    EXPECT_FALSE(whole_as(way::unchecked, EGB_FIXED_TINY_));
+}
+
+TEST(fixed_damage, a_free_that_must_search_the_list_ends_though_the_list_is_a_circle)
+{
+    any_pool all(way::marked, 16, count);
+    half_full(all);
+    std::memcpy(all.at(1), all.at(3), 4);  // the list 3, 4, 1 leads back to 4
+    reinterpret_cast<uint32_t*>(all.at(5))[1] = EGB_FIXED_MARK_;  // its holder's data
+    events unexpected;
+    EXPECT_TRUE(egb_fixed_is_live(&all.pool, all.at(5)));
+    EXPECT_FALSE(egb_fixed_is_live(&all.pool, all.at(4)));
+    all.free(all.at(5));
+    EXPECT_EQ(all.alloc(), all.at(5));
+}
+
+TEST(fixed_damage, a_wild_link_of_an_unchecked_pool_is_noticed_by_checked_calls)
+{
+    any_pool all(way::unchecked, 16, count);
+    half_full(all);
+    void* const wild = &all;
+    std::memcpy(all.at(3), &wild, sizeof wild);
+    events seen;
+    EXPECT_FALSE(all.whole());
+    EXPECT_EQ(egb_fixed_in_use(&all.pool), 5u) << "6 touched, 3 reached";
+    EXPECT_EQ(egb_fixed_alloc(&all.pool), all.at(3));
+    EXPECT_EQ(egb_fixed_alloc(&all.pool), all.at(6));
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_TRUE(all.whole());
+}
+
 TEST(fixed_damage, whole_and_in_use_end_on_a_list_that_is_a_circle)
 {
     for (const way made : all_ways) {

@@ -117,6 +117,24 @@ TEST(fixed_memory, live_bits_of_blocks_never_touched_are_never_touched)
     EXPECT_EQ(bits.resident_pages(), 1u);
 }
 
+TEST(fixed_memory, more_live_bits_than_there_can_be_blocks_are_taken_and_not_touched)
+{
+    if (sizeof(std::size_t) < 8) {
+        return;  // so many bytes are not to be had
+    }
+    const mapping memory(std::size_t(uint64_t{16} << 30));
+    const mapping bits(std::size_t(uint64_t{1} << 30));
+    ASSERT_NE(memory.start(), nullptr) << "no 16 GiB of address space";
+    ASSERT_NE(bits.start(), nullptr);
+    egb_fixed pool;
+    ASSERT_EQ(
+        egb_fixed_init_checked(&pool, memory.start(), 4000, 4, bits.start(), bits.bytes()), EGB_OK
+    );
+    EXPECT_EQ(egb_fixed_resize(&pool, memory.bytes()), EGB_OK);
+    EXPECT_EQ(egb_fixed_capacity(&pool), UINT32_MAX);
+    EXPECT_EQ(bits.resident_pages(), 1u);
+}
+
 TEST(fixed_memory, a_region_of_16_GiB_works_to_its_last_block)
 {
     if (sizeof(std::size_t) < 8) {
