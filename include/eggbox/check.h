@@ -3,7 +3,8 @@
 //
 // Exhaustion (no block left) is not misuse: allocation returns NULL. Failure (the system said no)
 // is not misuse: the call returns a status. Misuse is a call that a correct program cannot make. It
-// is refused, the pool stays as it was before the call, and egb_misuse() is told.
+// is refused, the pool stays as it was before the call, and egb_misuse() is told. (The exception is
+// EGB_EVENT_OVERWRITTEN: the misuse was a write, long ago; the alloc that finds it goes on.)
 #ifndef EGGBOX_CHECK_H
 #define EGGBOX_CHECK_H
 
@@ -30,7 +31,8 @@ typedef struct egb_event {
     const void*    pool;         // as the caller passed it
     const void*    address;      // what was freed; of OVERWRITTEN, where the free list led to
     size_t         block_index;  // counts from 0; EGB_NO_INDEX: `address` is in no block
-    const void*    site;  // a code address in the function that made the call; NULL: not known
+    const void*    site;  // a code address in the function that made the call, or in its caller
+                          // if the call was its last act and became a jump; NULL: not known
 } egb_event;
 
 #define EGB_NO_INDEX SIZE_MAX
@@ -49,7 +51,8 @@ const char* egb_event_text(egb_event_kind kind);
 /// define it; ten lines that light a lamp will do.
 ///
 /// It may return: the misused call then does nothing and the pool is intact. It may leave by
-/// longjmp instead, and the pool is intact too. It may use any pool, the misused one included.
+/// longjmp instead, and the pool is intact too; not by a C++ exception. It may use any pool, the
+/// misused one included, but not init that one anew.
 void egb_misuse(const egb_event* event);
 
 /// A handler set at run time. `user` is passed on as it was given.

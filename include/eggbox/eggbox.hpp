@@ -32,7 +32,8 @@ enum class fixed_check {
 ///     particles.destroy(p);
 ///
 /// All zero until its first use, so a static one takes no space in the program file, is usable
-/// before main, and outlives every other static object. It cannot be copied or moved. Its end does
+/// before main, and outlives every other static object. One on the stack or inside a dynamic object
+/// is set to zero when it is made: that costs O(N). A pool cannot be copied or moved. Its end does
 /// not destroy the objects still in it: their memory is the pool's.
 ///
 /// Blocks are as large as T, rounded up to a multiple of 4 (unchecked: at least a pointer), and
@@ -50,6 +51,8 @@ class fixed_pool
             ? sizeof(void*)
             : (sizeof(T) + EGB_WORD_BYTES - 1) / EGB_WORD_BYTES * EGB_WORD_BYTES;
 
+    static_assert(!std::is_const_v<T>, "objects of a pool are made and destroyed");
+
     static_assert(
         EGB_FIXED_BYTES(block_bytes, N) != 0, "no pool has this many blocks of this type"
     );
@@ -61,12 +64,12 @@ class fixed_pool
     /// Constructs a T in a block of the pool.
     ///
     /// Returns  the object; nullptr when every block is in use. If T's constructor throws, the
-    /// block
-    ///          is free again and the exception passes on.
+    ///          block is free again and the exception passes on.
     /// Cost     O(1), and T's constructor.
     template <class... Args>
     [[nodiscard]] T* make(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>)
     {
+        static_assert(std::is_constructible_v<T, Args...>, "T has no constructor for these");
         void* const block = alloc();
         if (block == nullptr) {
             return nullptr;
@@ -77,17 +80,16 @@ class fixed_pool
         return object;
     }
 
-    /// Destroys an object of this pool and frees its block. nullptr: no effect. What is no object
-    /// of this pool, or was destroyed before, is misuse: the handler is told, the destructor not
-    /// called.
-    EGB_ALWAYS_INLINE void destroy(T* object) noexcept
+    /// Destroys an object of this pool and frees its block. nullptr: no effect. What is no block of
+    /// this pool that is in use is misuse: the handler is told, the destructor not called.
+    EGB_ALWAYS_INLINE void destroy(const T* object) noexcept
     {
         if constexpr (!std::is_trivially_destructible_v<T>) {
             if (object != nullptr && is_object(object)) {
                 object->~T();
             }
         }
-        free(object);
+        free(const_cast<T*>(object));
     }
 
     /// A block without an object in it: egb_fixed_alloc().
@@ -181,7 +183,9 @@ class fixed_pool
 
         ~undo()
         {
-            pool.free(block);
+            if (block != nullptr) {
+                pool.free(block);
+            }
         }
     };
 
@@ -238,7 +242,7 @@ class fixed_pool
     // All mutable, because a question may be the first use. They start as zeros: any other value
     // would put the storage of a static pool into the program file.
     mutable egb_fixed pool_{};
-    mutable uint32_t  live_[live_words]{};
+    mutable egb_word  live_[live_words]{};
     alignas(
         alignof(T) > EGB_WORD_BYTES ? alignof(T) : EGB_WORD_BYTES
     ) mutable egb_word blocks_[block_bytes / EGB_WORD_BYTES * N]{};
@@ -248,7 +252,7 @@ class fixed_pool
 template <auto& Pool>
 struct destroy_in {
     template <class T>
-    void operator()(T* object) const noexcept
+    void operator()(const T* object) const noexcept
     {
         Pool.destroy(object);
     }

@@ -6,7 +6,7 @@
 //             first               touched                     capacity
 //
 //     [0, touched)         handed out at least once since init or clear: in use, or free
-//     [touched, capacity)  fresh: the pool has never read or written this memory
+//     [touched, capacity)  fresh: not read or written by the pool since then
 //
 // The free list is a stack that runs through the free blocks themselves: a free block's first 4
 // bytes are the distance, in words of 4 bytes from block 0, of the block freed before it. Distances
@@ -46,7 +46,7 @@ extern "C" {
 
 /// How many bytes of storage give exactly `count` blocks of `block_bytes`: their product.
 ///
-/// A constant expression. 0, and so an array that does not compile, where no pool can be made:
+/// A constant expression. 0, an array size that ISO C and C++ refuse, where no pool can be made:
 /// `block_bytes` is 0, no multiple of 4 or over 16 GiB - 8 bytes; `count` is 0 or over 2^32 - 1;
 /// the product is over 16 GiB or does not fit in a size_t.
 #define EGB_FIXED_BYTES(block_bytes, count)                          \
@@ -59,8 +59,8 @@ size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 
 /// How many bytes of live bits egb_fixed_init_checked() needs for `count` blocks: one bit a block
 /// and four words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
-#define EGB_FIXED_LIVE_BYTES(count)                                           \
-    ((EGB_FIXED_LIVE_BITS_ + ((size_t)(count) + 31u) / 32u) * EGB_WORD_BYTES)
+#define EGB_FIXED_LIVE_BYTES(count) \
+    ((EGB_FIXED_LIVE_BITS_ + (size_t)(count) / 32u + ((size_t)(count) % 32u != 0)) * EGB_WORD_BYTES)
 
 // ---- the pool -------------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ typedef struct egb_fixed {
     egb_word* first;    // block 0; NULL: not initialised
     size_t    inverse;  // times the stride's odd part it is 1, modulo 2^(bits of size_t)
     union {
-        uint32_t* live;    // mode LIVE: see EGB_FIXED_LIVE_HEAD_
+        egb_word* live;    // mode LIVE: see EGB_FIXED_LIVE_HEAD_
         uint32_t  hidden;  // mode TINY: complement of the newest free block's distance
         void*     newest;  // mode UNCHECKED: the newest free block; NULL: none
     } side;
@@ -138,11 +138,13 @@ egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, siz
 ///
 /// Returns  the block freed last, else a fresh one, with unspecified contents;
 ///          NULL when every block is in use.
-/// Misuse   EGB_EVENT_NO_POOL: returns NULL. EGB_EVENT_OVERWRITTEN: someone wrote to the first 8
-///          bytes of a free block. With live bits the free list is built anew and the call goes on
-///          with it. Without them the blocks behind the damage cannot be told from blocks in use:
-///          they count as in use until clear, and the call goes on as if none were free: with a
-///          fresh block, or NULL.
+/// Misuse   EGB_EVENT_NO_POOL: returns NULL. EGB_EVENT_OVERWRITTEN: someone wrote to a free block,
+///          and the free list leads to what is no free block. With live bits it is built anew and
+///          the call goes on with it; no damage to a list can lose a block. Without them the blocks
+///          behind the damage cannot be told from blocks in use: they count as in use until clear,
+///          and the call goes on as if none were free. Without them also a link is not noticed that
+///          was overwritten with that of another free block, or with the end of the list; nor, with
+///          4-byte blocks, any link that leads to a touched block: give those live bits.
 /// Cost     O(1). A recycled block: touches the pool and the block. A fresh one: a function call.
 EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 
@@ -151,9 +153,9 @@ EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 /// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN,
 ///          EGB_EVENT_INTERIOR, EGB_EVENT_NEVER_ALLOCATED, EGB_EVENT_DOUBLE_FREE. The pointer is
 ///          not followed before it is known to be a block of this pool. A double free is found for
-///          certain with live bits; without them as long as the block's second 4 bytes are as the
-///          first free left them. A block that was freed and then handed out again cannot be told
-///          from a block in use.
+///          certain with live bits; without them as long as the block's second 4 bytes (of 4-byte
+///          blocks: the first) are as the first free left them and the free list still leads to it.
+///          A block that was freed and then handed out again cannot be told from a block in use.
 /// Cost     O(1), no branch on the number of blocks. Overwrites the block's first 8 bytes (4 if
 ///          that is all it has). Without live bits, a walk of the free list, O(free blocks), in a
 ///          double free and when the block's second word happens to hold the mark; with 4-byte
@@ -174,7 +176,7 @@ EGB_INLINE void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
 /// `region_bytes`  counts from the start of the region given to init.
 /// Returns  EGB_OK;
 ///          EGB_INVALID if `pool` is not initialised, the region would wrap around the address
-///          space, overlap `*pool` or hold not even one block;
+///          space, overlap `*pool` or the live bits, or hold not even one block;
 ///          EGB_LIMIT if it would be over 16 GiB, or need more live bits than there are;
 ///          EGB_BUSY if a touched block would be cut off. (egb_fixed_clear() makes all untouched.)
 ///          On anything but EGB_OK nothing is changed.
@@ -197,7 +199,8 @@ bool egb_fixed_is_live(const egb_fixed* pool, const void* block);
 /// Blocks of the pool, in use or not. 0 if `pool` is not initialised; so for all that follow.
 size_t egb_fixed_capacity(const egb_fixed* pool);
 
-/// Blocks now held by the caller, exactly. Blocks lost behind an overwritten one count as held.
+/// Blocks now held by the caller, exactly, as long as the free list is whole. Blocks lost behind an
+/// overwritten one count as held.
 /// Cost     O(free blocks): counts the free list, so that alloc and free need no counter.
 ///          O(1) with live bits.
 size_t egb_fixed_in_use(const egb_fixed* pool);
@@ -208,8 +211,8 @@ size_t egb_fixed_available(const egb_fixed* pool);
 /// The most blocks that were in use at one time since init or clear, exactly.
 size_t egb_fixed_peak(const egb_fixed* pool);
 
-/// Blocks handed out at least once since init or clear: the part of the region that has been
-/// written to, and the least that egb_fixed_resize() can shrink it to. Equals the peak.
+/// Blocks handed out at least once since init or clear: the least that egb_fixed_resize() can
+/// shrink the region to. Equals the peak.
 size_t egb_fixed_touched(const egb_fixed* pool);
 
 /// Checks every invariant of the pool: for tests and debugging.
@@ -228,7 +231,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 ///     EGB_FIXED_DEFINE(packets, struct packet, 64);
 ///     struct packet* p = egb_fixed_alloc(&packets);
 ///
-/// `type`   its alignment is kept. Its size is rounded up to a multiple of 4, nothing else.
+/// `type`   of less than 1 GiB. Its alignment is kept, its size rounded up to a multiple of 4.
 /// `count`  a constant expression. Where EGB_FIXED_BYTES() gives 0 the definition does not compile.
 ///
 /// At file scope, once per `name`. Takes EGB_FIXED_BYTES() of zero-initialised storage, the live
@@ -236,7 +239,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 /// way, and several times slower than that of EGB_FIXED_DEFINE_MARKED().
 #define EGB_FIXED_DEFINE(name, type, count)                                     \
     EGB_FIXED_SHAPE_(name, type, count);                                        \
-    static uint32_t name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
+    static egb_word name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
     EGB_FIXED_POOL_(name, type, count, EGB_FIXED_LIVE_, name##_live_)
 
 /// Defines a static pool as EGB_FIXED_DEFINE() does, without live bits and checked as by
@@ -294,7 +297,8 @@ bool egb_fixed_whole(const egb_fixed* pool);
         name##_odd_    = name##_stride_ >> name##_shift_                               \
     };                                                                                 \
     EGB_STATIC_ASSERT(                                                                 \
-        EGB_FIXED_BYTES((uint64_t)name##_stride_* EGB_WORD_BYTES, count) != 0,         \
+        sizeof(type) < SIZE_MAX / 4u && sizeof(type) < UINT32_MAX / 4u &&              \
+            EGB_FIXED_BYTES(((uint64_t)sizeof(type) + 3u) / 4u * 4u, count) != 0,      \
         "no pool has this many blocks of this type"                                    \
     )
 #define EGB_FIXED_POOL_(name, type, count, mode, live)                                \

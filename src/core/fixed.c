@@ -20,14 +20,11 @@ void* egb_fixed_alloc_cold_(egb_fixed* pool)
     if (!egb_fixed_is_made(pool) || pool->mode != EGB_FIXED_MARKED_) {
         return egb_fixed_alloc_in_mode(pool, EGB_CALLER());
     }
-    // A block heads the list and the hot path refused it: it is no touched block, or has no mark.
-    // What is behind it cannot be trusted either. Marks do not tell well enough which blocks are
-    // free to make a new list of: a caller may have copied one into a block in use, and handing
-    // that out would be worse than losing blocks.
-    if (pool->head != EGB_FIXED_NONE_) {
-        const void* const refused = egb_fixed_address(pool, pool->head);
-        pool->head                = EGB_FIXED_NONE_;  // before the handler: it may use this pool
-        egb_fixed_report_overwritten(pool, refused, EGB_CALLER());
+    if (pool->head != EGB_FIXED_NONE_) {  // and the hot path refused it
+        void* const block = egb_fixed_drop_list(pool, EGB_CALLER());
+        if (block != NULL) {
+            return block;
+        }
     }
     egb_word* const fresh = egb_fixed_take_fresh(pool, pool->limit);
     if (fresh != NULL) {

@@ -12,7 +12,7 @@ bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance)
 // Makes the free list anew from the bits, in order of address.
 static void mend(egb_fixed* pool)
 {
-    uint32_t* const live       = pool->side.live;
+    egb_word* const live       = pool->side.live;
     live[EGB_FIXED_LIVE_HEAD_] = ~EGB_FIXED_NONE_;
     live[EGB_FIXED_LIVE_FREE_] = 0;
     for (uint32_t index = live[EGB_FIXED_LIVE_TOUCHED_]; index-- > 0;) {
@@ -37,15 +37,16 @@ EGB_COLD static void* take_fresh(egb_fixed* pool)
     return block;
 }
 
-// What heads the free list once `refused`, which is no free block, does not: nothing if the list
-// was at its end, a block of the mended list if it was overwritten.
+// What heads the free list once `refused`, which is no free block, does not: nothing if no block is
+// free, a block of the mended list if it was overwritten, be it only cut short.
 EGB_COLD static uint32_t other_head(egb_fixed* pool, uint32_t refused, const void* site)
 {
-    if (refused == EGB_FIXED_NONE_) {
+    const bool is_at_end = refused == EGB_FIXED_NONE_;
+    if (is_at_end && pool->side.live[EGB_FIXED_LIVE_FREE_] == 0) {
         return EGB_FIXED_NONE_;
     }
     mend(pool);  // before the handler, which may use this pool
-    egb_fixed_report_overwritten(pool, egb_fixed_address(pool, refused), site);
+    egb_fixed_report_overwritten(pool, is_at_end ? NULL : egb_fixed_address(pool, refused), site);
     return ~pool->side.live[EGB_FIXED_LIVE_HEAD_];
 }
 
@@ -59,7 +60,7 @@ static bool is_free(const egb_fixed* pool, size_t index)
 
 void* egb_fixed_alloc_live(egb_fixed* pool, const void* site)
 {
-    uint32_t* const live = pool->side.live;
+    egb_word* const live = pool->side.live;
     uint32_t        head = ~live[EGB_FIXED_LIVE_HEAD_];
     if (EGB_UNLIKELY(!is_free(pool, egb_fixed_index_(pool, head)))) {
         head = other_head(pool, head, site);
@@ -77,12 +78,12 @@ void* egb_fixed_alloc_live(egb_fixed* pool, const void* site)
 
 bool egb_fixed_push_live(egb_fixed* pool, size_t distance)
 {
-    uint32_t* const live  = pool->side.live;
+    egb_word* const live  = pool->side.live;
     const size_t    index = egb_fixed_index_(pool, distance);
     if (EGB_UNLIKELY(index >= live[EGB_FIXED_LIVE_TOUCHED_])) {
         return false;
     }
-    uint32_t* const word = egb_live_word(pool, index);
+    egb_word* const word = egb_live_word(pool, index);
     const uint32_t  mask = egb_live_mask(index);
     if (EGB_UNLIKELY((*word & mask) == 0)) {
         return false;

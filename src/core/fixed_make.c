@@ -49,7 +49,7 @@ static void set_count(egb_fixed* pool, uint32_t count)
 
 // Live bits and how many blocks there are bits for; both 0 in every mode but LIVE.
 typedef struct live_bits {
-    uint32_t* words;
+    egb_word* words;
     uint32_t  capacity;
 } live_bits;
 
@@ -132,14 +132,14 @@ egb_status egb_fixed_init_checked(
         overlap(live_words, live_bytes, pool, sizeof *pool)) {
         return EGB_INVALID;
     }
-    const live_bits live = {(uint32_t*)live_words, live_capacity_of(live_bytes)};
+    const live_bits live = {(egb_word*)live_words, live_capacity_of(live_bytes)};
     return make(pool, region, region_bytes, block_bytes, EGB_FIXED_LIVE_, live);
 }
 
 // A static pool has as many bits as blocks; here it finds room to remember that.
 static uint32_t live_capacity(egb_fixed* pool)
 {
-    uint32_t* const capacity = &pool->side.live[EGB_FIXED_LIVE_CAPACITY_];
+    egb_word* const capacity = &pool->side.live[EGB_FIXED_LIVE_CAPACITY_];
     if (*capacity == 0) {
         *capacity = (uint32_t)egb_fixed_capacity(pool);
     }
@@ -164,8 +164,14 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     if (overlap(pool, sizeof *pool, pool->first, region_bytes)) {
         return EGB_INVALID;
     }
-    if (pool->mode == EGB_FIXED_LIVE_ && count > live_capacity(pool)) {
-        return EGB_LIMIT;
+    if (pool->mode == EGB_FIXED_LIVE_) {
+        const uint32_t capacity = live_capacity(pool);
+        if (overlap(pool->side.live, EGB_FIXED_LIVE_BYTES(capacity), pool->first, region_bytes)) {
+            return EGB_INVALID;
+        }
+        if (count > capacity) {
+            return EGB_LIMIT;
+        }
     }
     set_count(pool, count);
     if (pool->mode == EGB_FIXED_LIVE_) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Describes a misuse of a fixed pool to the handler, once alloc or free has found it.
+// Describes a misuse of a fixed pool to the handler, once alloc or free has found it, and ends a
+// list that was overwritten.
 #include "fixed_private.h"
 
 static void report(
@@ -46,4 +47,15 @@ void egb_fixed_report_free(const egb_fixed* pool, const void* address, const voi
     }
     const size_t index = index_at(pool, address);
     report(kind_of_free(pool, address, index), pool, address, index, site);
+}
+
+// What is behind a link that was overwritten cannot be trusted. Marks do not tell well enough which
+// blocks are free to make a new list of: a caller may have copied one into a block in use, and
+// handing that out would be worse than losing blocks.
+void* egb_fixed_drop_list(egb_fixed* pool, const void* site)
+{
+    const void* const refused = egb_fixed_address(pool, pool->head);
+    pool->head                = EGB_FIXED_NONE_;  // before the handler, which may use this pool
+    egb_fixed_report_overwritten(pool, refused, site);
+    return egb_fixed_can_pop_(pool) ? egb_fixed_pop_(pool) : NULL;
 }

@@ -51,6 +51,10 @@ bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* a
 // Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
 bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted);
 
+// Ends the free list of a pool with marks, which leads to what is no free block, and tells the
+// handler. Returns a block that the handler freed, or NULL.
+void* egb_fixed_drop_list(egb_fixed* pool, const void* site);
+
 // Tell the handler what was found: a call on a pool that was never made; a free list that leads to
 // `address`, where no free block is; a free of `address` that cannot be right.
 void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site);
@@ -76,7 +80,7 @@ static inline uint32_t egb_live_mask(size_t index)
     return UINT32_C(1) << (index % 32);
 }
 
-static inline uint32_t* egb_live_word(const egb_fixed* pool, size_t index)
+static inline egb_word* egb_live_word(const egb_fixed* pool, size_t index)
 {
     return &pool->side.live[EGB_FIXED_LIVE_BITS_ + index / 32];
 }

@@ -45,16 +45,15 @@ static bool read_handler(egb_misuse_fn* handler, void** user)
 
 enum { SITES_MAX = 64, LINE_BYTES_MAX = 256 };
 
-static atomic_uintptr_t sites[SITES_MAX];
-static atomic_bool      sites_are_full;
+static _Atomic(uint64_t) sites[SITES_MAX];
+static atomic_bool       sites_are_full;
 
 // Says whether this kind of misuse at this site was not seen before, and remembers it.
 static bool is_new(const egb_event* event)
 {
-    const uintptr_t kind   = (uintptr_t)event->kind << (sizeof(uintptr_t) * 8 - 4);
-    const uintptr_t wanted = (uintptr_t)event->site ^ kind;  // not 0, because no kind is
+    const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 8 + (unsigned)event->kind;  // not 0
     for (int i = 0; i < SITES_MAX; i++) {
-        uintptr_t seen = 0;
+        uint64_t seen = 0;
         if (atomic_compare_exchange_strong(&sites[i], &seen, wanted)) {
             return true;
         }
@@ -113,7 +112,7 @@ static void describe(line* out, const egb_event* event)
     }
     add_text(out, ", called from ");
     add_address(out, event->site);
-    add_text(out, "; refused\n");
+    add_text(out, event->kind == EGB_EVENT_OVERWRITTEN ? "\n" : "; refused\n");
 }
 
 static void report_once_per_site(const egb_event* event)

@@ -14,6 +14,8 @@ CXX = '#include "eggbox/eggbox.hpp"\nstruct item {{ double d[2]; }};\n{}\n'
 PAIRS_C = [
     ("EGB_FIXED_DEFINE(pool, struct item, 0);", "EGB_FIXED_DEFINE(pool, struct item, 1);"),
     ("EGB_FIXED_DEFINE(pool, struct item, -1);", "EGB_FIXED_DEFINE(pool, struct item, 7);"),
+    ("typedef struct { char c[((size_t)1 << 34) + 4]; } big; EGB_FIXED_DEFINE(pool, big, 2);",
+     "typedef struct { char c[1 << 20]; } big; EGB_FIXED_DEFINE(pool, big, 2);"),
     ("EGB_FIXED_DEFINE(pool, void, 4);", "EGB_FIXED_DEFINE(pool, char, 4);"),
     ("static int n; EGB_FIXED_DEFINE(pool, struct item, n);",
      "enum { n = 3 }; EGB_FIXED_DEFINE(pool, struct item, n);"),
@@ -23,6 +25,7 @@ PAIRS_C = [
      "EGB_FIXED_DEFINE(pool, struct item, 64);"),
 ]
 PAIRS_CXX = [
+    ("eggbox::fixed_pool<const item, 2> pool;", "eggbox::fixed_pool<item, 2> pool;"),
     ("eggbox::fixed_pool<item, 0> pool;", "eggbox::fixed_pool<item, 1> pool;"),
     ("eggbox::fixed_pool<item, 2> a; eggbox::fixed_pool<item, 2> b(a);",
      "eggbox::fixed_pool<item, 2> a; eggbox::fixed_pool<item, 2> b;"),

@@ -392,6 +392,15 @@ TEST(fixed, resize_never_reaches_the_pool_object_itself)
     EXPECT_EQ(egb_fixed_capacity(&all.pool), 8u);
 }
 
+TEST(fixed, resize_never_reaches_the_live_bits)
+{
+    uint32_t  memory[4 + EGB_FIXED_LIVE_BYTES(128) / 4];
+    egb_fixed pool;
+    ASSERT_EQ(egb_fixed_init_checked(&pool, memory, 16, 4, memory + 4, sizeof memory - 16), EGB_OK);
+    EXPECT_EQ(egb_fixed_resize(&pool, 24), EGB_INVALID);
+    EXPECT_EQ(egb_fixed_capacity(&pool), 4u);
+}
+
 TEST(fixed, resize_needs_live_bits_for_every_block)
 {
     any_pool all(way::live_bits, 8, 20, 32);

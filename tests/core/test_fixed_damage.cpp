@@ -140,6 +140,34 @@ TEST(fixed_damage, with_live_bits_nothing_is_lost)
     }
 }
 
+TEST(fixed_damage, with_live_bits_a_link_that_ends_the_list_or_skips_blocks_loses_none)
+{
+    for (const uint32_t link : {0xFFFFFFFFu, 1u * 16 / 4}) {  // the end; block 1, behind block 4
+        any_pool all(way::live_bits, 16, count);
+        half_full(all);
+        std::memcpy(all.at(3), &link, sizeof link);
+        events seen;
+        EXPECT_EQ(drain(all), 5u);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(egb_fixed_peak(&all.pool), count);
+        EXPECT_TRUE(all.whole());
+    }
+}
+
+TEST(fixed_damage, a_block_that_the_handler_frees_is_the_one_alloc_returns)
+{
+    static any_pool* pool;
+    any_pool         all(way::marked, 16, count);
+    half_full(all);
+    pool = &all;
+    std::memset(all.at(3), 0xEE, 16);
+    egb_set_misuse_handler([](const egb_event*, void*) { pool->free(pool->at(0)); }, nullptr);
+    EXPECT_EQ(all.alloc(), all.at(0));
+    egb_set_misuse_handler(nullptr, nullptr);
+    EXPECT_EQ(egb_fixed_touched(&all.pool), 6u);
+    EXPECT_TRUE(all.whole());
+}
+
 TEST(fixed_damage, a_whole_region_set_to_one_byte_gives_no_block_twice)  // catalogue 41
 {
     for (const way made : {way::marked, way::tiny, way::live_bits}) {

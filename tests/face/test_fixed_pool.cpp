@@ -219,6 +219,20 @@ TEST(fixed_pool, a_pointer_of_a_static_pool_is_one_pointer_wide_and_destroys)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
+TEST(fixed_pool, an_object_can_be_owned_and_destroyed_as_constant)
+{
+    static fixed_pool<particle, 2> pool;
+    events                         unexpected;
+    {
+        const eggbox::pool_ptr<const particle, pool> owned(pool.make(1.0, 1));
+        EXPECT_EQ(owned->id, 1);
+    }
+    const particle* const b = pool.make(2.0, 2);
+    pool.destroy(b);
+    EXPECT_EQ(particle::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
 TEST(fixed_pool, blocks_without_objects_can_be_had_too)
 {
     events                  unexpected;
