@@ -70,7 +70,7 @@ def output_of(*command):
         done = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return done.stdout.strip()
+    return done.stdout.rstrip()
 
 
 def build(folder):
@@ -357,7 +357,7 @@ def document(cases, built_from, rounds, options):
         **built_from,
         "machine": machine(),
         "compiler": output_of("g++", "--version").splitlines()[0],
-        "flags": "-O2",
+        "flags": "-O2 -falign-functions=64 -falign-loops=32",
         "packages": versions(),
         "rounds": rounds,
         "options": options,

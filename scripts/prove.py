@@ -24,8 +24,9 @@ HEADER = "include/eggbox/fixed.h"
 PRIVATE = "src/core/fixed_private.h"
 COLD = "src/core/fixed.c"
 
-# The one annotation that must stand inside a function: (file, the line it goes above, annotation).
-LOOP = (COLD, "    for (uint32_t left = touched; at != wanted; left--) {\n", """\
+# Annotations that must stand inside a function: (file, the line they go above, annotation).
+INSERTIONS = [
+    (COLD, "    for (uint32_t left = touched; at != wanted; left--) {\n", """\
     //@ assert wanted != EGB_FIXED_NONE_;
     /*@ loop invariant left <= touched <= left + free_count;
         loop invariant at == (touched == left + free_count
@@ -34,7 +35,8 @@ LOOP = (COLD, "    for (uint32_t left = touched; at != wanted; left--) {\n", """
         loop invariant state[wanted] == FREE ==> rank[wanted] < left + free_count - touched;
         loop assigns at, left;
         loop variant left; */
-""")
+"""),
+]
 
 # (what is wrong, file, shipped text, mutated text, functions whose goals must suffer)
 WP_MUTANTS = [
@@ -112,7 +114,8 @@ def check_drift():
         found = len(re.findall(rf"\b{name}\([^;{{}}()]*\)\s*\{{", code))
         if found != 1:
             fail(f"drift: proof/ has a contract for {name}(), the sources define it {found} times")
-    for what, path, text in [("the loop", *LOOP[:2])] + [m[:3] for m in WP_MUTANTS + CBMC_MUTANTS]:
+    annotated = [("an annotation", path, line) for path, line, _ in INSERTIONS]
+    for what, path, text in annotated + [m[:3] for m in WP_MUTANTS + CBMC_MUTANTS]:
         found = sources[ROOT / path].count(text)
         if found != 1:
             fail(f"drift: {path} has the text for '{what}' {found} times, not once")
@@ -185,9 +188,9 @@ def copy_of_sources(name, mutant=None):
 
 def run_wp(tree, names, timeout, *options):
     """Proves the contracts of the functions named; (goals proved, goals, what Frama-C said)."""
-    path, line, annotation = LOOP
-    text = (tree / path).read_text(encoding="utf-8")
-    (tree / path).write_text(text.replace(line, annotation + line), encoding="utf-8")
+    for path, line, annotation in INSERTIONS:
+        text = (tree / path).read_text(encoding="utf-8")
+        (tree / path).write_text(text.replace(line, annotation + line), encoding="utf-8")
     # Without __GNUC__ base.h gives attributes up, some of which Frama-C does not know.
     include = f"-U__GNUC__ -I{tree}/include -I{tree}/src/core"
     command = ["frama-c", "-c11", "-machdep", "gcc_x86_64", f"-cpp-extra-args={include}", "-wp",

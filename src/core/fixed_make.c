@@ -166,11 +166,11 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     }
     if (pool->mode == EGB_FIXED_LIVE_) {
         const uint32_t capacity = live_capacity(pool);
-        if (overlap(pool->side.live, EGB_FIXED_LIVE_BYTES(capacity), pool->first, region_bytes)) {
-            return EGB_INVALID;
-        }
         if (count > capacity) {
             return EGB_LIMIT;
+        }
+        if (overlap(pool->side.live, EGB_FIXED_LIVE_BYTES(capacity), pool->first, region_bytes)) {
+            return EGB_INVALID;
         }
     }
     set_count(pool, count);
