@@ -41,16 +41,12 @@ INSERTIONS = [
 # (what is wrong, file, shipped text, mutated text, functions whose goals must suffer)
 WP_MUTANTS = [
     ("alloc does not take the block off the list", HEADER,
-     "    egb_word* const block = egb_fixed_block_(pool, head);\n    pool->head            = block[0];",
-     "    egb_word* const block = egb_fixed_block_(pool, head);",
-     "egb_fixed_alloc_unchecked"),
-    ("alloc looks one word too far", HEADER, "if (EGB_UNLIKELY(head >= pool->bound)) {",
-     "if (EGB_UNLIKELY(head > pool->bound)) {", "egb_fixed_alloc_unchecked"),
-    ("free does not link the block", HEADER,
-     "    words[0]              = pool->head;\n    pool->head            = (uint32_t)(words -",
-     "    pool->head            = (uint32_t)(words -", "egb_fixed_free_unchecked"),
-    ("free of NULL is not left alone", HEADER, "if (EGB_UNLIKELY(block == NULL)) {",
-     "if (EGB_UNLIKELY(block == (void*)pool)) {", "egb_fixed_free_unchecked"),
+     "    pool->head            = block[0];\n    block[1]              = 0;\n",
+     "    block[1]              = 0;\n", "egb_fixed_pop_"),
+    ("alloc looks one word too far", HEADER, "return pool->head < pool->bound &&",
+     "return pool->head <= pool->bound &&", "egb_fixed_can_pop_"),
+    ("free does not link the block", HEADER, "    words[0]                 = pool->head;\n", "",
+     "egb_fixed_push_"),
     ("a fresh block behind the last one", PRIVATE, "if (distance >= pool->reach) {",
      "if (distance > pool->reach) {", "egb_fixed_take_fresh"),
     ("a fresh block is not counted", PRIVATE, "    pool->bound = (uint32_t)distance + 1;\n", "",
@@ -61,7 +57,7 @@ WP_MUTANTS = [
      "pool->head < pool->bound && egb_fixed_block_(pool, pool->head)[1] == EGB_FIXED_MARK_",
      "pool->head < pool->bound", "egb_fixed_can_pop_"),
     ("free does not mark the block", HEADER,
-     "    words[1]              = EGB_FIXED_MARK_;\n", "", "egb_fixed_push_"),
+     "    words[1]                 = EGB_FIXED_MARK_;\n", "", "egb_fixed_push_"),
     ("the second free is taken", HEADER,
      " &&\n           ((const egb_word*)block)[1] != EGB_FIXED_MARK_", "", "egb_fixed_can_push_"),
     ("the search for a second free ends one step early", COLD, "if (left == 0 ||",
@@ -99,7 +95,7 @@ def fail(text):
 
 
 def functions(kind):
-    """The functions that the contracts are for, `proved` or `trusted`; those of the model are both."""
+    """The functions that the contracts are for, `proved` or `trusted`."""
     text = (ROOT / "proof/fixed_contracts.h").read_text(encoding="utf-8")
     trusted, proved = text.split("// ---- proved")
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", trusted if kind == "trusted" else proved, flags=re.S)
@@ -151,11 +147,12 @@ def fetch_tools():
         f"deb [signed-by={key}] {archive} {suite} main\n" for suite in ("trixie", "bullseye")))
     options = {"Dir::Etc::sourcelist": "sources.list", "Dir::State": "state",
                "Dir::State::Lists": "lists", "Dir::Cache": "cache", "Dir::State::status": "status"}
-    apt = ["apt-get", "-q", "-o", "Dir::Etc::sourceparts=/dev/null", "-o", "APT::Sandbox::User=root",
-           "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"]
+    apt = ["apt-get", "-q", "-o", "Dir::Etc::sourceparts=/dev/null",
+           "-o", "APT::Sandbox::User=root", "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"]
     for name, value in options.items():
         apt += ["-o", f"{name}={TOOLS / value}"]
-    packages = [f"{name}/trixie" for name in ("cbmc", "libc6", "libstdc++6", "libgcc-s1", "minisat")]
+    names = "cbmc", "libc6", "libstdc++6", "libgcc-s1", "minisat"
+    packages = [f"{name}/trixie" for name in names]
     for command in (["update"], ["download", *packages, "alt-ergo/bullseye"]):
         done = subprocess.run(apt + command, cwd=TOOLS, text=True, capture_output=True, check=False)
         if done.returncode != 0 or "\nW: Failed to fetch" in "\n" + done.stderr:
@@ -197,12 +194,14 @@ def run_wp(tree, names, timeout, *options):
                "-wp-rte", "-wp-model", "Typed+Cast", "-wp-prover", "alt-ergo,z3,cvc4",
                "-wp-timeout", str(timeout), "-wp-par", "2", "-wp-cache", "none",
                "-wp-fct", ",".join(names), *options, ROOT / "proof/fixed_list.c"]
-    done = subprocess.run(command, cwd=tree, text=True, capture_output=True, check=False)
-    (BUILD / f"{tree.name}.log").write_text(done.stdout + done.stderr)
-    found = re.search(r"Proved goals:\s*(\d+)\s*/\s*(\d+)", done.stdout)
+    log = BUILD / f"{tree.name}.log"
+    with log.open("w", encoding="utf-8") as output:
+        done = subprocess.run(command, cwd=tree, stdout=output, stderr=output, check=False)
+    said = log.read_text(encoding="utf-8")
+    found = re.search(r"Proved goals:\s*(\d+)\s*/\s*(\d+)", said)
     if done.returncode != 0 or not found:
-        fail(f"frama-c failed, see {BUILD / tree.name}.log")
-    return int(found[1]), int(found[2]), done.stdout
+        fail(f"frama-c failed, see {log}")
+    return int(found[1]), int(found[2]), said
 
 
 def run_cbmc(tree, name):
