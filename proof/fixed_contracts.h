@@ -85,6 +85,7 @@ EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance);
 /*@ requires bounded(pool) && blocks(pool->stride) && pool->head == EGB_FIXED_NONE_;
     requires pool->mode == EGB_FIXED_MARKED_ && 2 <= pool->stride && pool->limit == touched;
     assigns pool->bound, pool->limit, pool->first[next_fresh(pool) + 1 .. last_cleared(pool)];
+    ensures shape: same_shape{Pre, Post}(pool) && pool->head == \old(pool->head);
     behavior fresh:
       assumes touched < capacity;
       ensures (egb_word*)\result == pool->first + next_fresh(pool) && \result != \null;
@@ -109,6 +110,7 @@ EGB_INLINE bool egb_fixed_can_pop_(const egb_fixed* pool);
     ensures (egb_word*)\result == pool->first + \old(pool->head) && \result != \null;
     ensures pool->head == \old(pool->first[pool->head]);
     ensures pool->first[\old(pool->head) + 1] == 0;
+    ensures shape: same_shape{Pre, Post}(pool);
 */
 EGB_INLINE void* egb_fixed_pop_(egb_fixed* pool);
 
@@ -118,6 +120,7 @@ EGB_INLINE void* egb_fixed_pop_(egb_fixed* pool);
     assigns pool->head, pool->bound, pool->limit,
             pool->first[pool->head + 1 .. last_popped(pool)],
             pool->first[next_fresh(pool) + 1 .. last_cleared(pool)];
+    ensures shape: same_shape{Pre, Post}(pool);
     behavior recycled:
       assumes can_pop(pool);
       ensures (egb_word*)\result == pool->first + \old(pool->head) && \result != \null;

@@ -108,7 +108,12 @@ void note_free(uint32_t d, uint32_t stride)
             pool->first[next_fresh(pool) + 1 .. last_cleared(pool)],
             state[0 .. WORDS_MAX - 1], number[0 .. WORDS_MAX - 1],
             free_count, held[0 .. WORDS_MAX - 1], held_count, place[0 .. WORDS_MAX - 1];
-    ensures whole: whole(pool) && marked(pool);
+    ensures bounded: bounded(pool);
+    ensures blocks: blocks(pool->stride);
+    ensures counted: counted;
+    ensures headed: headed(pool);
+    ensures linked: linked(pool);
+    ensures marked: marked(pool);
     ensures no_misuse: misuses == \old(misuses);
     ensures null_when_exhausted: \result == \null <==> \old(exhausted(pool));
     ensures null_changes_nothing:
@@ -120,10 +125,16 @@ void note_free(uint32_t d, uint32_t stride)
 egb_word* take(egb_fixed* pool)
 {
     //@ assert free_count > 0 ==> state[pool->head] == FREE && can_pop(pool);
+    //@ assert inside: pool->head < pool->bound ==> pool->head + 2 <= capacity * pool->stride;
+    /*@ assert behind: touched < capacity ==>
+          touched * pool->stride + pool->stride <= capacity * pool->stride; */
     /*@ assert top: free_count > 0 ==> pool->head == stack[free_count - 1] &&
           pool->first[pool->head] == (free_count == 1 ? EGB_FIXED_NONE_ : stack[free_count - 2]); */
     egb_word* const block = (egb_word*)egb_fixed_alloc(pool);
+    //@ assert shape: same_shape{Pre, Here}(pool);
     if (block == NULL) {
+        //@ assert same: unchanged{Pre, Here}(pool) && laid_out(pool) && free_count == 0;
+        //@ assert nothing: bounded(pool) && blocks(pool->stride) && counted && headed(pool);
         return NULL;
     }
     const uint32_t d = (uint32_t)(block - pool->first);
@@ -145,6 +156,8 @@ egb_word* take(egb_fixed* pool)
     //@ assert bounded(pool);
     //@ assert headed(pool);
     //@ assert linked(pool);
+    //@ assert known: blocks(pool->stride) && counted;
+    //@ assert marks: marked(pool);
     return block;
 }
 

@@ -119,6 +119,10 @@
     logic integer last_cleared(egb_fixed* pool) =
       next_fresh(pool) + (touched < capacity ? 1 : 0);
 
+    predicate same_shape{A, B}(egb_fixed* pool) =
+      \at(pool->first, A) == \at(pool->first, B) && \at(pool->stride, A) == \at(pool->stride, B) &&
+      \at(pool->reach, A) == \at(pool->reach, B) && \at(pool->mode, A) == \at(pool->mode, B);
+
     predicate unchanged{A, B}(egb_fixed* pool) =
       \at(pool->head, A) == \at(pool->head, B) && \at(pool->bound, A) == \at(pool->bound, B) &&
       \at(pool->limit, A) == \at(pool->limit, B);

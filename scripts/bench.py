@@ -274,7 +274,7 @@ def verdicts(cases):
     wanted = "eggbox_unchecked faster than Boost.Pool on every pattern"
     found.append((not slower and not equal, wanted, text))
 
-    for rival, goal in (("eggbox_unchecked", 5), ("eggbox", 3)):
+    for rival, goal in (("eggbox_unchecked", 5), ("eggbox", 3), ("eggbox_cpp", 3)):
         ratios = pair_ratios(cases, rival)
         text = ", ".join(f"{size}: {ratio:.2f}x" for size, ratio in ratios.items())
         wanted = f"{rival}: pairs at least {goal}x faster than the fastest malloc"

@@ -148,7 +148,8 @@ def fetch_tools():
     options = {"Dir::Etc::sourcelist": "sources.list", "Dir::State": "state",
                "Dir::State::Lists": "lists", "Dir::Cache": "cache", "Dir::State::status": "status"}
     apt = ["apt-get", "-q", "-o", "Dir::Etc::sourceparts=/dev/null",
-           "-o", "APT::Sandbox::User=root", "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"]
+           "-o", "APT::Sandbox::User=root",
+           "-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"]
     for name, value in options.items():
         apt += ["-o", f"{name}={TOOLS / value}"]
     names = "cbmc", "libc6", "libstdc++6", "libgcc-s1", "minisat"
