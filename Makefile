@@ -72,6 +72,7 @@ prove: | build
 	python3 scripts/prove.py
 
 format:
+	@scripts/setup.sh all
 	@scripts/lint.sh --fix
 
 clean:

@@ -180,6 +180,7 @@ void give(egb_fixed* pool, uint32_t d)
     //@ assert pool->stride == \at(pool->stride, Pre);
     //@ assert pool->reach == \at(pool->reach, Pre) && pool->first == \at(pool->first, Pre);
     //@ assert laid_out(pool);
+    //@ assert pool->bound == \at(pool->bound, Pre) && pool->limit == \at(pool->limit, Pre);
     //@ assert bounded(pool);
     /*@ assert kept: \forall integer e; 0 <= e < WORDS_MAX && state[e] == FREE ==>
           pool->first[e] == \at(pool->first[e], Pre) &&

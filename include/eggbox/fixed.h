@@ -11,7 +11,9 @@
 // The free list is a stack that runs through the free blocks themselves: a free block's first 4
 // bytes are the distance, in words of 4 bytes from block 0, of the block freed before it. Distances
 // and not addresses, so a link costs 4 bytes on every machine. Its next 4 bytes are a mark, so a
-// second free is noticed; a block in use has nothing of ours in it, and nothing around it.
+// second free is noticed; a block in use has nothing of ours in it, and nothing around it. (So in
+// pools from egb_fixed_init() with blocks of 8 bytes or more. Blocks of 4 bytes and pools with live
+// bits have no mark, unchecked pools neither that nor distances.)
 //
 // A recycled block is preferred; a fresh one is taken only when every touched block is in use.
 // Hence `touched` is also the peak, and a program that needs few blocks touches few pages.
@@ -156,14 +158,15 @@ EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 ///          certain with live bits; without them as long as the block's second 4 bytes (of 4-byte
 ///          blocks: the first) are as the first free left them and the free list still leads to it.
 ///          A block that was freed and then handed out again cannot be told from a block in use.
-/// Cost     O(1), no branch on the number of blocks. Overwrites the block's first 8 bytes (4 if
-///          that is all it has). Without live bits, a walk of the free list, O(free blocks), in a
+/// Cost     O(1), no branch on the number of blocks. Overwrites the block's first 8 bytes, or
+///          4 if it has no mark. Without live bits, a walk of the free list, O(free blocks), in a
 ///          double free and when the block's second word happens to hold the mark; with 4-byte
 ///          blocks, which have no second word, whenever the word looks like a link.
 EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block);
 
 /// As egb_fixed_alloc(), with no check: a free block that was overwritten leads anywhere. `pool`
-/// comes from egb_fixed_init_unchecked(). Cost     6 instructions on x86-64, return included.
+/// comes from egb_fixed_init_unchecked().
+/// Cost     6 instructions on x86-64, return included.
 EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool);
 
 /// As egb_fixed_free(), with no check: `block` is NULL or a block of this pool that is in use,
@@ -218,7 +221,7 @@ size_t egb_fixed_touched(const egb_fixed* pool);
 /// Checks every invariant of the pool: for tests and debugging.
 ///
 /// Returns  true if all hold; false if `pool` is not initialised, or was overwritten, or a free
-///          block's first 8 bytes were. With live bits every changed bit of a link is noticed, and
+///          block's link or mark was. With live bits every changed bit of a link is noticed, and
 ///          every one of `*pool` but those of its two addresses. Without them, which also means
 ///          without a count of the free blocks, a link that now skips some of them is not.
 /// Cost     O(touched). Changes nothing; never reads outside the region and the live bits, whatever
