@@ -69,7 +69,7 @@ WP_MUTANTS = [
 # mode, blocks, words of a block, calls, damage, bits
 CBMC_CASES = {
     "marks": (0, 3, 2, 4, 0, 64),
-    "marks, odd stride": (0, 3, 3, 4, 0, 64),
+    "marks, odd stride": (0, 3, 3, 3, 0, 64),
     "marks, 32 bit": (0, 3, 2, 4, 0, 32),
     "marks, one block": (0, 1, 2, 5, 0, 64),
     "4-byte blocks": (1, 3, 1, 4, 0, 64),
