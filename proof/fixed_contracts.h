@@ -56,6 +56,7 @@ void egb_fixed_report_free(const egb_fixed* pool, const void* address, const voi
 static inline bool egb_fixed_is_made(const egb_fixed* pool);
 
 /*@ requires bounded(pool);
+    requires touched > 0 ==> pool->bound == start(touched - 1, pool->stride) + 1;  // a hint
     assigns \nothing;
     ensures \result == touched;
 */
@@ -207,6 +208,7 @@ EGB_INLINE bool egb_fixed_can_push_(const egb_fixed* pool, const void* block);
     ensures *(egb_word*)block == \old(pool->head);
     ensures *((egb_word*)block + 1) == EGB_FIXED_MARK_;
     ensures pool->first + pool->head == (egb_word*)block;
+    ensures others: kept_but{Pre, Post}(pool, (egb_word*)block);
 */
 EGB_INLINE void egb_fixed_push_(egb_fixed* pool, void* block);
 
@@ -217,7 +219,8 @@ EGB_INLINE void egb_fixed_push_(egb_fixed* pool, void* block);
       ensures pool->head == \old(pool->head) && misuses == \old(misuses) && kept{Pre, Post}(pool);
     behavior valid:
       assumes in_use(pool, (egb_word*)block);
-      ensures misuses == \old(misuses) && kept_but{Pre, Post}(pool, (egb_word*)block);
+      ensures misuses == \old(misuses);
+      ensures others: kept_but{Pre, Post}(pool, (egb_word*)block);
       ensures *(egb_word*)block == \old(pool->head);
       ensures *((egb_word*)block + 1) == EGB_FIXED_MARK_;
       ensures pool->first + pool->head == (egb_word*)block;
