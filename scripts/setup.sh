@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that a goal of the Makefile needs, or, without root, names them.
 #
-# usage: setup.sh build|test|all|bench|prove
+# usage: setup.sh test|all|bench|prove
 set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build"
@@ -20,12 +20,11 @@ all="$test $bench gcc-multilib g++-multilib gcovr
 prove="gcc libc6-dev make python3 frama-c-base why3 z3 cvc4"
 
 case "${1:-}" in
-    build) wanted=$build ;;
     test) wanted=$test ;;
     bench) wanted=$bench ;;
     all) wanted=$all ;;
     prove) wanted=$prove ;;
-    *) echo "usage: setup.sh build|test|all|bench|prove" >&2; exit 2 ;;
+    *) echo "usage: setup.sh test|all|bench|prove" >&2; exit 2 ;;
 esac
 
 missing=""

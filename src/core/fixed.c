@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cold halves of a fixed pool's alloc and free. With the hot halves in the header this is all
-// that a pool from egb_fixed_init() runs; fixed_modes.c has the other modes, fixed_misuse.c the
-// words for a misuse once it is found.
+// that a pool from egb_fixed_init() runs; fixed_modes.c has the other modes, fixed_misuse.c what
+// happens once a misuse is found.
 #include "fixed_private.h"
 
 EGB_STATIC_ASSERT(
