@@ -71,10 +71,18 @@ struct add_one {
     }
 };
 
-template <std::size_t BlockBytes>
+BENCH_STATIC_POOL(16, block_count);
+BENCH_STATIC_POOL(64, block_count);
+BENCH_STATIC_POOL(256, block_count);
+BENCH_STATIC_POOL(1024, block_count);
+BENCH_STATIC_POOL(4096, block_count);
+BENCH_STATIC_POOL(16384, block_count);
+
+template <class Static, std::size_t BlockBytes>
 void add_size()
 {
     for_each(all_rivals{}, add_one{}, BlockBytes);
+    add_one{}.operator()<Static>(BlockBytes);
     using check = eggbox::fixed_check;
     add_one{}.operator()<eggbox_cpp<BlockBytes, block_count, check::marks>>(BlockBytes);
     add_one{}.operator()<eggbox_cpp<BlockBytes, block_count, check::off>>(BlockBytes);
@@ -84,10 +92,10 @@ void add_size()
 
 void bench::add_pair(scale)
 {
-    add_size<16>();
-    add_size<64>();
-    add_size<256>();
-    add_size<1024>();
-    add_size<4096>();
-    add_size<16384>();
+    add_size<eggbox_static_16, 16>();
+    add_size<eggbox_static_64, 64>();
+    add_size<eggbox_static_256, 256>();
+    add_size<eggbox_static_1024, 1024>();
+    add_size<eggbox_static_4096, 4096>();
+    add_size<eggbox_static_16384, 16384>();
 }

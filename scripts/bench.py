@@ -40,9 +40,11 @@ MALLOCS = {
 PACKAGES = [package for _, package, _ in MALLOCS.values()] + ["libbenchmark-dev", "libboost-dev"]
 
 ORDER = (
-    "none eggbox eggbox_unchecked eggbox_live_bits eggbox_cpp eggbox_cpp_unchecked boost_pool "
-    "boost_pool_growing pmr_unsync pmr_sync printed"
+    "none eggbox eggbox_static eggbox_unchecked eggbox_live_bits eggbox_cpp eggbox_cpp_unchecked "
+    "boost_pool boost_pool_growing pmr_unsync pmr_sync printed"
 ).split() + list(MALLOCS)
+
+PAIR_GOALS = (("eggbox_unchecked", 5), ("eggbox", 3), ("eggbox_static", 3), ("eggbox_cpp", 3))
 
 WARM = "^(pair|pair_touched|batch_[a-z]+|churn|create|create_take)/"
 WARM_MALLOC = "^(pair|pair_touched|batch_[a-z]+|churn)/[0-9]+/malloc$"
@@ -274,7 +276,7 @@ def verdicts(cases):
     wanted = "eggbox_unchecked faster than Boost.Pool on every pattern"
     found.append((not slower and not equal, wanted, text))
 
-    for rival, goal in (("eggbox_unchecked", 5), ("eggbox", 3), ("eggbox_cpp", 3)):
+    for rival, goal in PAIR_GOALS:
         ratios = pair_ratios(cases, rival)
         text = ", ".join(f"{size}: {ratio:.2f}x" for size, ratio in ratios.items())
         wanted = f"{rival}: pairs at least {goal}x faster than the fastest malloc"

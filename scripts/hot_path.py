@@ -15,7 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-BUDGETS = {"hot_alloc": 13, "hot_free": 19, "hot_alloc_unchecked": 6, "hot_free_unchecked": 6}
+BUDGETS = {"hot_alloc": 13, "hot_free": 19, "hot_alloc_static": 11, "hot_free_static": 18,
+           "hot_alloc_unchecked": 6, "hot_free_unchecked": 6}
 COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_"}
 NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked", "egb_fixed_init_unchecked",
            "egb_fixed_clear", "egb_fixed_resize"]

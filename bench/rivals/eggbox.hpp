@@ -107,6 +107,31 @@ struct alignas(16) object {
     unsigned char bytes[Bytes];
 };
 
+// A static pool in C with its functions. A macro, as in the programs that use it: the size is a
+// constant there.
+#define BENCH_STATIC_POOL(block_bytes, count)                                         \
+    EGB_FIXED_DEFINE_MARKED(static_##block_bytes, bench::object<block_bytes>, count); \
+    class eggbox_static_##block_bytes                                                 \
+    {                                                                                 \
+      public:                                                                         \
+        static constexpr const char* name = "eggbox_static";                          \
+                                                                                      \
+        eggbox_static_##block_bytes(bench::place, std::size_t, std::size_t)           \
+        {                                                                             \
+            egb_fixed_clear(&static_##block_bytes);                                   \
+        }                                                                             \
+                                                                                      \
+        void* take()                                                                  \
+        {                                                                             \
+            return static_##block_bytes##_alloc();                                    \
+        }                                                                             \
+                                                                                      \
+        void give(void* block)                                                        \
+        {                                                                             \
+            static_##block_bytes##_free(block);                                       \
+        }                                                                             \
+    }
+
 // A static fixed_pool, the way it is meant to be used: size and number are part of the type, so
 // they are template arguments here and the constructor's are not looked at.
 template <std::size_t Bytes, std::size_t Count, eggbox::fixed_check Check>

@@ -35,6 +35,13 @@
   #define EGB_ALIGNAS_(bytes)            _Alignas(bytes)
 #endif
 
+// A hot function that a macro of ours defines in the program's own file.
+#if defined(__GNUC__)
+  #define EGB_STATIC_INLINE_ __attribute__((unused)) static inline EGB_ALWAYS_INLINE
+#else
+  #define EGB_STATIC_INLINE_ static inline
+#endif
+
 #if defined(__GNUC__)
   #define EGB_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
   #define EGB_COLD                __attribute__((cold, noinline))

@@ -224,19 +224,13 @@ class fixed_pool
         }
     }
 
-    // The pool as the compiler knows it: where the blocks are, and how to divide by their size. It
-    // keeps of this copy what the hot path reads, in registers, and the rest as constants.
     EGB_ALWAYS_INLINE egb_fixed with_constants() const noexcept
     {
         constexpr std::size_t stride = block_bytes / EGB_WORD_BYTES;
         constexpr int         shift  = EGB_FIXED_SHIFT_(stride);
         constexpr std::size_t odd    = stride >> shift;
 
-        egb_fixed known = pool_;
-        known.first     = blocks_;
-        known.inverse   = EGB_FIXED_INVERSE_(odd);
-        known.shift     = shift;
-        return known;
+        return egb_fixed_known_(&pool_, blocks_, EGB_FIXED_INVERSE_(odd), shift);
     }
 
     // All mutable, because a question may be the first use. They start as zeros: any other value

@@ -4,6 +4,8 @@
 
 void* hot_alloc(egb_fixed* pool);
 void  hot_free(egb_fixed* pool, void* block);
+void* hot_alloc_static(void);
+void  hot_free_static(void* block);
 void* hot_alloc_unchecked(egb_fixed* pool);
 void  hot_free_unchecked(egb_fixed* pool, void* block);
 
@@ -15,6 +17,22 @@ void* hot_alloc(egb_fixed* pool)
 void hot_free(egb_fixed* pool, void* block)
 {
     egb_fixed_free(pool, block);
+}
+
+typedef struct record {
+    char bytes[24];
+} record;
+
+EGB_FIXED_DEFINE_MARKED(records, record, 100);
+
+void* hot_alloc_static(void)
+{
+    return records_alloc();
+}
+
+void hot_free_static(void* block)
+{
+    records_free(block);
 }
 
 void* hot_alloc_unchecked(egb_fixed* pool)

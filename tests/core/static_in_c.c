@@ -9,6 +9,8 @@ typedef struct sample {
 
 EGB_FIXED_DEFINE(samples, sample, 12);
 EGB_FIXED_DEFINE(words, uint32_t, 12);
+EGB_FIXED_DEFINE_MARKED(quick_samples, sample, 12);
+EGB_FIXED_DEFINE_MARKED(never_called, sample, 12);  // no warning for its functions
 
 int egb_test_static_pools_in_c(void);
 
@@ -32,6 +34,14 @@ int egb_test_static_pools_in_c(void)
         egb_fixed_free(&samples, held[i]);
     }
     if (egb_fixed_in_use(&samples) != 0 || !egb_fixed_whole(&samples)) {
+        return __LINE__;
+    }
+    sample* const quick = quick_samples_alloc();
+    if (quick == NULL || egb_fixed_in_use(&quick_samples) != 1) {
+        return __LINE__;
+    }
+    quick_samples_free(quick);
+    if (egb_fixed_in_use(&quick_samples) + egb_fixed_in_use(&never_called) != 0) {
         return __LINE__;
     }
     uint32_t* const word = egb_fixed_alloc(&words);

@@ -75,6 +75,48 @@ TEST(fixed_static, alignment_and_odd_sizes_are_kept)
     fill_and_empty<char>(quick_bytes, 33);
 }
 
+// The functions that come with a pool do what the calls for any pool do, misuse included.
+template <class Alloc, class Free>
+void use_functions(egb_fixed& pool, Alloc alloc, Free free, std::size_t block_bytes)
+{
+    egb_fixed_clear(&pool);
+    events             seen;
+    std::vector<char*> held;
+    while (void* const block = alloc()) {
+        ASSERT_TRUE(egb_fixed_is_live(&pool, block));
+        held.push_back(static_cast<char*>(block));
+    }
+    ASSERT_EQ(held.size(), egb_fixed_capacity(&pool));
+    free(nullptr);
+    ASSERT_EQ(egb_fixed_alloc(&pool), nullptr);
+    free(held[3]);
+    ASSERT_EQ(egb_fixed_alloc(&pool), held[3]);
+    ASSERT_TRUE(seen.none());
+
+    int elsewhere = 0;
+    free(&elsewhere);
+    ASSERT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    free(held[4] + 1);
+    ASSERT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    free(held.back() + block_bytes);
+    ASSERT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    free(held[5]);
+    free(held[5]);
+    ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    ASSERT_EQ(alloc(), held[5]);
+    for (void* block : held) {
+        egb_fixed_free(&pool, block);
+    }
+    ASSERT_TRUE(egb_fixed_whole(&pool));
+    ASSERT_EQ(egb_fixed_in_use(&pool), 0u);
+}
+
+TEST(fixed_static, the_functions_of_a_marked_pool_are_those_of_any_pool)
+{
+    use_functions(quick_packets, quick_packets_alloc, quick_packets_free, sizeof(packet));
+    use_functions(quick_bytes, quick_bytes_alloc, quick_bytes_free, EGB_WORD_BYTES);
+}
+
 TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
 {
     alignas(8) static char region[EGB_FIXED_BYTES(32, 40)];
