@@ -242,23 +242,31 @@ def prove_list(report):
     names = functions("proved") + re.findall(
         r"^\w[^;\n]*?(\w+)\([^()]*\)\n\{", (ROOT / "proof/fixed_list.c").read_text(), re.M)
     start = time.monotonic()
-    proved, goals, _ = run_wp(copy_of_sources("wp"), names, 30)
+    proved, goals, said = run_wp(copy_of_sources("wp"), names, 30, *SMOKE)
+    dead = set(re.findall(r"\[Failed\] Smoke-test typed_cast_(\w+)", said))
+    alive = set(re.findall(r"\[Passed\] Smoke-test typed_cast_(\w+)", said))
+    proved, goals = proved - len(alive), goals - len(alive) - len(dead)
     report.line(proved == goals, f"goals of {len(names)} functions",
                 f"{proved}/{goals}, {time.monotonic() - start:.0f} s")
+    report.line(len(alive) > 0 and {re.sub(r"_s\d+$", "", name) for name in dead} == DEAD,
+                "no contract that no call could meet, no line out of reach",
+                f"{len(alive)} reached, {len(dead)} not, as they should")
     proved, goals, _ = run_wp(copy_of_sources("lemmas"), [], 30, "-wp-prop", "@lemma")
     report.line(proved == goals > 0, "lemmas", f"{proved}/{goals}")
-    start = time.monotonic()
-    _, _, said = run_wp(copy_of_sources("smoke"), names, 2, *SMOKE)
-    passed, tests = map(int, re.search(r"Smoke Tests:\s*(\d+)\s*/\s*(\d+)", said).groups())
-    report.line(passed == tests, "contracts that no call could meet: none",
-                f"{passed}/{tests}, {time.monotonic() - start:.0f} s")
     for number, mutant in enumerate(WP_MUTANTS, 1):
         tree = copy_of_sources(f"wp-mutant-{number}", mutant)
         proved, goals, _ = run_wp(tree, [mutant[4]], 5)
         report.line(proved < goals, f"mutant: {mutant[0]}", f"{goals - proved} of {goals} lost")
 
 
-SMOKE = ("-wp-smoke-tests", "-wp-smoke-timeout", "2", "-wp-prop", "@smoke")
+# Also tries to prove, for 2 s each, that no call can meet a contract, or get past a line. That must
+# fail but where the lines are for other modes and overwritten lists, which the contracts exclude.
+DEAD = {
+    "egb_fixed_alloc_cold_wp_smoke_dead_code", "egb_fixed_drop_list_wp_smoke_dead_call",
+    "egb_fixed_alloc_in_mode_wp_smoke_dead_call", "egb_fixed_push_in_mode_wp_smoke_dead_call",
+    "push_cold_wp_smoke_dead_code",
+}
+SMOKE = ("-wp-smoke-tests", "-wp-smoke-timeout", "2")
 
 
 def check_histories(report):
