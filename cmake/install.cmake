@@ -7,8 +7,12 @@ install(DIRECTORY include/eggbox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT eggbox-targets NAMESPACE eggbox:: FILE eggbox-targets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
 
-file(WRITE ${PROJECT_BINARY_DIR}/eggbox-config.cmake
-  "include(\${CMAKE_CURRENT_LIST_DIR}/eggbox-targets.cmake)\n")
+# What the static library needs to be linked is the user's to find.
+set(config "include(\${CMAKE_CURRENT_LIST_DIR}/eggbox-targets.cmake)\n")
+if(EGGBOX_HOSTED AND UNIX)
+  string(PREPEND config "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n")
+endif()
+file(WRITE ${PROJECT_BINARY_DIR}/eggbox-config.cmake "${config}")
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/eggbox-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/eggbox-config.cmake

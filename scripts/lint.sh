@@ -13,5 +13,5 @@ fi
 clang-format-19 --dry-run --Werror $sources
 # shellcheck disable=SC2046
 clang-tidy-19 --quiet --warnings-as-errors='*' -p build/dev-clang \
-    $(git ls-files 'src/core/*.c' 'src/hosted/*.c' 'src/os/posix.c')
+    $(git ls-files 'src/core/*.c' 'src/hosted/*.c' 'src/os/posix*.c')
 echo "formatted and clean"

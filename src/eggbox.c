@@ -6,6 +6,10 @@
   #define EGB_FREESTANDING 0
 #endif
 
+#if !EGB_FREESTANDING
+  #include "os/posix_features.h"  // before any other header
+#endif
+
 #include "core/fixed.c"
 #include "core/fixed_ask.c"
 #include "core/fixed_live.c"
@@ -17,8 +21,13 @@
 #if !EGB_FREESTANDING
   #if defined(_WIN32)
     #include "os/windows.c"
+    #include "os/windows_pages.c"
+    #include "os/windows_threads.c"
   #elif defined(__unix__) || defined(__APPLE__)
     #include "os/posix.c"
+    #include "os/posix_pages.c"
+    #include "os/posix_threads.c"
+    #include "os/posix_wishes.c"
   #else
     #include "os/none.c"
   #endif

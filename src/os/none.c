@@ -1,9 +1,92 @@
 // SPDX-License-Identifier: MIT
-// A machine without an operating system, or one that we do not know: there is nowhere to write to.
+// A machine without an operating system, or one that we do not know: there is nowhere to write to,
+// no pages, and one thread, which never ends and needs no lock.
 #include "os.h"
 
 void egb_os_write_error(const char* text, size_t bytes)
 {
     (void)text;
     (void)bytes;
+}
+
+// ---- pages --------------------------------------------------------------------------------------
+
+size_t egb_os_page_bytes(void)
+{
+    return 0;
+}
+
+void* egb_os_reserve(size_t bytes, size_t align)
+{
+    (void)bytes;
+    (void)align;
+    return NULL;
+}
+
+egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+{
+    (void)region;
+    (void)bytes;
+    (void)wishes;
+    (void)obtained;
+    return EGB_NO_MEMORY;
+}
+
+void egb_os_release(void* region, size_t bytes)
+{
+    (void)region;
+    (void)bytes;
+}
+
+// ---- threads ------------------------------------------------------------------------------------
+
+void egb_os_lock(egb_os_mutex* mutex)
+{
+    (void)mutex;
+}
+
+void egb_os_unlock(egb_os_mutex* mutex)
+{
+    (void)mutex;
+}
+
+void egb_os_lock_reset(egb_os_mutex* mutex)
+{
+    (void)mutex;
+}
+
+void egb_os_forget(void* region, size_t bytes)
+{
+    (void)region;
+    (void)bytes;
+}
+
+bool egb_os_at_thread_exit(void (*function)(void* argument))
+{
+    (void)function;
+    return false;
+}
+
+bool egb_os_arm_thread_exit(void* argument)
+{
+    (void)argument;
+    return false;
+}
+
+bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    (void)prepare;
+    (void)parent;
+    (void)child;
+    return true;
+}
+
+bool egb_os_can_fence_threads(void)
+{
+    return false;
+}
+
+bool egb_os_fence_threads(void)
+{
+    return false;
 }

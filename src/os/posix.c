@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "posix_features.h"
+
 #include "os.h"
 
 #include <errno.h>

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Pages of a POSIX system: mmap.
+#include "posix_features.h"
+
+#include "posix_wishes.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#if defined(MAP_ANONYMOUS)
+  #define EGB_MAP_ANONYMOUS MAP_ANONYMOUS
+#else
+  #define EGB_MAP_ANONYMOUS MAP_ANON
+#endif
+#if defined(MAP_NORESERVE)
+  #define EGB_MAP_NORESERVE MAP_NORESERVE
+#else
+  #define EGB_MAP_NORESERVE 0
+#endif
+
+size_t egb_os_page_bytes(void)
+{
+    const long bytes = sysconf(_SC_PAGESIZE);
+    return bytes > 0 ? (size_t)bytes : 0;
+}
+
+// ---- reserve and release ------------------------------------------------------------------------
+
+// Readable and writable at once: a page comes when it is first touched, so that nothing is left for
+// a commit to do but the wishes. A system that counts every promised page (overcommit forbidden)
+// counts the range in full, and refuses here what it could not keep later.
+static void* map_pages(size_t bytes)
+{
+    void* const start = mmap(
+        NULL,
+        bytes,
+        PROT_READ | PROT_WRITE,
+        MAP_PRIVATE | EGB_MAP_ANONYMOUS | EGB_MAP_NORESERVE,
+        -1,
+        0
+    );
+    return start == MAP_FAILED ? NULL : start;
+}
+
+// Bytes from `start` to the next multiple of `align`.
+static size_t bytes_to_align(const void* start, size_t align)
+{
+    return (size_t)(0 - (uintptr_t)start) & (align - 1);
+}
+
+// Maps more than is asked for and gives back what stands before and behind. Should the system
+// refuse to take a piece, address space is lost but no memory.
+static void* map_and_trim(size_t bytes, size_t align)
+{
+    const size_t surplus = align - egb_os_page_bytes();
+    char* const  whole   = bytes <= SIZE_MAX - surplus ? map_pages(bytes + surplus) : NULL;
+    if (whole == NULL) {
+        return NULL;
+    }
+    const size_t before = bytes_to_align(whole, align);
+    const size_t behind = surplus - before;
+    if (before > 0) {
+        (void)munmap(whole, before);
+    }
+    if (behind > 0) {
+        (void)munmap(whole + before + bytes, behind);
+    }
+    return whole + before;
+}
+
+void* egb_os_reserve(size_t bytes, size_t align)
+{
+    if (bytes > PTRDIFF_MAX) {
+        return NULL;
+    }
+    const int before = errno;
+    void*     start  = map_pages(bytes);  // with luck it is aligned
+    if (start != NULL && bytes_to_align(start, align) != 0) {
+        (void)munmap(start, bytes);
+        start = map_and_trim(bytes, align);
+    }
+    errno = before;
+    return start;
+}
+
+// Takes the memory away; the range stays, and is zero when it is touched again.
+static void discard_pages(void* region, size_t bytes)
+{
+#if defined(MADV_DONTNEED)
+    (void)madvise(region, bytes, MADV_DONTNEED);
+#else
+    (void)region;
+    (void)bytes;
+#endif
+}
+
+// A range may lie in the middle of a mapping, because the system joins neighbours. Then it can
+// refuse to cut it out when it has as many mappings as it allows; the memory goes back all the
+// same.
+void egb_os_release(void* region, size_t bytes)
+{
+    const int before = errno;
+    if (munmap(region, bytes) != 0) {
+        discard_pages(region, bytes);
+    }
+    errno = before;
+}
+
+void egb_os_forget(void* region, size_t bytes)
+{
+    const int before = errno;
+    discard_pages(region, bytes);
+    errno = before;
+}
+
+// ---- commit -------------------------------------------------------------------------------------
+
+// Writes to each page, and changes nothing that is there.
+static void touch_pages(volatile char* region, size_t bytes)
+{
+    const size_t page = egb_os_page_bytes();
+    for (size_t i = 0; i < bytes; i += page) {
+        region[i] = region[i];
+    }
+}
+
+// Returns false if the system has no memory for all the pages.
+static bool prefault_pages(void* region, size_t bytes)
+{
+    switch (egb_posix_populate(region, bytes)) {
+        case EGB_POSIX_POPULATED: return true;
+        case EGB_POSIX_UNKNOWN: touch_pages(region, bytes); return true;
+        case EGB_POSIX_REFUSED: break;
+    }
+    discard_pages(region, bytes);
+    return false;
+}
+
+egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+{
+    const int before = errno;
+    if ((wishes & EGB_OS_HUGE_PAGES) != 0) {
+        egb_posix_wish_huge(region, bytes);
+    }
+    const bool prefault = (wishes & EGB_OS_PREFAULT) != 0;
+    const bool is_done  = !prefault || prefault_pages(region, bytes);
+    if (is_done && obtained != NULL) {
+        obtained->prefaulted = egb_posix_prefaulted(region, bytes, wishes);
+        obtained->huge       = egb_posix_huge(region, bytes);
+    }
+    errno = before;
+    return is_done ? EGB_OK : EGB_NO_MEMORY;
+}

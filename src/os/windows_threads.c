@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Threads of Windows: SRW locks, fiber-local storage for the ends of threads, and fences.
+#include "os.h"
+
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+
+// ---- locks --------------------------------------------------------------------------------------
+
+// SRWLOCK_INIT is all zero.
+EGB_STATIC_ASSERT(sizeof(SRWLOCK) <= sizeof(egb_os_mutex), "a lock fits");
+
+void egb_os_lock(egb_os_mutex* mutex)
+{
+    AcquireSRWLockExclusive((SRWLOCK*)(void*)mutex);
+}
+
+void egb_os_unlock(egb_os_mutex* mutex)
+{
+    ReleaseSRWLockExclusive((SRWLOCK*)(void*)mutex);
+}
+
+void egb_os_lock_reset(egb_os_mutex* mutex)
+{
+    InitializeSRWLock((SRWLOCK*)(void*)mutex);
+}
+
+// ---- the end of a thread ------------------------------------------------------------------------
+
+// The system calls back for a fiber-local value that is not NULL when its thread ends, but for a
+// value that was set during that call it calls no more: hence the loop.
+enum { THREAD_EXIT_CALLS_MAX = 4 };
+
+static void (*thread_exit_function)(void* argument);
+static DWORD thread_exit_slot = FLS_OUT_OF_INDEXES;
+
+static void WINAPI on_thread_exit(void* argument)
+{
+    for (int calls = 0; argument != NULL && calls < THREAD_EXIT_CALLS_MAX; calls++) {
+        (void)FlsSetValue(thread_exit_slot, NULL);
+        thread_exit_function(argument);
+        argument = FlsGetValue(thread_exit_slot);
+    }
+    (void)FlsSetValue(thread_exit_slot, NULL);
+}
+
+bool egb_os_at_thread_exit(void (*function)(void* argument))
+{
+    const DWORD before   = GetLastError();
+    thread_exit_function = function;
+    thread_exit_slot     = FlsAlloc(on_thread_exit);
+    SetLastError(before);
+    return thread_exit_slot != FLS_OUT_OF_INDEXES;
+}
+
+bool egb_os_arm_thread_exit(void* argument)
+{
+    if (thread_exit_slot == FLS_OUT_OF_INDEXES) {
+        return false;
+    }
+    const DWORD before = GetLastError();
+    const bool  is_set = FlsSetValue(thread_exit_slot, argument) != 0;
+    SetLastError(before);
+    return is_set;
+}
+
+// ---- forks: there are none ----------------------------------------------------------------------
+
+bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    (void)prepare;
+    (void)parent;
+    (void)child;
+    return true;
+}
+
+// ---- fences -------------------------------------------------------------------------------------
+
+// Wine up to version 8 at least answers FlushProcessWriteBuffers and does nothing, as a test shows;
+// it makes itself known by a function of its own.
+static bool is_wine(void)
+{
+    const HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+    return ntdll != NULL && GetProcAddress(ntdll, "wine_get_version") != NULL;
+}
+
+static volatile LONG can_fence;
+
+bool egb_os_can_fence_threads(void)
+{
+    const DWORD before = GetLastError();
+    const bool  can    = !is_wine();
+    (void)InterlockedExchange(&can_fence, can);
+    SetLastError(before);
+    return can;
+}
+
+bool egb_os_fence_threads(void)
+{
+    if (!can_fence) {
+        return false;
+    }
+    FlushProcessWriteBuffers();
+    return true;
+}

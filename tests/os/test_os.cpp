@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: MIT
+// What the layer os promises, asked of the system that the test runs on: pages, locks, ends of
+// threads and fences. What only some systems have is in test_os_unix.cpp.
+#include "os.h"
+#include "range.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+// ---- pages --------------------------------------------------------------------------------------
+
+TEST(os_pages, a_page_is_a_power_of_two)
+{
+    const std::size_t page = egb_os_page_bytes();
+    EXPECT_GE(page, 4096u);
+    EXPECT_EQ(page & (page - 1), 0u);
+}
+
+TEST(os_pages, ranges_are_aligned_as_asked_and_usable_to_both_ends)
+{
+    const std::size_t gib = std::size_t{1} << 30;
+    for (std::size_t align = egb_os_page_bytes(); align <= gib; align *= 2) {
+        std::vector<range> several(3);  // the first may be aligned by luck
+        for (range& one : several) {
+            one = range(3 * egb_os_page_bytes(), align);
+            ASSERT_NE(one.start(), nullptr) << align;
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(one.start()) & (align - 1), 0u);
+            ASSERT_EQ(egb_os_commit(one.start(), one.bytes(), 0, nullptr), EGB_OK);
+            one.start()[0]               = 1;
+            one.start()[one.bytes() - 1] = 2;
+        }
+    }
+}
+
+TEST(os_pages, memory_is_all_zero_also_where_others_wrote_before)
+{
+    const std::size_t bytes = 64 * egb_os_page_bytes();
+    for (int round = 0; round < 4; round++) {
+        const range one(bytes, egb_os_page_bytes());
+        ASSERT_NE(one.start(), nullptr);
+        ASSERT_EQ(egb_os_commit(one.start(), bytes, 0, nullptr), EGB_OK);
+        EXPECT_EQ(std::vector<char>(bytes), std::vector<char>(one.start(), one.start() + bytes));
+        std::memset(one.start(), 0x55, bytes);
+    }
+}
+
+TEST(os_pages, a_part_of_a_range_can_be_committed)
+{
+    const std::size_t page = egb_os_page_bytes();
+    const range       one(64 * page, page);
+    ASSERT_NE(one.start(), nullptr);
+    ASSERT_EQ(egb_os_commit(one.start() + 3 * page, 2 * page, 0, nullptr), EGB_OK);
+    std::memset(one.start() + 3 * page, 1, 2 * page);
+    ASSERT_EQ(egb_os_commit(one.start(), 3 * page, EGB_OS_PREFAULT, nullptr), EGB_OK);
+    EXPECT_EQ(one.start()[3 * page - 1], 0);
+    EXPECT_EQ(one.start()[3 * page], 1);
+}
+
+TEST(os_pages, what_was_forgotten_can_be_written_again)
+{
+    const std::size_t page = egb_os_page_bytes();
+    const range       here(8 * page, page);
+    ASSERT_EQ(egb_os_commit(here.start(), here.bytes(), 0, nullptr), EGB_OK);
+    std::memset(here.start(), 0x55, here.bytes());
+    egb_os_forget(here.start() + page, 2 * page);
+    for (std::size_t i = 0; i < here.bytes(); i++) {
+        const bool is_forgotten = i >= page && i < 3 * page;
+        ASSERT_TRUE(here.start()[i] == 0x55 || (is_forgotten && here.start()[i] == 0));
+    }
+    std::memset(here.start(), 0x66, here.bytes());
+    ASSERT_EQ(here.start()[page], 0x66);
+}
+
+TEST(os_pages, sizes_that_cannot_be_are_refused)
+{
+    const std::size_t page = egb_os_page_bytes();
+    const std::size_t gib  = std::size_t{1} << 30;
+    EXPECT_EQ(egb_os_reserve(0, page), nullptr);
+    for (const std::size_t bytes : {SIZE_MAX - page + 1, SIZE_MAX - gib + 1, SIZE_MAX / 2 + 1}) {
+        EXPECT_EQ(egb_os_reserve(bytes, page), nullptr);
+        EXPECT_EQ(egb_os_reserve(bytes, gib), nullptr);
+    }
+}
+
+// On every system: what is said to be there is no more than there is, and all of it if it was
+// wished. Large pages are never promised.
+TEST(os_pages, commit_says_what_came_of_each_wish)
+{
+    const std::size_t mib   = std::size_t{1} << 20;
+    const std::size_t bytes = 16 * mib;
+    for (const unsigned wishes : {0u, EGB_OS_PREFAULT, EGB_OS_HUGE_PAGES, 3u}) {
+        const range     one(bytes, 2 * mib);
+        egb_os_obtained obtained = {1, 1};
+        ASSERT_NE(one.start(), nullptr);
+        ASSERT_EQ(egb_os_commit(one.start(), bytes, wishes, &obtained), EGB_OK);
+        EXPECT_EQ(obtained.prefaulted, (wishes & EGB_OS_PREFAULT) != 0 ? bytes : 0) << wishes;
+        EXPECT_LE(obtained.huge, obtained.prefaulted);
+        testing::Test::RecordProperty(
+            "huge_with_wishes_" + std::to_string(wishes), std::to_string(obtained.huge)
+        );
+        std::memset(one.start(), 1, bytes);
+    }
+}
+
+// ---- locks --------------------------------------------------------------------------------------
+
+namespace
+{
+
+egb_os_mutex zero_lock;  // all zero, as every static object
+
+}  // namespace
+
+TEST(os_locks, all_zero_is_unlocked_and_a_reset_makes_it_so)
+{
+    egb_os_lock(&zero_lock);
+    egb_os_unlock(&zero_lock);
+    egb_os_lock(&zero_lock);
+    egb_os_lock_reset(&zero_lock);
+    egb_os_lock(&zero_lock);
+    egb_os_unlock(&zero_lock);
+}
+
+TEST(os_locks, one_thread_at_a_time_holds_a_lock)
+{
+    static egb_os_mutex      lock;
+    int                      count  = 0;  // not atomic: the lock must do
+    const int                rounds = 20000;
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++) {
+        threads.emplace_back([&] {
+            for (int round = 0; round < rounds; round++) {
+                egb_os_lock(&lock);
+                count++;
+                egb_os_unlock(&lock);
+            }
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    EXPECT_EQ(count, 4 * rounds);
+}
+
+// ---- the end of a thread ------------------------------------------------------------------------
+
+namespace
+{
+
+#if defined(__SANITIZE_THREAD__)
+constexpr bool HAS_THREAD_SANITIZER = true;
+#elif defined(__has_feature)
+constexpr bool HAS_THREAD_SANITIZER = __has_feature(thread_sanitizer);
+#else
+constexpr bool HAS_THREAD_SANITIZER = false;
+#endif
+
+struct farewell {
+    std::atomic<int> calls{0};
+    int              arm_again{0};
+};
+
+void on_exit(void* argument)
+{
+    auto* const seen = static_cast<farewell*>(argument);
+    seen->calls++;
+    if (seen->arm_again-- > 0) {
+        egb_os_arm_thread_exit(seen);
+    }
+}
+
+// There is one function for the process, named once.
+bool can_call_at_thread_exit()
+{
+    static const bool can = egb_os_at_thread_exit(on_exit);
+    return can;
+}
+
+}  // namespace
+
+TEST(os_thread_exit, the_function_is_called_with_what_was_armed_last)
+{
+    ASSERT_TRUE(can_call_at_thread_exit());
+    farewell first;
+    farewell last;
+    std::thread([&] {
+        EXPECT_TRUE(egb_os_arm_thread_exit(&first));
+        EXPECT_TRUE(egb_os_arm_thread_exit(&last));
+        EXPECT_EQ(last.calls, 0);
+    }).join();
+    EXPECT_EQ(first.calls, 0);
+    EXPECT_EQ(last.calls, 1);
+}
+
+TEST(os_thread_exit, it_is_not_called_when_disarmed_or_never_armed)
+{
+    ASSERT_TRUE(can_call_at_thread_exit());
+    farewell seen;
+    std::thread([&] {
+        EXPECT_TRUE(egb_os_arm_thread_exit(&seen));
+        EXPECT_TRUE(egb_os_arm_thread_exit(nullptr));
+    }).join();
+    std::thread([] {}).join();
+    EXPECT_EQ(seen.calls, 0);
+}
+
+TEST(os_thread_exit, armed_again_from_itself_it_is_called_again)
+{
+    ASSERT_TRUE(can_call_at_thread_exit());
+    farewell seen;
+    seen.arm_again = 1;
+    std::thread([&] { EXPECT_TRUE(egb_os_arm_thread_exit(&seen)); }).join();
+    EXPECT_EQ(seen.calls, 2);
+}
+
+TEST(os_thread_exit, armed_again_for_ever_it_ends)
+{
+    if (HAS_THREAD_SANITIZER) {
+        GTEST_SKIP() << "for it the thread is over before the last of these calls";
+    }
+    ASSERT_TRUE(can_call_at_thread_exit());
+    farewell seen;
+    seen.arm_again = 1000;
+    std::thread([&] { EXPECT_TRUE(egb_os_arm_thread_exit(&seen)); }).join();
+    EXPECT_GE(seen.calls, 2);
+    EXPECT_LT(seen.calls, 1000);
+}
+
+TEST(os_thread_exit, each_thread_has_its_own)
+{
+    ASSERT_TRUE(can_call_at_thread_exit());
+    farewell                 seen[8];
+    std::vector<std::thread> threads;
+    for (farewell& one : seen) {
+        threads.emplace_back([&] { EXPECT_TRUE(egb_os_arm_thread_exit(&one)); });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (const farewell& one : seen) {
+        EXPECT_EQ(one.calls, 1);
+    }
+}
+
+// ---- fences -------------------------------------------------------------------------------------
+
+namespace
+{
+
+// Each of two threads writes its own word and then reads the other's. Without barriers both may
+// read the old value, because a processor delays writes.
+class store_buffer
+{
+  public:
+    // Runs rounds until the time is over; says in how many both read the old value.
+    int run(const std::function<void()>& slow_barrier, std::chrono::milliseconds time)
+    {
+        int         both = 0;
+        std::thread fast([this] {
+            for (int round = 1; meet(fast_round_, slow_round_, round); round++) {
+                fast_.store(round, std::memory_order_relaxed);
+                std::atomic_signal_fence(std::memory_order_seq_cst);  // to the compiler only
+                fast_saw_ = slow_.load(std::memory_order_relaxed);
+                leave_.store(round, std::memory_order_release);
+            }
+        });
+        const auto  end   = std::chrono::steady_clock::now() + time;
+        int         round = 1;
+        for (; round < 1000 || std::chrono::steady_clock::now() < end; round++) {
+            meet(slow_round_, fast_round_, round);
+            slow_.store(round, std::memory_order_relaxed);
+            slow_barrier();
+            const int slow_saw = fast_.load(std::memory_order_relaxed);
+            wait_for(leave_, round);
+            both += slow_saw != round && fast_saw_ != round ? 1 : 0;
+        }
+        slow_round_ = -1;
+        fast.join();
+        rounds_ = round - 1;
+        return both;
+    }
+
+    int rounds() const
+    {
+        return rounds_;
+    }
+
+  private:
+    static void wait_for(const std::atomic<int>& word, int value)
+    {
+        for (int spins = 0; word.load(std::memory_order_acquire) != value; spins++) {
+            if (spins > 2000) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+    // Lets both begin a round at about the same time. False: there is none any more.
+    static bool meet(std::atomic<int>& mine, const std::atomic<int>& other, int round)
+    {
+        mine.store(round, std::memory_order_release);
+        for (int spins = 0;; spins++) {
+            const int there = other.load(std::memory_order_acquire);
+            if (there >= round || there < 0) {
+                return there >= 0;
+            }
+            if (spins > 2000) {
+                std::this_thread::yield();
+            }
+        }
+    }
+
+    alignas(128) std::atomic<int> fast_round_{0};
+    alignas(128) std::atomic<int> slow_round_{0};
+    alignas(128) std::atomic<int> leave_{0};
+    alignas(128) std::atomic<int> fast_{0};
+    alignas(128) std::atomic<int> slow_{0};
+    alignas(128) int fast_saw_ = 0;
+    int rounds_                = 0;
+};
+
+}  // namespace
+
+TEST(os_fence, a_fence_in_one_thread_is_a_barrier_in_the_other)
+{
+    if (!egb_os_can_fence_threads()) {
+        GTEST_SKIP() << "this system has no such fence, and says so";
+    }
+    EXPECT_TRUE(egb_os_can_fence_threads()) << "asked again";
+    store_buffer litmus;
+    bool         fenced = true;
+    const int    both   = litmus.run(
+        [&] { fenced = egb_os_fence_threads() && fenced; }, std::chrono::milliseconds(1000)
+    );
+    EXPECT_TRUE(fenced);
+    EXPECT_EQ(both, 0) << "of " << litmus.rounds();
+    testing::Test::RecordProperty("rounds", litmus.rounds());
+}
+
+// Says how sharp the test above is on this machine: a machine may never show it.
+TEST(os_fence, without_a_fence_the_same_rounds_may_go_wrong)
+{
+    store_buffer litmus;
+    const int    both = litmus.run(
+        [] { std::atomic_signal_fence(std::memory_order_seq_cst); }, std::chrono::milliseconds(200)
+    );
+    testing::Test::RecordProperty("rounds", litmus.rounds());
+    testing::Test::RecordProperty("both_saw_the_old_value", both);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// What the layer os promises on a Unix: page faults, limits, forks, errno.
+#include "os.h"
+#include "range.hpp"
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+// ---- pages --------------------------------------------------------------------------------------
+
+namespace
+{
+
+// How a child of this process ended, which ran `body` and nothing else: what that returned.
+int in_child(const std::function<int()>& body)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(body());
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+long page_faults()
+{
+    rusage used = {};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+}
+
+// Not instrumented, because a sanitizer's own notes about the memory would fault.
+__attribute__((noinline, no_sanitize_address, no_sanitize_thread)) long
+faults_of_touching(volatile char* start, std::size_t bytes, std::size_t page)
+{
+    const long before = page_faults();
+    for (std::size_t i = 0; i < bytes; i += page) {
+        start[i] = 1;
+    }
+    return page_faults() - before;
+}
+
+// The least of a few tries, because whatever else happens in the process faults too.
+long least_faults(unsigned wishes)
+{
+    const std::size_t bytes = 512 * egb_os_page_bytes();
+    long              least = LONG_MAX;
+    for (int i = 0; i < 5; i++) {
+        const range one(bytes, egb_os_page_bytes());
+        EXPECT_EQ(egb_os_commit(one.start(), bytes, wishes, nullptr), EGB_OK);
+        least = std::min(least, faults_of_touching(one.start(), bytes, egb_os_page_bytes()));
+    }
+    return least;
+}
+
+}  // namespace
+
+TEST(os_pages, prefaulted_pages_do_not_fault_any_more)
+{
+    EXPECT_GT(least_faults(0), 0);
+    EXPECT_EQ(least_faults(EGB_OS_PREFAULT), 0);
+    EXPECT_EQ(least_faults(EGB_OS_PREFAULT | EGB_OS_HUGE_PAGES), 0);
+}
+
+#if defined(__linux__)
+
+namespace
+{
+
+// mincore knows only what is mapped.
+bool is_mapped(char* start, std::size_t bytes)
+{
+    std::vector<unsigned char> flags(bytes / egb_os_page_bytes());
+    return mincore(start, bytes, flags.data()) == 0;
+}
+
+}  // namespace
+
+TEST(os_pages, a_released_range_is_gone_whole)
+{
+    const std::size_t mib = std::size_t{1} << 20;
+    for (const std::size_t align : {egb_os_page_bytes(), 64 * mib}) {
+        char* start = nullptr;
+        {
+            const range one(mib, align);
+            start = one.start();
+            ASSERT_TRUE(is_mapped(start, mib));
+        }
+        for (std::size_t i = 0; i < mib; i += egb_os_page_bytes()) {
+            EXPECT_FALSE(is_mapped(start + i, egb_os_page_bytes()));
+        }
+    }
+}
+
+namespace
+{
+
+enum answer { GOOD = 0, REFUSED_TOO_LITTLE, REFUSED_TOO_MUCH, NOT_LIMITED };
+
+// A limit of nothing: whatever is mapped already stays.
+answer reserve_under_a_limit()
+{
+    const std::size_t bytes = std::size_t{1} << 26;
+    const std::size_t page  = egb_os_page_bytes();
+    rlimit            limit = {};
+    getrlimit(RLIMIT_AS, &limit);
+    const rlimit none = {0, limit.rlim_max};
+    setrlimit(RLIMIT_AS, &none);
+    void* const probe =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (probe != MAP_FAILED) {
+        return NOT_LIMITED;
+    }
+    if (egb_os_reserve(bytes, page) != nullptr || egb_os_reserve(bytes, bytes) != nullptr) {
+        return REFUSED_TOO_LITTLE;
+    }
+    setrlimit(RLIMIT_AS, &limit);
+    void* const start = egb_os_reserve(bytes, bytes);
+    if (start == nullptr || egb_os_commit(start, bytes, 0, nullptr) != EGB_OK) {
+        return REFUSED_TOO_MUCH;
+    }
+    std::memset(start, 1, 1000);
+    return GOOD;
+}
+
+}  // namespace
+
+TEST(os_pages, a_limit_of_address_space_refuses_until_it_is_lifted)
+{
+    const int came = in_child([] { return int(reserve_under_a_limit()); });
+    if (came == NOT_LIMITED) {
+        GTEST_SKIP() << "the system ignores the limit, as an emulator does";
+    }
+    EXPECT_EQ(came, int(GOOD));
+}
+
+TEST(os_locks, the_systems_own_mutex_is_all_zero)
+{
+    const pthread_mutex_t mutex              = PTHREAD_MUTEX_INITIALIZER;
+    const char            zero[sizeof mutex] = {};
+    EXPECT_EQ(std::memcmp(&mutex, zero, sizeof mutex), 0);
+}
+
+#endif
+
+// ---- forks --------------------------------------------------------------------------------------
+
+namespace
+{
+
+char   seen[64];
+size_t seen_count;
+
+void see(char what)
+{
+    seen[seen_count++ % sizeof seen] = what;
+}
+
+bool hooks_ran(const char* wanted)
+{
+    return std::string(seen, seen_count) == wanted;
+}
+
+bool name_fork_hooks()
+{
+    static const bool named = egb_os_at_fork([] { see('<'); }, [] { see('P'); }, [] { see('C'); });
+    seen_count              = 0;
+    return named;
+}
+
+}  // namespace
+
+TEST(os_fork, the_hooks_run_before_and_on_both_sides)
+{
+    ASSERT_TRUE(name_fork_hooks());
+    EXPECT_EQ(in_child([] { return hooks_ran("<C") ? 0 : 1; }), 0);
+    EXPECT_TRUE(hooks_ran("<P"));
+}
+
+TEST(os_fork, in_the_child_fences_work_and_a_lock_of_a_lost_thread_can_be_reset)
+{
+    static egb_os_mutex lock;
+    const bool          can = egb_os_can_fence_threads();
+    egb_os_lock(&lock);
+    int came = -1;
+    std::thread([&] {
+        came = in_child([can] {
+            egb_os_lock_reset(&lock);
+            egb_os_lock(&lock);
+            egb_os_unlock(&lock);
+            return (!can || egb_os_fence_threads()) && egb_os_can_fence_threads() == can ? 0 : 1;
+        });
+    }).join();
+    egb_os_unlock(&lock);
+    EXPECT_EQ(came, 0);
+}
+
+// ---- errno --------------------------------------------------------------------------------------
+
+namespace
+{
+
+void nothing(void*) {}
+
+// Each function once, also as it fails.
+std::vector<std::function<void()>> calls()
+{
+    static egb_os_mutex lock;
+    static char*        start;
+    static char*        large;
+    const std::size_t   page   = egb_os_page_bytes();
+    const std::size_t   bytes  = 16 * page;
+    const auto          commit = [=](unsigned wishes) {
+        egb_os_obtained obtained;
+        EXPECT_EQ(egb_os_commit(start, bytes, wishes, &obtained), EGB_OK);
+    };
+    return {
+        [] { egb_os_write_error("", 0); },
+        [] { egb_os_page_bytes(); },
+        [=] { EXPECT_EQ(egb_os_reserve(SIZE_MAX - page + 1, page), nullptr); },
+        [=] { EXPECT_EQ(egb_os_reserve(SIZE_MAX - page + 1, 2 * page), nullptr); },
+        [=] { start = static_cast<char*>(egb_os_reserve(bytes, page)); },
+        [=] { large = static_cast<char*>(egb_os_reserve(bytes, page << 8)); },
+        [=] { commit(0); },
+        [=] { commit(EGB_OS_PREFAULT); },
+        [=] { commit(EGB_OS_HUGE_PAGES); },
+        [=] { commit(EGB_OS_HUGE_PAGES | EGB_OS_PREFAULT); },
+        [=] { egb_os_release(start, bytes); },
+        [=] { egb_os_release(large, bytes); },
+        [=] { egb_os_release(start + 1, bytes); },  // refused, for it is not at a page
+        [] { egb_os_lock(&lock); },
+        [] { egb_os_unlock(&lock); },
+        [] { egb_os_lock_reset(&lock); },
+        [] { egb_os_arm_thread_exit(nullptr); },
+        [] { egb_os_at_thread_exit(nothing); },
+        [] { egb_os_arm_thread_exit(nullptr); },
+        [] { egb_os_at_fork(nullptr, nullptr, nullptr); },
+        [] { egb_os_can_fence_threads(); },
+        [] { [[maybe_unused]] const bool done = egb_os_fence_threads(); },
+    };
+}
+
+}  // namespace
+
+TEST(os_errno, no_call_changes_it)
+{
+    // In a child, because the function for the end of a thread is named once.
+    const int wrong = in_child([] {
+        int number = 1;
+        for (const auto& call : calls()) {
+            errno = EDOM;
+            call();
+            if (errno != EDOM) {
+                return number;
+            }
+            number++;
+        }
+        return 0;
+    });
+    EXPECT_EQ(wrong, 0) << "the number of the call";
+}
