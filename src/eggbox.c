@@ -16,6 +16,11 @@
 #include "core/fixed_make.c"
 #include "core/fixed_misuse.c"
 #include "core/fixed_modes.c"
+#include "core/growing.c"
+#include "core/growing_ask.c"
+#include "core/growing_make.c"
+#include "core/growing_static.c"
+#include "core/growing_tree.c"
 #include "core/status.c"
 
 #if !EGB_FREESTANDING

@@ -6,5 +6,6 @@
 #include "eggbox/base.h"
 #include "eggbox/check.h"
 #include "eggbox/fixed.h"
+#include "eggbox/growing.h"
 
 #endif  // EGGBOX_EGGBOX_H

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Describes a misuse of a fixed pool to the handler, once alloc or free has found it, and ends a
-// list that was overwritten.
+// Describes a misuse to the handler, once a call on a fixed pool has found it, and ends a list that
+// was overwritten.
 #include "fixed_private.h"
 
-static void report(
-    egb_event_kind kind, const egb_fixed* pool, const void* address, size_t index, const void* site
+void egb_report(
+    egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
 )
 {
     const egb_event event = {kind, NULL, pool, address, index, site};
     egb_misuse(&event);
 }
 
-// The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`.
-static size_t index_at(const egb_fixed* pool, const void* address)
+size_t egb_fixed_index_at(const egb_fixed* pool, const void* address)
 {
     const size_t index = egb_fixed_index_(pool, egb_fixed_distance_(pool, address));
     return index < egb_fixed_capacity(pool) ? index : EGB_NO_INDEX;
@@ -20,15 +19,15 @@ static size_t index_at(const egb_fixed* pool, const void* address)
 
 void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site)
 {
-    report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
+    egb_report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
 }
 
 void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, const void* site)
 {
-    report(EGB_EVENT_OVERWRITTEN, pool, address, index_at(pool, address), site);
+    egb_report(EGB_EVENT_OVERWRITTEN, pool, address, egb_fixed_index_at(pool, address), site);
 }
 
-static egb_event_kind kind_of_free(const egb_fixed* pool, const void* address, size_t index)
+egb_event_kind egb_fixed_kind_of_free(const egb_fixed* pool, const void* address, size_t index)
 {
     if (index != EGB_NO_INDEX) {
         return index < egb_fixed_count_touched(pool) ? EGB_EVENT_DOUBLE_FREE
@@ -42,11 +41,11 @@ static egb_event_kind kind_of_free(const egb_fixed* pool, const void* address, s
 void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site)
 {
     if (!egb_fixed_is_made(pool)) {
-        report(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
+        egb_report(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
         return;
     }
-    const size_t index = index_at(pool, address);
-    report(kind_of_free(pool, address, index), pool, address, index, site);
+    const size_t index = egb_fixed_index_at(pool, address);
+    egb_report(egb_fixed_kind_of_free(pool, address, index), pool, address, index, site);
 }
 
 // What is behind a link that was overwritten cannot be trusted. Marks do not tell well enough which

@@ -55,6 +55,16 @@ bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t touched, uint32_t at, ui
 // handler. Returns a block that the handler freed, or NULL.
 void* egb_fixed_drop_list(egb_fixed* pool, const void* site);
 
+// The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`; and what is wrong
+// with a free of `address`, whose index that is.
+size_t         egb_fixed_index_at(const egb_fixed* pool, const void* address);
+egb_event_kind egb_fixed_kind_of_free(const egb_fixed* pool, const void* address, size_t index);
+
+// Tells the handler of a misuse of any pool.
+void egb_report(
+    egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
+);
+
 // Tell the handler what was found: a call on a pool that was never made; a free list that leads to
 // `address`, where no free block is; a free of `address` that cannot be right.
 void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site);

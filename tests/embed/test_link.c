@@ -2,7 +2,7 @@
 // The whole public interface of core in a program without a C library: that it links is the test.
 // All of the library is linked in, what this file forgets included.
 #include "board.h"
-#include "eggbox/fixed.h"
+#include "eggbox/growing.h"
 
 typedef struct packet {
     uint64_t time;
@@ -64,10 +64,41 @@ static void unchecked_pool_works(void)
     CHECK(egb_fixed_in_use(&pool) == 0);
 }
 
+static void count_block(void* block, void* user)
+{
+    (void)block;
+    ++*(unsigned*)user;
+}
+
+static void growing_pool_works(void)
+{
+    static uint32_t            memory[128];
+    static egb_growing         growing;
+    static egb_growing_options options;  // static, so that no memset makes it zero
+    egb_static_region          only = {memory, sizeof memory, false};
+    options.block_bytes             = 12;
+    options.with_states             = true;
+    options.backing                 = egb_static_backing(&only);
+    unsigned visited                = 0;
+    CHECK(egb_growing_init(&growing, &options) == EGB_OK);
+    CHECK(egb_growing_reserve(&growing, 8) == EGB_OK && only.is_out);
+    void* const block = egb_growing_alloc(&growing);
+    CHECK(egb_growing_owns(&growing, block) && egb_growing_in_use(&growing) == 1);
+    egb_growing_each(&growing, count_block, &visited);
+    CHECK(visited == 1 && egb_growing_whole(&growing));
+    egb_growing_free(&growing, block);
+    CHECK(egb_growing_peak(&growing) == 1 && egb_growing_capacity(&growing) >= 8);
+    CHECK(egb_growing_trim(&growing, 0) == sizeof memory && egb_growing_held(&growing) == 0);
+    CHECK(egb_growing_alloc(&growing) != NULL);
+    egb_growing_destroy(&growing);
+    CHECK(!only.is_out && !egb_growing_whole(&growing));
+}
+
 void board_main(void)
 {
     every_kind_of_pool_works();
     unchecked_pool_works();
+    growing_pool_works();
     egb_fixed_free(&packets, region);
     CHECK(misuses == 1);
     CHECK(egb_status_text(EGB_OK)[0] == 'o');

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Layer core: the growing pool, chunks of equal blocks from a backing, for one owner at a time.
+//
+//     chunk: | block 0 | block 1 | ... | block n-1 | states | chunk header |
+//            `--- a fixed pool over this part ----'   n bytes, if asked for
+//
+// When every block is in use the pool asks its backing for another region and makes a chunk of it;
+// each chunk is a fixed pool. Chunks get larger up to a bound. A chunk goes back to the backing
+// in trim, when all its blocks are free, and in destroy.
+//
+// Chunks stand in a tree by address, so that free finds the one a block is in; nothing is looked up
+// in a block. The tree is a treap whose priorities are mixed from the addresses: R. Seidel and
+// C. Aragon, "Randomized Search Trees", 1996.
+//
+// Threads  One at a time per pool, for every call here. Different pools are independent.
+// Cost     O(1) unless a function says otherwise; alloc and free are function calls. O(log chunks)
+//          is expected, over all addresses, not the worst case.
+#ifndef EGGBOX_GROWING_H
+#define EGGBOX_GROWING_H
+
+#include "eggbox/fixed.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// ---- where chunks come from ---------------------------------------------------------------------
+
+/// Where a growing pool gets its regions: three functions and what they are called with. The
+/// functions may not use the pool that calls them.
+typedef struct egb_backing {
+    /// Hands out an address range of `least` bytes or more. `*bytes` is what the pool would like,
+    /// at least `least`; on return what it gets. All three are multiples of `granule` if that is
+    /// not 0. NULL: refused; the pool stays as it is.
+    void* (*reserve)(void* user, size_t least, size_t* bytes);
+
+    /// Makes memory of a range that `reserve` handed out. NULL: it already is. Anything but EGB_OK:
+    /// refused; the range is given back and the pool stays as it is.
+    egb_status (*commit)(void* user, void* region, size_t bytes);
+
+    /// Takes back a range, whole, as `reserve` handed it out. NULL: ranges are never taken back.
+    void (*give_back)(void* user, void* region, size_t bytes);
+
+    void*  user;     // passed on to the functions
+    size_t granule;  // power of two: addresses and sizes of ranges are multiples of it; or 0: of
+                     // nothing, and a range that holds no block once it is aligned goes back
+    bool zeroed;     // memory from it is all zero at first, so the pool need not clear it
+} egb_backing;
+
+/// A region as a backing that never grows: it hands all of the region out once.
+typedef struct egb_static_region {
+    void*  region;
+    size_t bytes;
+    bool   is_out;
+} egb_static_region;
+
+/// The backing of `*region`, which stays in place and belongs to one pool as long as that lives. Of
+/// NULL: a backing that egb_growing_init() refuses.
+egb_backing egb_static_backing(egb_static_region* region);
+
+// ---- the pool -----------------------------------------------------------------------------------
+
+/// How to make a growing pool. All zero but `block_bytes` and `backing` is fine.
+typedef struct egb_growing_options {
+    size_t      block_bytes;      // required: a multiple of 4; the stride
+    size_t      block_align;      // a power of two that divides block_bytes; 0: 4 bytes
+    size_t      max_blocks;       // most blocks in use at one time; 0: no limit
+    size_t      chunk_bytes;      // size of the first chunk, rounded up to one block; 0: 64 KiB
+    size_t      chunk_bytes_max;  // chunks double up to this; 0: 4 MiB, or chunk_bytes if larger
+    bool        with_states;      // a byte per block beside the blocks, zero at first
+    egb_backing backing;          // required
+} egb_growing_options;
+
+/// Private: what stands at the end of each chunk.
+typedef struct egb_chunk_ egb_chunk_;
+
+/// A growing pool. Public so that it can be placed anywhere; treat every field as private. Must not
+/// be moved while it has chunks.
+typedef struct egb_growing {
+    egb_growing_options options;
+    egb_chunk_*         available;   // chunks with a free block, a doubly linked list
+    egb_chunk_*         tree;        // every chunk, by address
+    size_t              next_bytes;  // size of the next chunk
+    size_t              in_use;      // blocks
+    size_t              peak;        // blocks
+    size_t              capacity;    // blocks of all chunks
+    size_t              lost;        // of them those that are free and on no free list any more
+    size_t              held;        // bytes of all chunks
+    size_t              chunks;
+} egb_growing;
+
+/// Makes a pool without chunks: calls no function of the backing.
+///
+/// Returns  EGB_OK;
+///          EGB_INVALID if a pointer is NULL; `block_bytes` is 0 or no multiple of 4; `block_align`
+///          is no power of two or does not divide `block_bytes`; `backing.reserve` is NULL or
+///          `granule` is neither 0 nor a power of two of at least `block_align` and 4;
+///          EGB_LIMIT if no chunk can be large enough: `block_bytes` over 16 GiB - 8 bytes, or too
+///          close to SIZE_MAX. On anything but EGB_OK `*pool` is unchanged.
+EGB_NODISCARD egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* options);
+
+/// Gives every chunk back, blocks in use included, and makes `*pool` all zero. No effect on a pool
+/// that is so already, or NULL. O(chunks log chunks).
+void egb_growing_destroy(egb_growing* pool);
+
+/// Takes a block of the chunk that was freed to last: a recycled one if there is one, else a fresh
+/// one. When no chunk has a free block, takes one of a new chunk.
+///
+/// Returns  a block with unspecified contents; NULL if `max_blocks` are in use, or the backing
+///          refused (it was asked again for as little as one block needs), or `pool` was never
+///          initialised (then EGB_EVENT_NO_POOL).
+/// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. What egb_fixed_alloc() notices
+///          is noticed here, and also that a free list ends too early (then the event's address is
+///          NULL). The blocks behind the damage are lost until destroy, and so is the chance that
+///          trim gives their chunk back; the call goes on with other blocks.
+EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
+
+/// Gives a block back. NULL: no effect.
+///
+/// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN, and what
+///          egb_fixed_free() refuses, found with the same certainty. The event's pool is this one;
+///          its index counts from the start of the block's chunk.
+/// Cost     O(log chunks), and what egb_fixed_free() says of blocks that look free
+void egb_growing_free(egb_growing* pool, void* block);
+
+/// Gets chunks until `blocks` more can be allocated without asking the backing.
+///
+/// Returns  EGB_OK; EGB_INVALID if `pool` was never initialised; EGB_LIMIT if they would be more
+///          than `max_blocks`, or than there are addresses; EGB_NO_MEMORY if the backing refused:
+///          then what was got for this call has been given back and the pool is as before. (With a
+///          backing that takes nothing back the pool keeps it.)
+/// Cost     O(new chunks * log chunks)
+EGB_NODISCARD egb_status egb_growing_reserve(egb_growing* pool, size_t blocks);
+
+/// Gives wholly free chunks back to the backing, as long as the pool then still holds at least
+/// `keep_bytes`: first those that were not freed to for the longest time. Returns how many bytes
+/// were given back: 0 if `pool` was never initialised or its backing takes nothing back.
+/// O(chunks log chunks).
+size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes);
+
+/// Called with each block in use. Must not use the pool.
+typedef void (*egb_growing_visit_fn)(void* block, void* user);
+
+/// Calls `visit` with every block in use, in order of address. Blocks that were lost behind an
+/// overwritten one count as in use here. `visit` may write to the blocks.
+///
+/// Cost     O(touched blocks + chunks log chunks), as long as no block in use holds what a free
+///          one does. In a chunk where one does, and with 4-byte blocks: O(touched * free / 2048).
+void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
+
+/// Says whether `block` is the start of a block of this pool, free or in use. Never reads through
+/// it. False if `pool` was never initialised. O(log chunks).
+bool egb_growing_owns(const egb_growing* pool, const void* block);
+
+/// Blocks in all chunks; how many of them are in use now; the most that ever were. All exact, and 0
+/// if `pool` was never initialised.
+size_t egb_growing_capacity(const egb_growing* pool);
+size_t egb_growing_in_use(const egb_growing* pool);
+size_t egb_growing_peak(const egb_growing* pool);
+
+/// Bytes got from the backing and not given back.
+size_t egb_growing_held(const egb_growing* pool);
+
+/// Checks every invariant, for tests and debugging: false if one does not hold, or `pool` was never
+/// initialised. Follows the pool's own pointers, so what they lead to must be there.
+/// O(touched blocks + chunks log chunks).
+bool egb_growing_whole(const egb_growing* pool);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_GROWING_H

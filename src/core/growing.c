@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Alloc and free of a growing pool. Whatever is reported is reported last, when the pool is whole
+// again: the handler may use this pool, destroy it even, or never return.
+#include "growing_private.h"
+
+// ---- alloc --------------------------------------------------------------------------------------
+
+// Ends the free list if it leads to what is no free block, and says where it led; else NULL. If the
+// list is one with marks, its next block is known not to have one.
+static const void* end_list_astray(egb_fixed* fixed)
+{
+    const uint32_t head = egb_fixed_head(fixed);
+    if (head == EGB_FIXED_NONE_) {
+        return NULL;
+    }
+    if (fixed->mode == EGB_FIXED_TINY_) {
+        if (egb_fixed_index_(fixed, head) < egb_fixed_count_touched(fixed)) {
+            return NULL;
+        }
+        fixed->side.hidden = ~EGB_FIXED_NONE_;
+    } else {
+        fixed->head = EGB_FIXED_NONE_;
+    }
+    return egb_fixed_address(fixed, head);
+}
+
+// Counts as lost what is free and out of reach: touched, on no list, and not in use. If the pool
+// has no fresh block either, the chunk has nothing more to give.
+static void write_off(egb_growing* pool, egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    const size_t before  = chunk->lost;
+    chunk->lost          = touched > chunk->in_use ? touched - chunk->in_use : 0;
+    pool->lost           = pool->lost - before + chunk->lost;
+    if (!egb_chunk_is_available(chunk)) {
+        egb_available_remove(pool, chunk);
+    }
+}
+
+// Takes a block of `chunk`, which should have one. If it has none, someone wrote to a free block.
+static void* take_from(egb_growing* pool, egb_chunk_* chunk, const void* site)
+{
+    egb_fixed* const fixed = &chunk->fixed;
+    if (egb_fixed_can_pop_(fixed)) {
+        return egb_fixed_pop_(fixed);
+    }
+    const void* const led_to = end_list_astray(fixed);
+    if (led_to == NULL) {
+        void* const block = egb_fixed_alloc(fixed);
+        if (block != NULL) {
+            return block;
+        }
+    }
+    const size_t index = egb_fixed_index_at(fixed, led_to);
+    write_off(pool, chunk);
+    egb_report(EGB_EVENT_OVERWRITTEN, pool, led_to, index, site);
+    return NULL;
+}
+
+static void count_taken(egb_growing* pool, egb_chunk_* chunk)
+{
+    chunk->in_use++;
+    pool->in_use++;
+    if (pool->in_use > pool->peak) {
+        pool->peak = pool->in_use;
+    }
+    if (!egb_chunk_is_available(chunk)) {
+        egb_available_remove(pool, chunk);
+    }
+}
+
+static bool is_at_limit(const egb_growing* pool)
+{
+    return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
+}
+
+// Every turn but the last writes off blocks of a chunk that was overwritten; then everything is
+// looked at anew, because the handler may have changed it.
+static void* take(egb_growing* pool, egb_chunk_** from, const void* site)
+{
+    while (!is_at_limit(pool)) {
+        egb_chunk_* chunk = pool->available;
+        if (chunk == NULL) {
+            chunk = egb_growing_grow(pool);
+            if (chunk == NULL) {
+                return NULL;
+            }
+        }
+        void* const block = take_from(pool, chunk, site);
+        if (block != NULL) {
+            count_taken(pool, chunk);
+            *from = chunk;
+            return block;
+        }
+    }
+    return NULL;
+}
+
+void* egb_growing_take(egb_growing* pool, egb_chunk_** from)
+{
+    return take(pool, from, EGB_CALLER());
+}
+
+void* egb_growing_alloc(egb_growing* pool)
+{
+    if (!egb_growing_is_made(pool)) {
+        egb_report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, EGB_CALLER());
+        return NULL;
+    }
+    egb_chunk_* from;
+    return take(pool, &from, EGB_CALLER());
+}
+
+// ---- free ---------------------------------------------------------------------------------------
+
+// The fixed pool's own free, which reports nothing here, because it is asked beforehand.
+static bool push(egb_fixed* fixed, void* block)
+{
+    if (egb_fixed_can_push_(fixed, block)) {
+        egb_fixed_push_(fixed, block);
+        return true;
+    }
+    if (!egb_fixed_is_live(fixed, block)) {
+        return false;
+    }
+    egb_fixed_free(fixed, block);
+    return true;
+}
+
+// Where no block is in use none can be freed, whatever the free list says.
+bool egb_growing_put(egb_chunk_* chunk, void* block)
+{
+    egb_growing* const pool          = chunk->owner;
+    const bool         was_available = egb_chunk_is_available(chunk);
+    if (chunk->in_use == 0 || !push(&chunk->fixed, block)) {
+        return false;
+    }
+    chunk->in_use--;
+    pool->in_use--;
+    if (pool->available != chunk) {
+        if (was_available) {
+            egb_available_remove(pool, chunk);
+        }
+        egb_available_add_first(pool, chunk);
+    }
+    return true;
+}
+
+static void
+report_free(const egb_growing* pool, const egb_chunk_* chunk, const void* block, const void* site)
+{
+    if (chunk == NULL) {
+        egb_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
+        return;
+    }
+    const size_t         index = egb_fixed_index_at(&chunk->fixed, block);
+    const egb_event_kind kind  = egb_fixed_kind_of_free(&chunk->fixed, block, index);
+    egb_report(kind, pool, block, index, site);
+}
+
+void egb_growing_free(egb_growing* pool, void* block)
+{
+    if (block == NULL) {
+        return;
+    }
+    if (!egb_growing_is_made(pool)) {
+        egb_report(EGB_EVENT_NO_POOL, pool, block, EGB_NO_INDEX, EGB_CALLER());
+        return;
+    }
+    egb_chunk_* const chunk = egb_growing_chunk_of(pool, block);
+    if (chunk == NULL || !egb_growing_put(chunk, block)) {
+        report_free(pool, chunk, block, EGB_CALLER());
+    }
+}

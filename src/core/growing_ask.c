@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// The questions one can ask a growing pool that alloc and free never ask.
+#include "growing_private.h"
+
+size_t egb_growing_capacity(const egb_growing* pool)
+{
+    return pool != NULL ? pool->capacity : 0;
+}
+
+size_t egb_growing_in_use(const egb_growing* pool)
+{
+    return pool != NULL ? pool->in_use : 0;
+}
+
+size_t egb_growing_peak(const egb_growing* pool)
+{
+    return pool != NULL ? pool->peak : 0;
+}
+
+size_t egb_growing_held(const egb_growing* pool)
+{
+    return pool != NULL ? pool->held : 0;
+}
+
+bool egb_growing_owns(const egb_growing* pool, const void* block)
+{
+    const egb_chunk_* const chunk = pool != NULL ? egb_growing_chunk_of(pool, block) : NULL;
+    return chunk != NULL && egb_fixed_owns(&chunk->fixed, block);
+}
+
+// ---- each ---------------------------------------------------------------------------------------
+
+typedef struct visitor {
+    egb_growing_visit_fn visit;
+    void*                user;
+} visitor;
+
+static bool is_marked(const egb_fixed* fixed, size_t index)
+{
+    return fixed->first[index * fixed->stride + 1] == EGB_FIXED_MARK_;
+}
+
+// Whether a touched block has the mark exactly if it is on the free list: every block there has it,
+// so it is enough to count both.
+static bool marks_tell(const egb_fixed* fixed, uint32_t touched)
+{
+    if (fixed->mode != EGB_FIXED_MARKED_) {
+        return false;
+    }
+    size_t unmarked = 0;
+    for (uint32_t index = 0; index < touched; index++) {
+        unmarked += !is_marked(fixed, index);
+    }
+    return unmarked == egb_fixed_in_use(fixed);
+}
+
+enum { WINDOW_WORDS = 64, WINDOW = WINDOW_WORDS * 32 };
+
+// Sets a bit for each of the WINDOW blocks from `start` on that is on the free list.
+static void find_free(const egb_fixed* fixed, uint32_t touched, uint32_t start, egb_word* is_free)
+{
+    egb_clear_words(is_free, WINDOW_WORDS * EGB_WORD_BYTES);
+    uint32_t at = egb_fixed_head(fixed);
+    for (uint32_t left = touched; left > 0; left--) {
+        const size_t in_window = egb_fixed_index_(fixed, at) - start;
+        if (!egb_fixed_step_in_mode(fixed, touched, &at)) {
+            break;
+        }
+        if (in_window < WINDOW) {
+            is_free[in_window / 32] |= egb_live_mask(in_window);
+        }
+    }
+}
+
+// With the free list alone to go by, and memory for a part of the answer only.
+static void
+visit_what_is_not_listed(const egb_fixed* fixed, uint32_t touched, const visitor* caller)
+{
+    egb_word is_free[WINDOW_WORDS];
+    for (uint32_t index = 0; index < touched; index++) {
+        const uint32_t in_window = index % WINDOW;
+        if (in_window == 0) {
+            find_free(fixed, touched, index, is_free);
+        }
+        if ((is_free[in_window / 32] & egb_live_mask(in_window)) == 0) {
+            caller->visit(fixed->first + (size_t)index * fixed->stride, caller->user);
+        }
+    }
+}
+
+static void visit_chunk(egb_chunk_* chunk, void* user)
+{
+    const visitor* const   caller  = (const visitor*)user;
+    const egb_fixed* const fixed   = &chunk->fixed;
+    const uint32_t         touched = egb_fixed_count_touched(fixed);
+    if (!marks_tell(fixed, touched)) {
+        visit_what_is_not_listed(fixed, touched, caller);
+        return;
+    }
+    for (uint32_t index = 0; index < touched; index++) {
+        if (!is_marked(fixed, index)) {
+            caller->visit(fixed->first + (size_t)index * fixed->stride, caller->user);
+        }
+    }
+}
+
+void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
+{
+    if (pool != NULL) {
+        visitor caller = {visit, user};
+        egb_growing_each_chunk(pool, visit_chunk, &caller);
+    }
+}
+
+// ---- whole --------------------------------------------------------------------------------------
+
+static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
+{
+    egb_chunk_place place;
+    if (chunk->owner != pool || !egb_fixed_whole(&chunk->fixed) ||
+        !egb_chunk_find_place(&pool->options, chunk->region, chunk->region_bytes, &place)) {
+        return false;
+    }
+    const size_t         block_bytes = pool->options.block_bytes;
+    unsigned char* const states      = (unsigned char*)place.first + place.count * block_bytes;
+    return place.header == chunk && place.first == (void*)chunk->fixed.first &&
+           place.count == egb_fixed_capacity(&chunk->fixed) &&
+           block_bytes == (size_t)chunk->fixed.stride * EGB_WORD_BYTES &&
+           chunk->states == (pool->options.with_states ? states : NULL) &&
+           egb_fixed_in_use(&chunk->fixed) == chunk->in_use + chunk->lost;
+}
+
+// Every chunk that is on the list belongs there, and there are `count` of them.
+static bool list_has(const egb_growing* pool, size_t count)
+{
+    const egb_chunk_* before = NULL;
+    for (const egb_chunk_* chunk = pool->available; chunk != NULL; chunk = chunk->next) {
+        if (count-- == 0 || !egb_chunk_is_available(chunk) ||
+            egb_growing_chunk_of(pool, chunk) != chunk ||
+            (before != NULL && chunk->previous != before)) {
+            return false;
+        }
+        before = chunk;
+    }
+    return count == 0 && (before == NULL || pool->available->previous == before);
+}
+
+// What all chunks together hold.
+typedef struct sums {
+    size_t    in_use, capacity, lost, held, chunks, available;
+    uintptr_t end;  // of the chunk before
+} sums;
+
+static bool add_up(const egb_growing* pool, sums* all)
+{
+    for (const egb_chunk_* chunk = egb_tree_after(pool->tree, 0); chunk != NULL;
+         chunk                   = egb_tree_after(pool->tree, (uintptr_t)chunk->region)) {
+        if ((uintptr_t)chunk->region < all->end || all->chunks == pool->chunks ||
+            !chunk_is_whole(pool, chunk) || !egb_tree_is_ordered_at(chunk) ||
+            egb_growing_chunk_of(pool, chunk->region) != chunk) {
+            return false;
+        }
+        all->in_use += chunk->in_use;
+        all->capacity += egb_fixed_capacity(&chunk->fixed);
+        all->lost += chunk->lost;
+        all->held += chunk->region_bytes;
+        all->available += egb_chunk_is_available(chunk);
+        all->chunks++;
+        all->end = (uintptr_t)chunk->region + chunk->region_bytes;
+    }
+    return true;
+}
+
+bool egb_growing_whole(const egb_growing* pool)
+{
+    if (!egb_growing_is_made(pool)) {
+        return false;
+    }
+    const egb_growing_options* const options = &pool->options;
+    sums                             all;
+    egb_clear_words(&all, sizeof all);
+    return add_up(pool, &all) && all.in_use == pool->in_use && all.capacity == pool->capacity &&
+           all.lost == pool->lost && all.held == pool->held && all.chunks == pool->chunks &&
+           pool->in_use <= pool->peak &&
+           (options->max_blocks == 0 || pool->peak <= options->max_blocks) &&
+           options->chunk_bytes <= pool->next_bytes &&
+           pool->next_bytes <= options->chunk_bytes_max && list_has(pool, all.available);
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: MIT
+// Making and ending a growing pool and its chunks: everything that looks at sizes or asks the
+// backing.
+#include "growing_private.h"
+
+// It is cleared word by word.
+EGB_STATIC_ASSERT(sizeof(egb_growing) % EGB_WORD_BYTES == 0, "a pool is made of words");
+
+#define FIRST_CHUNK_BYTES   ((size_t)64 << 10)
+#define LARGEST_CHUNK_BYTES ((size_t)4 << 20)
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t bytes_per_block(const egb_growing_options* options)
+{
+    return options->block_bytes + (options->with_states ? 1 : 0);
+}
+
+// What a chunk needs besides its blocks: the header, and what alignment may cost where the backing
+// promises none.
+static size_t bytes_around(const egb_growing_options* options)
+{
+    const bool is_aligned = options->backing.granule >= EGB_ALIGNOF_(egb_chunk_);
+    return sizeof(egb_chunk_) +
+           (is_aligned ? 0 : options->block_align - 1 + EGB_ALIGNOF_(egb_chunk_) - 1);
+}
+
+static size_t round_up(const egb_growing_options* options, size_t bytes)
+{
+    const size_t granule = options->backing.granule;
+    return granule == 0 ? bytes : (bytes + (granule - 1)) & ~(granule - 1);
+}
+
+// The most blocks of a fixed pool.
+static size_t fixed_count_max(size_t block_bytes)
+{
+    const size_t bytes_max =
+        SIZE_MAX < EGB_FIXED_BYTES_MAX ? SIZE_MAX : (size_t)EGB_FIXED_BYTES_MAX;
+    return smaller(bytes_max / block_bytes, EGB_FIXED_COUNT_MAX);
+}
+
+// The most blocks of a chunk; 0 if there can be none.
+static size_t chunk_count_max(const egb_growing_options* options)
+{
+    const size_t granule = options->backing.granule;
+    const size_t outside = bytes_around(options) + (granule != 0 ? granule - 1 : 0);
+    return smaller(
+        fixed_count_max(options->block_bytes), (SIZE_MAX - outside) / bytes_per_block(options)
+    );
+}
+
+// The region in which `count` blocks, not more than chunk_count_max(), are sure to fit.
+static size_t chunk_bytes_for(const egb_growing_options* options, size_t count)
+{
+    return round_up(options, count * bytes_per_block(options) + bytes_around(options));
+}
+
+// The least region in which one block fits if it happens to be aligned.
+static size_t least_chunk_bytes(const egb_growing_options* options)
+{
+    return options->backing.granule != 0 ? chunk_bytes_for(options, 1)
+                                         : bytes_per_block(options) + sizeof(egb_chunk_);
+}
+
+// The region that the pool would like next: no larger than what `max_blocks` can still use.
+static size_t wished_chunk_bytes(const egb_growing* pool)
+{
+    const egb_growing_options* const options = &pool->options;
+    size_t                           count   = chunk_count_max(options);
+    if (options->max_blocks != 0) {
+        count = smaller(count, options->max_blocks - (pool->capacity - pool->lost));
+    }
+    return round_up(options, smaller(pool->next_bytes, chunk_bytes_for(options, count)));
+}
+
+// ---- init ---------------------------------------------------------------------------------------
+
+// `number` is not 0.
+static bool is_power_of_two(size_t number)
+{
+    return (number & (number - 1)) == 0;
+}
+
+// Puts the meant numbers in place of the zeros. Sizes that can be chunks of at least one block come
+// last, because they depend on the rest.
+static egb_status settle(egb_growing_options* options)
+{
+    const size_t block_bytes = options->block_bytes;
+    const size_t granule     = options->backing.granule;
+    if (options->block_align == 0) {
+        options->block_align = EGB_WORD_BYTES;
+    }
+    if (block_bytes == 0 || block_bytes % EGB_WORD_BYTES != 0 ||
+        !is_power_of_two(options->block_align) || block_bytes % options->block_align != 0) {
+        return EGB_INVALID;
+    }
+    options->block_align = larger(options->block_align, EGB_WORD_BYTES);
+    if (options->backing.reserve == NULL ||
+        (granule != 0 && (!is_power_of_two(granule) || granule < options->block_align))) {
+        return EGB_INVALID;
+    }
+    if (block_bytes / EGB_WORD_BYTES >= EGB_FIXED_COUNT_MAX || chunk_count_max(options) == 0) {
+        return EGB_LIMIT;
+    }
+    const size_t one = chunk_bytes_for(options, 1);
+    if (options->chunk_bytes == 0) {
+        options->chunk_bytes = FIRST_CHUNK_BYTES;
+    }
+    if (options->chunk_bytes_max == 0) {
+        options->chunk_bytes_max = larger(LARGEST_CHUNK_BYTES, options->chunk_bytes);
+    }
+    options->chunk_bytes_max = larger(options->chunk_bytes_max, one);
+    options->chunk_bytes     = smaller(larger(options->chunk_bytes, one), options->chunk_bytes_max);
+    return EGB_OK;
+}
+
+// Member by member: as a whole it is large enough for compilers to call memcpy, which may be
+// missing.
+static void copy_options(egb_growing_options* to, const egb_growing_options* from)
+{
+    to->block_bytes       = from->block_bytes;
+    to->block_align       = from->block_align;
+    to->max_blocks        = from->max_blocks;
+    to->chunk_bytes       = from->chunk_bytes;
+    to->chunk_bytes_max   = from->chunk_bytes_max;
+    to->with_states       = from->with_states;
+    to->backing.reserve   = from->backing.reserve;
+    to->backing.commit    = from->backing.commit;
+    to->backing.give_back = from->backing.give_back;
+    to->backing.user      = from->backing.user;
+    to->backing.granule   = from->backing.granule;
+    to->backing.zeroed    = from->backing.zeroed;
+}
+
+egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* options)
+{
+    if (pool == NULL || options == NULL) {
+        return EGB_INVALID;
+    }
+    egb_growing_options settled;
+    copy_options(&settled, options);
+    const egb_status status = settle(&settled);
+    if (status != EGB_OK) {
+        return status;
+    }
+    egb_clear_words(pool, sizeof *pool);
+    copy_options(&pool->options, &settled);
+    pool->next_bytes = settled.chunk_bytes;
+    return EGB_OK;
+}
+
+// ---- chunks -------------------------------------------------------------------------------------
+
+bool egb_chunk_find_place(
+    const egb_growing_options* options, void* region, size_t bytes, egb_chunk_place* place
+)
+{
+    const uintptr_t start = (uintptr_t)region;
+    const size_t    head  = (size_t)(0 - start) & (options->block_align - 1);
+    const size_t    tail  = (start + bytes) % EGB_ALIGNOF_(egb_chunk_) + sizeof(egb_chunk_);
+    if (bytes > UINTPTR_MAX - start || bytes < tail || bytes - tail < head) {
+        return false;
+    }
+    place->first  = (unsigned char*)region + head;
+    place->header = (egb_chunk_*)(void*)((unsigned char*)region + (bytes - tail));
+    place->count  = smaller(
+        (bytes - tail - head) / bytes_per_block(options), fixed_count_max(options->block_bytes)
+    );
+    return true;
+}
+
+static bool commit(const egb_backing* backing, void* region, size_t bytes)
+{
+    return backing->commit == NULL || backing->commit(backing->user, region, bytes) == EGB_OK;
+}
+
+static void give_back(const egb_backing* backing, void* region, size_t bytes)
+{
+    if (backing->give_back != NULL) {
+        backing->give_back(backing->user, region, bytes);
+    }
+}
+
+// Makes a chunk of a region that is memory now. NULL if not one block fits.
+static egb_chunk_*
+make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place* place)
+{
+    const egb_growing_options* const options = &pool->options;
+    egb_chunk_* const                chunk   = place->header;
+    const size_t                     used    = place->count * options->block_bytes;
+    if (egb_fixed_init(&chunk->fixed, place->first, used, options->block_bytes) != EGB_OK) {
+        return NULL;
+    }
+    chunk->states = NULL;
+    if (options->with_states) {
+        chunk->states = (unsigned char*)place->first + used;
+        if (!options->backing.zeroed) {
+            egb_clear_words(chunk->states, place->count);  // at most up to the header
+        }
+    }
+    chunk->owner        = pool;
+    chunk->region       = region;
+    chunk->region_bytes = bytes;
+    chunk->in_use       = 0;
+    chunk->lost         = 0;
+    return chunk;
+}
+
+// Gets a region, of `wished` bytes if possible, and makes a chunk of it. NULL if the backing
+// refused.
+static egb_chunk_* get_chunk(egb_growing* pool, size_t wished)
+{
+    const egb_backing* const backing = &pool->options.backing;
+    size_t                   bytes   = wished;
+    void* const region = backing->reserve(backing->user, least_chunk_bytes(&pool->options), &bytes);
+    if (region == NULL) {
+        return NULL;
+    }
+    egb_chunk_place place;
+    egb_chunk_*     chunk = NULL;
+    if (egb_chunk_find_place(&pool->options, region, bytes, &place) &&
+        commit(backing, region, bytes)) {
+        chunk = make_chunk(pool, region, bytes, &place);
+    }
+    if (chunk == NULL) {
+        give_back(backing, region, bytes);
+    }
+    return chunk;
+}
+
+egb_chunk_* egb_growing_grow(egb_growing* pool)
+{
+    if (!egb_growing_is_made(pool)) {
+        return NULL;  // the handler of a misuse has destroyed it
+    }
+    const size_t wished = wished_chunk_bytes(pool);
+    const size_t one    = chunk_bytes_for(&pool->options, 1);
+    egb_chunk_*  chunk  = get_chunk(pool, wished);
+    if (chunk == NULL && wished > one) {
+        chunk = get_chunk(pool, one);
+    }
+    if (chunk == NULL) {
+        return NULL;
+    }
+    if (chunk->region_bytes >= wished) {  // else the backing is short of memory
+        const size_t most = pool->options.chunk_bytes_max;
+        pool->next_bytes  = pool->next_bytes > most / 2 ? most : pool->next_bytes * 2;
+    }
+    pool->capacity += egb_fixed_capacity(&chunk->fixed);
+    pool->held += chunk->region_bytes;
+    pool->chunks++;
+    egb_tree_add(&pool->tree, chunk);
+    egb_available_add_last(pool, chunk);
+    return chunk;
+}
+
+// Gives a chunk back. Whether blocks of it are in use or lost is destroy's business, which forgets
+// those counts anyway.
+static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)
+{
+    if (egb_chunk_is_available(chunk)) {
+        egb_available_remove(pool, chunk);
+    }
+    egb_tree_remove(&pool->tree, chunk);
+    pool->capacity -= egb_fixed_capacity(&chunk->fixed);
+    pool->held -= chunk->region_bytes;
+    pool->chunks--;
+    give_back(&pool->options.backing, chunk->region, chunk->region_bytes);
+}
+
+void egb_growing_destroy(egb_growing* pool)
+{
+    if (!egb_growing_is_made(pool)) {
+        return;
+    }
+    while (pool->tree != NULL) {
+        drop_chunk(pool, pool->tree);
+    }
+    egb_clear_words(pool, sizeof *pool);
+}
+
+// ---- reserve and trim ---------------------------------------------------------------------------
+
+// New chunks stand at the end of the list, so the last ones are those that this call got.
+static void undo_reserve(egb_growing* pool, size_t new_chunks, size_t next_bytes)
+{
+    if (pool->options.backing.give_back == NULL) {
+        return;  // dropped, they would be lost
+    }
+    for (; new_chunks > 0; new_chunks--) {
+        drop_chunk(pool, pool->available->previous);
+    }
+    pool->next_bytes = next_bytes;
+}
+
+egb_status egb_growing_reserve(egb_growing* pool, size_t blocks)
+{
+    if (!egb_growing_is_made(pool)) {
+        return EGB_INVALID;
+    }
+    const size_t most = pool->options.max_blocks;
+    if ((most != 0 && blocks > most - pool->in_use) ||
+        blocks > SIZE_MAX / pool->options.block_bytes) {
+        return EGB_LIMIT;
+    }
+    const size_t next_bytes = pool->next_bytes;
+    const size_t chunks     = pool->chunks;
+    while (pool->capacity - pool->lost - pool->in_use < blocks) {
+        if (egb_growing_grow(pool) == NULL) {
+            undo_reserve(pool, pool->chunks - chunks, next_bytes);
+            return EGB_NO_MEMORY;
+        }
+    }
+    return EGB_OK;
+}
+
+// A chunk that has lost blocks stays: how many of them are in use is no longer certain.
+static bool may_go(const egb_growing* pool, const egb_chunk_* chunk, size_t keep_bytes)
+{
+    return chunk->in_use == 0 && chunk->lost == 0 && pool->held - chunk->region_bytes >= keep_bytes;
+}
+
+size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes)
+{
+    if (!egb_growing_is_made(pool) || pool->options.backing.give_back == NULL) {
+        return 0;
+    }
+    const size_t held = pool->held;
+    // From the end of the list to its start; those that are wholly free are all on it.
+    egb_chunk_* chunk = pool->available != NULL ? pool->available->previous : NULL;
+    while (chunk != NULL) {
+        egb_chunk_* const before = chunk != pool->available ? chunk->previous : NULL;
+        if (may_go(pool, chunk, keep_bytes)) {
+            drop_chunk(pool, chunk);
+        }
+        chunk = before;
+    }
+    return held - pool->held;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Layer core: chunks, for the files of the growing pool and for the pool that stands on it.
+#ifndef EGGBOX_SRC_CORE_GROWING_PRIVATE_H
+#define EGGBOX_SRC_CORE_GROWING_PRIVATE_H
+
+#include "eggbox/growing.h"
+#include "fixed_private.h"
+
+// Stands at the end of its region; blocks stand at the start.
+struct egb_chunk_ {
+    egb_fixed      fixed;   // over the blocks
+    unsigned char* states;  // a byte per block; NULL: not asked for
+    egb_growing*   owner;
+    void*          region;  // as the backing gave it: region <= fixed.first
+    size_t         region_bytes;
+    size_t         in_use;    // blocks
+    size_t         lost;      // blocks: free, and on no free list since it was overwritten
+    egb_chunk_*    next;      // in the list of chunks with a free block; NULL: the last
+    egb_chunk_*    previous;  // of the first: the last
+    egb_chunk_*    left;      // in the tree by address
+    egb_chunk_*    right;
+};
+
+// As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised.
+void* egb_growing_take(egb_growing* pool, egb_chunk_** from);
+
+// Gives back a block of `chunk`. Returns false, and nothing changes, if the chunk's own free list
+// says that it is free already, or if no block of the chunk starts there.
+bool egb_growing_put(egb_chunk_* chunk, void* block);
+
+// The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
+egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address);
+
+// Calls `visit` with every chunk, in order of address. `visit` may not change the pool.
+void egb_growing_each_chunk(
+    const egb_growing* pool, void (*visit)(egb_chunk_* chunk, void* user), void* user
+);
+
+// The index of a block, or a number that is no block's.
+static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
+{
+    return egb_fixed_index_(&chunk->fixed, egb_fixed_distance_(&chunk->fixed, block));
+}
+
+// ---- for the files of the growing pool only ----------------------------------------------------
+
+static inline bool egb_growing_is_made(const egb_growing* pool)
+{
+    return pool != NULL && pool->options.backing.reserve != NULL;
+}
+
+// Whether alloc can get a block of the chunk: whether it is in the list.
+static inline bool egb_chunk_is_available(const egb_chunk_* chunk)
+{
+    return chunk->in_use + chunk->lost < egb_fixed_capacity(&chunk->fixed);
+}
+
+// Makes words zero. Volatile, because compilers turn such a loop into a call of memset, and here
+// there is none.
+static inline void egb_clear_words(void* start, size_t bytes)
+{
+    volatile egb_word* const words = (volatile egb_word*)start;
+    for (size_t i = 0; i < (bytes + EGB_WORD_BYTES - 1) / EGB_WORD_BYTES; i++) {
+        words[i] = 0;
+    }
+}
+
+// How a chunk stands in its region. `header` at the end; `count` is 0 if no block fits.
+typedef struct egb_chunk_place {
+    void*       first;
+    size_t      count;
+    egb_chunk_* header;
+} egb_chunk_place;
+
+// False if the region has no room for the header.
+bool egb_chunk_find_place(
+    const egb_growing_options* options, void* region, size_t bytes, egb_chunk_place* place
+);
+
+// Gets one more chunk and adds it to the list, at its end. NULL: the backing refused, and the pool
+// is as before.
+egb_chunk_* egb_growing_grow(egb_growing* pool);
+
+// The list of chunks with a free block.
+void egb_available_add_first(egb_growing* pool, egb_chunk_* chunk);
+void egb_available_add_last(egb_growing* pool, egb_chunk_* chunk);
+void egb_available_remove(egb_growing* pool, egb_chunk_* chunk);
+
+// The tree by address.
+void egb_tree_add(egb_chunk_** root, egb_chunk_* chunk);
+void egb_tree_remove(egb_chunk_** root, egb_chunk_* chunk);
+
+// The first chunk whose region starts after `address`; of 0, the first of all.
+egb_chunk_* egb_tree_after(egb_chunk_* root, uintptr_t address);
+
+// Whether neither child of `chunk` should be above it.
+bool egb_tree_is_ordered_at(const egb_chunk_* chunk);
+
+#endif  // EGGBOX_SRC_CORE_GROWING_PRIVATE_H

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// What the pool that stands on the growing pool uses: chunks, their states, take and put. And that
+// whole() notices each thing that can be wrong with a chunk, or the model tests prove little.
+#include "backing.hpp"
+#include "events.hpp"
+
+#include <cmath>
+#include <random>
+
+extern "C" {
+#include "../../src/core/growing_private.h"
+}
+
+namespace
+{
+
+using chunks = std::vector<egb_chunk_*>;
+
+chunks chunks_of(const egb_growing& pool)
+{
+    chunks all;
+    egb_growing_each_chunk(
+        &pool,
+        [](egb_chunk_* chunk, void* user) { static_cast<chunks*>(user)->push_back(chunk); },
+        &all
+    );
+    return all;
+}
+
+int depth_of(const egb_chunk_* chunk)
+{
+    return chunk == nullptr ? 0 : 1 + std::max(depth_of(chunk->left), depth_of(chunk->right));
+}
+
+egb_growing_options with_states(std::size_t block_bytes)
+{
+    egb_growing_options wanted = small_chunks(block_bytes);
+    wanted.with_states         = true;
+    return wanted;
+}
+
+}  // namespace
+
+TEST(growing_chunks, take_and_put_are_alloc_and_free_of_a_known_chunk)
+{
+    counting_backing backing;
+    growing_pool     all(backing, with_states(20));
+    for (int i = 0; i < 100; i++) {
+        egb_chunk_*       from  = nullptr;
+        void* const       block = egb_growing_take(&all.pool, &from);
+        const std::size_t index = egb_chunk_index(from, block);
+        ASSERT_EQ(egb_growing_chunk_of(&all.pool, block), from);
+        ASSERT_LT(index, egb_fixed_capacity(&from->fixed));
+        ASSERT_EQ(from->states[index], 0);
+        from->states[index] = (unsigned char)(1 + i);
+        if (i % 3 == 0) {
+            from->states[index] = 0;
+            EXPECT_TRUE(egb_growing_put(from, block));
+            EXPECT_FALSE(egb_growing_put(from, block));
+        }
+        EXPECT_TRUE(all.whole());
+    }
+    EXPECT_EQ(egb_growing_in_use(&all.pool), 66u);
+}
+
+TEST(growing_chunks, states_are_zero_at_first_and_one_for_each_block)
+{
+    for (const bool zeroed : {false, true}) {
+        for (std::size_t misalign = 0; misalign < 9; misalign++) {
+            counting_backing backing(0, zeroed);
+            backing.misalign = misalign;
+            growing_pool all(backing, with_states(12));
+            ASSERT_EQ(egb_growing_reserve(&all.pool, 100), EGB_OK);
+            for (egb_chunk_* const chunk : chunks_of(all.pool)) {
+                const std::size_t blocks = egb_fixed_capacity(&chunk->fixed);
+                for (std::size_t i = 0; i < blocks; i++) {
+                    EXPECT_EQ(chunk->states[i], 0);
+                }
+                std::memset(chunk->states, 0xFF, blocks);
+                const auto* const end = reinterpret_cast<const unsigned char*>(chunk);
+                EXPECT_LE(chunk->states + blocks, end);
+                EXPECT_EQ(
+                    static_cast<void*>(chunk->states),
+                    static_cast<void*>(chunk->fixed.first + 3 * blocks)
+                );
+            }
+            EXPECT_TRUE(all.whole());
+        }
+    }
+}
+
+TEST(growing_chunks, without_states_there_are_none)
+{
+    counting_backing backing;
+    growing_pool     all(backing, small_chunks(12));
+    ASSERT_EQ(egb_growing_reserve(&all.pool, 1), EGB_OK);
+    EXPECT_EQ(chunks_of(all.pool)[0]->states, nullptr);
+}
+
+TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
+{
+    counting_backing backing(0);
+    backing.misalign = 5;
+    growing_pool all(backing, with_states(12));
+    ASSERT_EQ(egb_growing_reserve(&all.pool, 300), EGB_OK);
+    const chunks known = chunks_of(all.pool);
+    ASSERT_GT(known.size(), 2u);
+    for (egb_chunk_* const chunk : known) {
+        auto* const region = static_cast<char*>(chunk->region);
+        for (std::size_t i = 0; i < chunk->region_bytes; i++) {
+            ASSERT_EQ(egb_growing_chunk_of(&all.pool, region + i), chunk);
+        }
+        EXPECT_EQ(egb_growing_chunk_of(&all.pool, region - 1), nullptr);
+        EXPECT_EQ(egb_growing_chunk_of(&all.pool, region + chunk->region_bytes), nullptr);
+    }
+}
+
+TEST(growing_chunks, the_tree_is_as_deep_as_a_random_one_and_stays_so)
+{
+    struct arena {
+        std::unique_ptr<char[]>  memory{new char[2000 * 256 + 64]};
+        std::vector<std::size_t> unused;
+        char*                    at(std::size_t i) const
+        {
+            char* const start = memory.get();
+            return start + (64 - reinterpret_cast<uintptr_t>(start) % 64) + i * 256;
+        }
+    } from;
+    for (std::size_t i = 2000; i-- > 0;) {
+        from.unused.push_back(i);  // handed out in order of address, the worst for a plain tree
+    }
+    egb_growing_options wanted{};
+    wanted.block_bytes = 64;
+    wanted.chunk_bytes = wanted.chunk_bytes_max = 256;
+    wanted.backing.granule                      = 64;
+    wanted.backing.user                         = &from;
+    wanted.backing.reserve                      = [](void* user, std::size_t, std::size_t* bytes) {
+        auto* const self = static_cast<arena*>(user);
+        *bytes           = 256;
+        const auto last  = self->unused.back();
+        self->unused.pop_back();
+        return static_cast<void*>(self->at(last));
+    };
+    wanted.backing.give_back = [](void* user, void* region, std::size_t) {
+        auto* const self = static_cast<arena*>(user);
+        self->unused.push_back(std::size_t(static_cast<char*>(region) - self->at(0)) / 256);
+    };
+    egb_growing pool{};
+    ASSERT_EQ(egb_growing_init(&pool, &wanted), EGB_OK);
+    std::mt19937       random(1);
+    std::vector<void*> held;
+    for (int round = 0; round < 4; round++) {
+        while (pool.chunks < 1900) {
+            held.push_back(egb_growing_alloc(&pool));
+        }
+        EXPECT_TRUE(egb_growing_whole(&pool));
+        EXPECT_LE(depth_of(pool.tree), 44) << "four times the least";
+        for (int i = 0; i < 3000 && !held.empty(); i++) {
+            std::swap(held[random() % held.size()], held.back());
+            egb_growing_free(&pool, held.back());
+            held.pop_back();
+        }
+        egb_growing_trim(&pool, 0);
+        EXPECT_TRUE(egb_growing_whole(&pool));
+    }
+    egb_growing_destroy(&pool);
+    EXPECT_EQ(from.unused.size(), 2000u);
+}
+
+namespace
+{
+
+using change           = void (*)(egb_growing&, egb_chunk_&);
+const change changes[] = {
+    [](egb_growing& pool, egb_chunk_&) { pool.in_use++; },
+    [](egb_growing& pool, egb_chunk_&) { pool.capacity--; },
+    [](egb_growing& pool, egb_chunk_&) { pool.lost++; },
+    [](egb_growing& pool, egb_chunk_&) { pool.held += 64; },
+    [](egb_growing& pool, egb_chunk_&) { pool.chunks++; },
+    [](egb_growing& pool, egb_chunk_&) { pool.chunks--; },
+    [](egb_growing& pool, egb_chunk_&) { pool.peak = pool.in_use - 1; },
+    [](egb_growing& pool, egb_chunk_&) { pool.peak = 1001; },
+    [](egb_growing& pool, egb_chunk_&) { pool.next_bytes = 1; },
+    [](egb_growing& pool, egb_chunk_&) { pool.next_bytes = SIZE_MAX; },
+    [](egb_growing& pool, egb_chunk_&) { pool.available = nullptr; },
+    [](egb_growing& pool, egb_chunk_&) { pool.available = pool.available->next; },
+    [](egb_growing& pool, egb_chunk_&) { pool.available->previous = pool.available; },
+    [](egb_growing& pool, egb_chunk_&) { pool.available->next->previous = nullptr; },
+    [](egb_growing& pool, egb_chunk_&) { pool.available->next = nullptr; },
+    [](egb_growing& pool, egb_chunk_&) { pool.available->next = pool.available; },
+    [](egb_growing& pool, egb_chunk_&) { pool.tree = nullptr; },
+    [](egb_growing& pool, egb_chunk_&) { pool.tree = pool.tree->right; },
+    [](egb_growing& pool, egb_chunk_&) { std::swap(pool.tree->left, pool.tree->right); },
+    [](egb_growing& pool, egb_chunk_&) { pool.options.block_bytes = 40; },
+    [](egb_growing& pool, egb_chunk_&) { pool.options.with_states = false; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.owner = nullptr; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.states++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.states = nullptr; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.region_bytes = 8; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.region_bytes += 64; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.in_use++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.lost++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.fixed.stride++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.fixed.reach += chunk.fixed.stride; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.fixed.first[0] = 77; },
+    [](egb_growing&, egb_chunk_& chunk) {
+        const egb_status status = egb_fixed_init(
+            &chunk.fixed, chunk.fixed.first, egb_fixed_capacity(&chunk.fixed) * 32, 32
+        );
+        EXPECT_EQ(status, EGB_OK);
+        chunk.in_use = 0;
+    },
+};
+
+}  // namespace
+
+TEST(growing_chunks, whole_notices_every_wrong_field)
+{
+    int number = 0;
+    for (const change damage : changes) {
+        counting_backing backing;
+        auto             wanted = with_states(64);
+        wanted.max_blocks       = 1000;
+        wanted.chunk_bytes_max  = 512;
+        growing_pool all(backing, wanted);
+        ASSERT_EQ(egb_growing_reserve(&all.pool, 100), EGB_OK);
+        std::vector<void*> blocks;
+        for (int i = 0; i < 20; i++) {
+            blocks.push_back(all.alloc());
+        }
+        all.free(blocks[0]);
+        ASSERT_TRUE(all.whole());
+        egb_chunk_* const chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+        const egb_growing before = all.pool;
+        damage(all.pool, *chunk);
+        EXPECT_FALSE(all.whole()) << "change " << number;
+        all.pool = before;
+        backing.forget();
+        all.pool = egb_growing{};  // its links are wrong now, so it is not destroyed
+        number++;
+    }
+}
