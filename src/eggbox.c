@@ -36,5 +36,15 @@
   #else
     #include "os/none.c"
   #endif
+  #include "hosted/backing.c"
+  #include "hosted/chunk_map.c"
+  #include "hosted/destroy.c"
+  #include "hosted/fork.c"
+  #include "hosted/magazine.c"
   #include "hosted/misuse.c"
+  #include "hosted/pool.c"
+  #include "hosted/pool_ask.c"
+  #include "hosted/pool_make.c"
+  #include "hosted/thread.c"
+  #include "hosted/world.c"
 #endif

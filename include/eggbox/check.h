@@ -21,7 +21,9 @@ typedef enum egb_event_kind {
     EGB_EVENT_INTERIOR        = 3,  // a free of an address inside a block, not at its start
     EGB_EVENT_NEVER_ALLOCATED = 4,  // a free of a block that was not handed out since init or clear
     EGB_EVENT_DOUBLE_FREE     = 5,  // a free of a block that is free already
-    EGB_EVENT_OVERWRITTEN     = 6   // a free block was written to after its free; seen by an alloc
+    EGB_EVENT_OVERWRITTEN     = 6,  // a free block was written to after its free; seen by an alloc
+    EGB_EVENT_WRONG_POOL      = 7,  // a free of a block that is another pool's
+    EGB_EVENT_STALE           = 8   // a handle of a pool that was destroyed
 } egb_event_kind;
 
 /// One misuse, as the handler gets it. Everything in it is valid during the call only.

@@ -7,5 +7,7 @@
 #include "eggbox/check.h"
 #include "eggbox/fixed.h"
 #include "eggbox/growing.h"
+#include "eggbox/pool.h"
+#include "eggbox/stats.h"
 
 #endif  // EGGBOX_EGGBOX_H

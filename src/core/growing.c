@@ -38,7 +38,7 @@ static void write_off(egb_growing* pool, egb_chunk_* chunk)
 }
 
 // Takes a block of `chunk`, which should have one. If it has none, someone wrote to a free block.
-static void* take_from(egb_growing* pool, egb_chunk_* chunk, const void* site)
+static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
 {
     egb_fixed* const fixed = &chunk->fixed;
     if (egb_fixed_can_pop_(fixed)) {
@@ -51,9 +51,10 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, const void* site)
             return block;
         }
     }
-    const size_t index = egb_fixed_index_at(fixed, led_to);
+    damage->was_found = true;
+    damage->address   = led_to;
+    damage->index     = egb_fixed_index_at(fixed, led_to);
     write_off(pool, chunk);
-    egb_report(EGB_EVENT_OVERWRITTEN, pool, led_to, index, site);
     return NULL;
 }
 
@@ -74,41 +75,38 @@ static bool is_at_limit(const egb_growing* pool)
     return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
 }
 
+void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
+{
+    damage->was_found = false;
+    if (is_at_limit(pool)) {
+        return NULL;
+    }
+    egb_chunk_* const chunk = pool->available != NULL ? pool->available : egb_growing_grow(pool);
+    void* const       block = chunk == NULL ? NULL : take_from(pool, chunk, damage);
+    if (block != NULL) {
+        count_taken(pool, chunk);
+        *from = chunk;
+    }
+    return block;
+}
+
 // Every turn but the last writes off blocks of a chunk that was overwritten; then everything is
 // looked at anew, because the handler may have changed it.
-static void* take(egb_growing* pool, egb_chunk_** from, const void* site)
-{
-    while (!is_at_limit(pool)) {
-        egb_chunk_* chunk = pool->available;
-        if (chunk == NULL) {
-            chunk = egb_growing_grow(pool);
-            if (chunk == NULL) {
-                return NULL;
-            }
-        }
-        void* const block = take_from(pool, chunk, site);
-        if (block != NULL) {
-            count_taken(pool, chunk);
-            *from = chunk;
-            return block;
-        }
-    }
-    return NULL;
-}
-
-void* egb_growing_take(egb_growing* pool, egb_chunk_** from)
-{
-    return take(pool, from, EGB_CALLER());
-}
-
 void* egb_growing_alloc(egb_growing* pool)
 {
     if (!egb_growing_is_made(pool)) {
         egb_report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, EGB_CALLER());
         return NULL;
     }
-    egb_chunk_* from;
-    return take(pool, &from, EGB_CALLER());
+    for (;;) {
+        egb_chunk_* from;
+        egb_damage  damage;
+        void* const block = egb_growing_take(pool, &from, &damage);
+        if (!damage.was_found) {
+            return block;
+        }
+        egb_report(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, EGB_CALLER());
+    }
 }
 
 // ---- free ---------------------------------------------------------------------------------------

@@ -21,8 +21,17 @@ struct egb_chunk_ {
     egb_chunk_*    right;
 };
 
-// As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised.
-void* egb_growing_take(egb_growing* pool, egb_chunk_** from);
+// What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,
+// where no free block is. The blocks behind it are written off.
+typedef struct egb_damage {
+    bool        was_found;
+    const void* address;
+    size_t      index;
+} egb_damage;
+
+// As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised. Reports
+// nothing: when there is damage it returns NULL, and the caller reports, and calls again.
+void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
 
 // Gives back a block of `chunk`. Returns false, and nothing changes, if the chunk's own free list
 // says that it is free already, or if no block of the chunk starts there.

@@ -26,6 +26,8 @@ const char* egb_event_text(egb_event_kind kind)
         case EGB_EVENT_NEVER_ALLOCATED: return "free of a block that was never allocated";
         case EGB_EVENT_DOUBLE_FREE: return "double free";
         case EGB_EVENT_OVERWRITTEN: return "write to a block after its free";
+        case EGB_EVENT_WRONG_POOL: return "free of a block that is another pool's";
+        case EGB_EVENT_STALE: return "use of a pool that was destroyed";
     }
     return "unknown misuse";
 }

@@ -46,8 +46,10 @@ TEST(growing_chunks, take_and_put_are_alloc_and_free_of_a_known_chunk)
     counting_backing backing;
     growing_pool     all(backing, with_states(20));
     for (int i = 0; i < 100; i++) {
-        egb_chunk_*       from  = nullptr;
-        void* const       block = egb_growing_take(&all.pool, &from);
+        egb_chunk_* from = nullptr;
+        egb_damage  none;
+        void* const block = egb_growing_take(&all.pool, &from, &none);
+        ASSERT_FALSE(none.was_found);
         const std::size_t index = egb_chunk_index(from, block);
         ASSERT_EQ(egb_growing_chunk_of(&all.pool, block), from);
         ASSERT_LT(index, egb_fixed_capacity(&from->fixed));

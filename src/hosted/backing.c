@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Where chunks of pools come from: the system's pages, charged to every budget above the pool.
+#include "pool_private.h"
+
+static size_t whole_units(size_t bytes, size_t unit)
+{
+    return bytes > SIZE_MAX - (unit - 1) ? 0 : (bytes + unit - 1) / unit * unit;
+}
+
+void* egb_pages(size_t bytes)
+{
+    const size_t page = egb_os_page_bytes();
+    if (page == 0) {
+        return NULL;
+    }
+    const size_t whole  = whole_units(bytes, page);
+    void* const  region = whole == 0 ? NULL : egb_os_reserve(whole, page);
+    if (region != NULL && egb_os_commit(region, whole, 0, NULL) != EGB_OK) {
+        egb_os_release(region, whole);
+        return NULL;
+    }
+    return region;
+}
+
+void egb_pages_release(void* region, size_t bytes)
+{
+    egb_os_release(region, whole_units(bytes, egb_os_page_bytes()));
+}
+
+// ---- the ledger ---------------------------------------------------------------------------------
+
+static bool fits(const egb_control* control, size_t bytes)
+{
+    return control->budget_bytes == 0 || (control->held <= control->budget_bytes &&
+                                          bytes <= control->budget_bytes - control->held);
+}
+
+static void add(egb_control* control, size_t bytes)
+{
+    for (; control != NULL; control = control->parent) {
+        control->held += bytes;
+    }
+}
+
+static bool charge(egb_control* control, size_t bytes)
+{
+    bool all_fit = true;
+    egb_os_lock(&egb_the_world.ledger);
+    for (const egb_control* one = control; one != NULL; one = one->parent) {
+        all_fit = all_fit && fits(one, bytes);
+    }
+    if (all_fit) {
+        add(control, bytes);
+    }
+    egb_os_unlock(&egb_the_world.ledger);
+    return all_fit;
+}
+
+static void uncharge(egb_control* control, size_t bytes)
+{
+    if (control->is_charged) {
+        egb_os_lock(&egb_the_world.ledger);
+        add(control, (size_t)0 - bytes);
+        egb_os_unlock(&egb_the_world.ledger);
+    }
+}
+
+void egb_uncharge_all(egb_control* control)
+{
+    uncharge(control, control->growing.held);
+    control->is_charged = false;
+}
+
+// ---- the backing --------------------------------------------------------------------------------
+
+static void* reserve_chunk(void* user, size_t least, size_t* bytes)
+{
+    egb_control* const control = user;
+    if (!charge(control, *bytes)) {
+        *bytes = least;
+        if (!charge(control, *bytes)) {
+            control->refusal = EGB_LIMIT;
+            return NULL;
+        }
+    }
+    const size_t huge   = (size_t)2 << 20;
+    const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
+    void* const  region = egb_os_reserve(*bytes, wanted ? huge : EGB_UNIT_BYTES);
+    if (region == NULL) {
+        uncharge(control, *bytes);
+        control->refusal = EGB_NO_MEMORY;
+    }
+    return region;
+}
+
+static egb_status commit_chunk(void* user, void* region, size_t bytes)
+{
+    egb_control* const     control  = user;
+    const unsigned         prefault = (control->flags & EGB_PREFAULT) != 0 ? EGB_OS_PREFAULT : 0;
+    const unsigned         huge = (control->flags & EGB_HUGE_PAGES) != 0 ? EGB_OS_HUGE_PAGES : 0;
+    egb_os_obtained        obtained = {0, 0};
+    egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
+    if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK ||
+        !egb_chunk_map_set(region, bytes, egb_chunk_at_end(control, region, bytes))) {
+        control->refusal = EGB_NO_MEMORY;
+        return EGB_NO_MEMORY;
+    }
+    control->prefaulted += obtained.prefaulted;
+    control->huge += obtained.huge;
+    return EGB_OK;
+}
+
+static size_t less(size_t whole, size_t part)
+{
+    return whole > part ? whole - part : 0;
+}
+
+static void give_back_chunk(void* user, void* region, size_t bytes)
+{
+    egb_control* const control = user;
+    egb_chunk_map_clear(region, bytes);
+    egb_os_release(region, bytes);
+    uncharge(control, bytes);
+    control->prefaulted = less(control->prefaulted, bytes);
+    control->huge       = less(control->huge, bytes);
+}
+
+egb_backing egb_pool_backing(egb_control* control)
+{
+    const egb_backing backing = {
+        reserve_chunk, commit_chunk, give_back_chunk, control, EGB_UNIT_BYTES, true
+    };
+    return backing;
+}

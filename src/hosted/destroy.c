@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The end of pools. Their handles are stale at once. Their memory goes when no thread can still be
+// inside a call that began before: when no magazine of the pool is left. A thread that was not
+// disturbed lets go of its magazine in its next call that takes a lock, or when it ends; until then
+// the pages of the blocks go back, and only the addresses and what says about blocks stay.
+#include "pool_private.h"
+
+// The last magazine of a destroyed pool is gone.
+static void finish(egb_control* control)
+{
+    egb_growing_destroy(&control->growing);
+    egb_slot_give_back(control);
+}
+
+void egb_magazine_left(egb_control* control)
+{
+    control->attached--;
+    if (control->attached == 0 && EGB_LOAD_(control->generation) == 0) {
+        finish(control);
+    }
+}
+
+// The blocks' pages of a chunk, not those with states and the chunk's header.
+static void forget_blocks(egb_chunk_* chunk, void* user)
+{
+    (void)user;
+    const size_t    page  = egb_os_page_bytes();
+    const uintptr_t first = (uintptr_t)chunk->fixed.first;
+    const uintptr_t end =
+        first + egb_fixed_capacity(&chunk->fixed) * (size_t)chunk->fixed.stride * EGB_WORD_BYTES;
+    egb_os_forget((void*)first, (end - first) / page * page);
+}
+
+static void unlink_static(egb_control* control)
+{
+    egb_control** place = &egb_the_world.statics;
+    while (*place != NULL && *place != control) {
+        place = &(*place)->next_static;
+    }
+    if (*place == control) {
+        __atomic_store_n(place, control->next_static, __ATOMIC_RELEASE);
+    }
+}
+
+static void end(egb_control* control)
+{
+    egb_revoke(control);
+    __atomic_store_n(&control->generation, 0, __ATOMIC_RELEASE);
+    if (control->memory.region != NULL) {
+        unlink_static(control);
+    } else {
+        egb_uncharge_all(control);
+        if (control->attached != 0) {
+            egb_growing_each_chunk(&control->growing, forget_blocks, NULL);
+        }
+    }
+    if (control->attached == 0) {
+        finish(control);
+    }
+}
+
+static void unlink_from_tree(egb_control* control)
+{
+    if (control->previous != NULL) {
+        control->previous->next = control->next;
+    } else {
+        control->parent->child = control->next;
+    }
+    if (control->next != NULL) {
+        control->next->previous = control->previous;
+    }
+}
+
+// Locks the pools of the subtree and says how many blocks are in use in them.
+static size_t lock_all(egb_control* root)
+{
+    size_t in_use = 0;
+    for (egb_control* one = root; one != NULL; one = egb_tree_next(root, one)) {
+        egb_os_lock(&one->lock);
+        (void)egb_reclaim(one);
+        in_use += one->growing.in_use;
+    }
+    return in_use;
+}
+
+static egb_status destroy(egb_control* root, egb_destroy how)
+{
+    const bool is_refused = lock_all(root) != 0 && how == EGB_DESTROY_REFUSE;
+    for (egb_control* one = root; one != NULL;) {
+        egb_control* const following = egb_tree_next(root, one);
+        if (!is_refused) {
+            end(one);
+        }
+        egb_os_unlock(&one->lock);
+        one = following;
+    }
+    if (is_refused) {
+        return EGB_BUSY;
+    }
+    unlink_from_tree(root);
+    return EGB_OK;
+}
+
+egb_status egb_pool_destroy(egb_pool pool, egb_destroy how)
+{
+    if ((how != EGB_DESTROY_REFUSE && how != EGB_DESTROY_FORCE) ||
+        (pool.slot == 0 && pool.generation == 0)) {
+        return EGB_INVALID;
+    }
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = egb_control_of(pool);
+    const egb_status   status  = control == NULL ? EGB_STALE : destroy(control, how);
+    egb_os_unlock(&egb_the_world.lock);
+    egb_thread_drop_revoked();
+    return status;
+}

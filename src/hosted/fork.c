@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// A fork in a threaded process. All locks are taken before, so that what they keep is whole in the
+// child, whose other threads are gone; their magazines are emptied there.
+#include "pool_private.h"
+
+static size_t used_slots(void)
+{
+    return __atomic_load_n(&egb_the_world.slots, __ATOMIC_ACQUIRE);
+}
+
+static void prepare(void)
+{
+    egb_os_lock(&egb_the_world.lock);
+    for (size_t slot = 1; slot < used_slots(); slot++) {
+        egb_os_lock(&egb_the_world.controls[slot].lock);
+    }
+    egb_os_lock(&egb_the_world.ledger);
+    egb_workshop_lock();
+}
+
+static void in_parent(void)
+{
+    egb_workshop_unlock();
+    egb_os_unlock(&egb_the_world.ledger);
+    for (size_t slot = 1; slot < used_slots(); slot++) {
+        egb_os_unlock(&egb_the_world.controls[slot].lock);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+}
+
+static void in_child(void)
+{
+    egb_workshop_reset();
+    egb_os_lock_reset(&egb_the_world.ledger);
+    for (size_t slot = 1; slot < used_slots(); slot++) {
+        egb_os_lock_reset(&egb_the_world.controls[slot].lock);
+    }
+    egb_os_lock_reset(&egb_the_world.lock);
+    for (egb_thread_* thread = egb_the_world.threads; thread != NULL;) {
+        egb_thread_* const following = thread->next;
+        if (thread != egb_thread_self_()) {
+            egb_thread_end(thread);
+        }
+        thread = following;
+    }
+}
+
+bool egb_fork_start(void)
+{
+    return egb_os_at_fork(prepare, in_parent, in_child);
+}

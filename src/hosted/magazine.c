@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Magazines and the depot they exchange whole batches with. Everything here runs with the pool
+// locked.
+#include "pool_private.h"
+
+// ---- batches ------------------------------------------------------------------------------------
+
+static egb_os_mutex workshop;  // keeps the next
+static egb_growing  batches;
+
+static void* reserve_pages(void* user, size_t least, size_t* bytes)
+{
+    (void)user;
+    (void)least;
+    return egb_os_reserve(*bytes, EGB_UNIT_BYTES);
+}
+
+static egb_status commit_pages(void* user, void* region, size_t bytes)
+{
+    (void)user;
+    return egb_os_commit(region, bytes, 0, NULL);
+}
+
+static void release_pages(void* user, void* region, size_t bytes)
+{
+    (void)user;
+    egb_os_release(region, bytes);
+}
+
+static bool workshop_is_open(void)
+{
+    if (batches.options.block_bytes != 0) {
+        return true;
+    }
+    const egb_growing_options options = {
+        .block_bytes = sizeof(egb_batch),
+        .block_align = sizeof(void*),
+        .backing     = {reserve_pages, commit_pages, release_pages, NULL, EGB_UNIT_BYTES, true},
+    };
+    return egb_growing_init(&batches, &options) == EGB_OK;
+}
+
+static egb_batch* new_batch(void)
+{
+    egb_os_lock(&workshop);
+    egb_batch* const batch = workshop_is_open() ? egb_growing_alloc(&batches) : NULL;
+    egb_os_unlock(&workshop);
+    if (batch != NULL) {
+        batch->next  = NULL;
+        batch->count = 0;
+    }
+    return batch;
+}
+
+static void drop_batch(egb_batch* batch)
+{
+    if (batch != NULL) {
+        egb_os_lock(&workshop);
+        egb_growing_free(&batches, batch);
+        egb_os_unlock(&workshop);
+    }
+}
+
+void egb_workshop_lock(void)
+{
+    egb_os_lock(&workshop);
+}
+
+void egb_workshop_unlock(void)
+{
+    egb_os_unlock(&workshop);
+}
+
+void egb_workshop_reset(void)
+{
+    egb_os_lock_reset(&workshop);
+}
+
+// ---- blocks in and out of chunks ----------------------------------------------------------------
+
+// What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
+// "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
+void egb_put_back(egb_control* control, void* block)
+{
+    egb_chunk_* const chunk = egb_chunk_in(control, block);
+    if (chunk != NULL && egb_chunk_index(chunk, block) < egb_fixed_touched(&chunk->fixed)) {
+        (void)egb_growing_put(chunk, block);
+    }
+}
+
+void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
+{
+    for (;;) {
+        egb_damage  damage;
+        void* const block = egb_growing_take(&control->growing, chunk, &damage);
+        if (!damage.was_found) {
+            return block;
+        }
+        control->damage = damage;
+    }
+}
+
+static unsigned char* state_in(const egb_chunk_* chunk, const void* block)
+{
+    return chunk->states == NULL ? NULL : chunk->states + egb_chunk_index(chunk, block);
+}
+
+static void note_peak(egb_control* control)
+{
+    const size_t out = control->growing.in_use - control->depot_blocks;
+    if (out > control->peak) {
+        control->peak = out;
+    }
+}
+
+static void depot_push(egb_control* control, egb_batch* batch)
+{
+    batch->next    = control->depot;
+    control->depot = batch;
+    control->depot_batches++;
+    control->depot_blocks += batch->count;
+}
+
+static egb_batch* depot_pop(egb_control* control)
+{
+    egb_batch* const batch = control->depot;
+    if (batch != NULL) {
+        control->depot = batch->next;
+        control->depot_batches--;
+        control->depot_blocks -= batch->count;
+    }
+    return batch;
+}
+
+void egb_batch_flush(egb_control* control, egb_batch* batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++) {
+        egb_put_back(control, batch->entries[i].block);
+    }
+    batch->count = 0;
+}
+
+void egb_depot_flush(egb_control* control)
+{
+    for (egb_batch* batch = depot_pop(control); batch != NULL; batch = depot_pop(control)) {
+        egb_batch_flush(control, batch);
+        drop_batch(batch);
+    }
+}
+
+void* egb_take_one(egb_control* control)
+{
+    if (control->depot != NULL) {
+        egb_depot_flush(control);
+    }
+    egb_chunk_* chunk;
+    void* const block = egb_take_from_chunks(control, &chunk);
+    if (block != NULL) {
+        unsigned char* const state = state_in(chunk, block);
+        if (state != NULL) {
+            EGB_STORE_(*state, EGB_STATE_LIVE_);
+        }
+        control->allocations++;
+        note_peak(control);
+    }
+    return block;
+}
+
+// ---- a magazine ---------------------------------------------------------------------------------
+
+// Puts `batch` into the magazine, with the blocks that are in it.
+static void load(const egb_control* control, egb_magazine_* magazine, egb_batch* batch)
+{
+    magazine->loaded = batch;
+    magazine->lowest = (uintptr_t)batch->entries;
+    if (!control->is_checked) {
+        magazine->states = &batch->nobody;
+        for (uint32_t i = 0; i < batch->count; i++) {
+            batch->entries[i].state = &batch->nobody;
+        }
+    }
+    EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
+    EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + control->batch_blocks));
+    EGB_STORE_(magazine->bottom, magazine->lowest);
+}
+
+// Takes the batch out, with the count of what is in it, moved to its start.
+static egb_batch* unload(egb_magazine_* magazine)
+{
+    egb_batch* const  batch = magazine->loaded;
+    const egb_entry_* from  = (const egb_entry_*)magazine->lowest;
+    const egb_entry_* end   = (const egb_entry_*)EGB_LOAD_(magazine->top);
+    uint32_t          count = 0;
+    for (; from < end; from++) {
+        batch->entries[count++] = *from;
+    }
+    batch->count = count;
+    return batch;
+}
+
+bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool)
+{
+    if (magazine == NULL || control->batch_blocks == 0) {
+        return false;
+    }
+    if (magazine->control == control) {
+        return true;
+    }
+    egb_batch* const batch = new_batch();
+    if (batch == NULL) {
+        return false;
+    }
+    magazine->spare = NULL;
+    magazine->wish  = 1;
+    EGB_STORE_(magazine->limit, 0);
+    EGB_STORE_(magazine->allocations, 0);
+    load(control, magazine, batch);
+    control->attached++;
+    EGB_STORE_(magazine->control, control);
+    EGB_STORE_(magazine->checked, control->is_checked ? egb_pool_key_(pool) : EGB_NO_KEY_);
+    EGB_STORE_(magazine->key, egb_pool_key_(pool));
+    return true;
+}
+
+static void keep_or_flush(egb_control* control, egb_batch* batch)
+{
+    if (batch->count == control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX) {
+        depot_push(control, batch);
+    } else {
+        egb_batch_flush(control, batch);
+        drop_batch(batch);
+    }
+}
+
+void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
+{
+    const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
+    if (is_revoked) {
+        drop_batch(magazine->loaded);
+        drop_batch(magazine->spare);
+    } else {
+        keep_or_flush(control, unload(magazine));
+        if (magazine->spare != NULL) {
+            keep_or_flush(control, magazine->spare);
+        }
+        control->allocations += magazine->allocations;
+    }
+    EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->checked, EGB_NO_KEY_);
+    EGB_STORE_(magazine->full, 0);
+    EGB_STORE_(magazine->limit, 0);
+    EGB_STORE_(magazine->allocations, 0);
+    EGB_STORE_(magazine->control, NULL);  // last: others look for their pool's magazines by it
+    egb_magazine_left(control);
+}
+
+void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk)
+{
+    if (chunk->states != NULL) {
+        magazine->first   = (uintptr_t)chunk->fixed.first;
+        magazine->inverse = chunk->fixed.inverse;
+        magazine->shift   = (uint8_t)(chunk->fixed.shift + 2);  // counts bytes, not words
+        magazine->states  = chunk->states;
+        EGB_STORE_(magazine->limit, (uint32_t)egb_fixed_capacity(&chunk->fixed));
+    }
+}
+
+static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_batch* batch)
+{
+    uint32_t count = 0;
+    while (count < magazine->wish) {
+        egb_chunk_* chunk;
+        void* const block = egb_take_from_chunks(control, &chunk);
+        if (block == NULL) {
+            break;
+        }
+        batch->entries[count].block = block;
+        batch->entries[count].state = state_in(chunk, block);
+        count++;
+    }
+    batch->count = count;
+    magazine->wish =
+        2 * magazine->wish < control->batch_blocks ? 2 * magazine->wish : control->batch_blocks;
+}
+
+bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
+{
+    if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // another thread left some
+        EGB_STORE_(magazine->bottom, magazine->lowest);
+        return true;
+    }
+    egb_batch* empty = magazine->loaded;
+    if (magazine->spare != NULL && magazine->spare->count != 0) {
+        load(control, magazine, magazine->spare);
+    } else if (control->depot != NULL) {
+        drop_batch(magazine->spare);
+        load(control, magazine, depot_pop(control));
+    } else {
+        fill_from_chunks(control, magazine, empty);
+        load(control, magazine, empty);
+        empty = magazine->spare;
+    }
+    if (empty != NULL) {
+        empty->count = 0;
+    }
+    magazine->spare = empty;
+    note_peak(control);
+    return magazine->loaded->count != 0;
+}
+
+void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
+{
+    egb_batch* const loaded = unload(magazine);
+    if (loaded->count < control->batch_blocks) {  // another thread had taken the lower ones
+        load(control, magazine, loaded);
+        return;
+    }
+    egb_batch* empty = magazine->spare;
+    if (empty != NULL && empty->count != 0) {
+        keep_or_flush(control, empty);
+        empty = NULL;
+    }
+    if (empty == NULL) {
+        empty = new_batch();
+    }
+    if (empty == NULL) {  // no memory for another batch: this one must do
+        egb_batch_flush(control, loaded);
+        magazine->spare = NULL;
+        load(control, magazine, loaded);
+        return;
+    }
+    magazine->spare = loaded;
+    load(control, magazine, empty);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// Alloc and free where the thread's magazine could not serve them, and calls made of them.
+#include "pool_private.h"
+
+// ---- alloc --------------------------------------------------------------------------------------
+
+// The magazine that a call is to use: the cache's own, or this thread's.
+static egb_magazine_* magazine_for(egb_pool pool, egb_cache* cache)
+{
+    return cache != NULL ? &cache->magazine : egb_thread_magazine(pool);
+}
+
+static void* take(egb_control* control, egb_magazine_* magazine, egb_pool pool)
+{
+    if (!egb_magazine_attach(control, magazine, pool)) {
+        return egb_take_one(control);
+    }
+    void* block;
+    if (egb_magazine_refill(control, magazine) && egb_magazine_pop_(magazine, &block)) {
+        return block;
+    }
+    return NULL;
+}
+
+// Takes the free blocks out of everyone's magazines. Whether there is one to be had now.
+static bool reclaim(egb_pool pool)
+{
+    size_t taken = 0;
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        taken = egb_reclaim(control);
+        egb_pool_unlock(control);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return taken != 0;
+}
+
+static void* fail(egb_pool pool)
+{
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        control->failures++;
+        egb_pool_unlock(control);
+    }
+    return NULL;
+}
+
+static void* alloc(egb_pool pool, egb_cache* cache, const void* site)
+{
+    for (;;) {
+        egb_magazine_* const magazine = magazine_for(pool, cache);
+        egb_control* const   control  = egb_pool_lock(pool);
+        if (control == NULL) {
+            egb_pool_report_handle(pool, site);
+            return NULL;
+        }
+        void* const            block        = take(control, magazine, pool);
+        const egb_exhausted_fn on_exhausted = control->on_exhausted;
+        void* const            user         = control->user;
+        egb_pool_unlock_and_report(control, pool, site);
+        if (block != NULL) {
+            return block;
+        }
+        if (reclaim(pool)) {
+            continue;
+        }
+        if (on_exhausted == NULL || on_exhausted(pool, user) != EGB_EXHAUSTED_RETRY) {
+            return fail(pool);
+        }
+    }
+}
+
+void* egb_pool_alloc_cold_(egb_pool pool)
+{
+    return alloc(pool, NULL, EGB_CALLER());
+}
+
+void* egb_cache_alloc_cold_(egb_cache* cache)
+{
+    return alloc(cache->pool, cache, EGB_CALLER());
+}
+
+size_t egb_pool_alloc_many(egb_pool pool, void** out, size_t count)
+{
+    size_t got = 0;
+    while (out != NULL && got < count) {
+        void* const block = egb_pool_alloc(pool);
+        if (block == NULL) {
+            break;
+        }
+        out[got++] = block;
+    }
+    return got;
+}
+
+// ---- free ---------------------------------------------------------------------------------------
+
+// A free that was refused, or may yet be.
+typedef struct egb_giving {
+    void*          block;
+    egb_chunk_*    chunk;
+    unsigned char* state;  // NULL: its pool has none
+    size_t         index;  // EGB_NO_INDEX: it is no block
+} egb_giving;
+
+static egb_event_kind kind_of_stranger(const void* address)
+{
+    const egb_pool other = egb_pool_of(address);
+    return other.generation != 0 ? EGB_EVENT_WRONG_POOL : EGB_EVENT_FOREIGN;
+}
+
+// What is wrong with freeing the block: 0 is nothing. At level "off" only what cannot be freed.
+static int fault_of(const egb_control* control, egb_giving* giving)
+{
+    giving->state = NULL;
+    giving->index = EGB_NO_INDEX;
+    giving->chunk = egb_chunk_in(control, giving->block);
+    if (giving->chunk == NULL || !egb_chunk_has(giving->chunk, giving->block)) {
+        return EGB_EVENT_FOREIGN;
+    }
+    const size_t index = egb_chunk_index(giving->chunk, giving->block);
+    if (index >= egb_fixed_capacity(&giving->chunk->fixed)) {
+        return EGB_EVENT_INTERIOR;
+    }
+    giving->index = index;
+    if (!control->is_checked) {
+        return 0;
+    }
+    giving->state = giving->chunk->states + index;
+    switch (EGB_LOAD_(*giving->state)) {
+        case EGB_STATE_LIVE_: return 0;
+        case EGB_STATE_FREE_: return EGB_EVENT_DOUBLE_FREE;
+        default: return EGB_EVENT_NEVER_ALLOCATED;
+    }
+}
+
+static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_giving giving)
+{
+    if (!egb_magazine_attach(control, magazine, pool)) {
+        if (giving.state != NULL) {
+            EGB_STORE_(*giving.state, EGB_STATE_FREE_);
+        }
+        egb_put_back(control, giving.block);
+        return;
+    }
+    egb_magazine_remember(magazine, giving.chunk);
+    for (;;) {
+        unsigned char* const state = giving.state != NULL ? giving.state : magazine->states;
+        if (egb_magazine_push_(magazine, giving.block, state)) {
+            return;
+        }
+        egb_magazine_make_room(control, magazine);
+    }
+}
+
+// A block of another chunk than the last needs no lock: while it is in use its chunk cannot go.
+static bool give_from_other_chunk(egb_pool pool, egb_magazine_* magazine, void* block)
+{
+    if (magazine == NULL || EGB_LOAD_(magazine->checked) != egb_pool_key_(pool)) {
+        return false;
+    }
+    const egb_chunk_* const chunk = egb_chunk_map_find(block);
+    if (chunk == NULL || egb_control_of_chunk(chunk) != magazine->control) {
+        return false;
+    }
+    egb_magazine_remember(magazine, chunk);
+    unsigned char* const state = egb_magazine_state_(magazine, block);
+    return state != NULL && egb_magazine_push_(magazine, block, state);
+}
+
+static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
+{
+    if (block == NULL) {
+        return;
+    }
+    egb_magazine_* const magazine = magazine_for(pool, cache);
+    if (give_from_other_chunk(pool, magazine, block)) {
+        return;
+    }
+    egb_control* const control = egb_pool_lock(pool);
+    if (control == NULL) {
+        egb_pool_report_handle(pool, site);
+        return;
+    }
+    egb_giving giving = {.block = block};
+    int        fault  = fault_of(control, &giving);
+    if (fault == 0) {
+        give(control, magazine, pool, giving);
+    }
+    egb_pool_unlock(control);
+    if (fault == EGB_EVENT_FOREIGN) {
+        fault = (int)kind_of_stranger(block);
+    }
+    if (fault != 0) {
+        egb_pool_report((egb_event_kind)fault, pool, block, giving.index, site);
+    }
+}
+
+void egb_pool_free_cold_(egb_pool pool, void* block)
+{
+    put(pool, NULL, block, EGB_CALLER());
+}
+
+void egb_cache_free_cold_(egb_cache* cache, void* block)
+{
+    put(cache->pool, cache, block, EGB_CALLER());
+}
+
+void egb_free(void* block)
+{
+    if (block == NULL) {
+        return;
+    }
+    const egb_pool pool = egb_pool_of(block);
+    if (pool.generation == 0) {
+        egb_pool_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, EGB_CALLER());
+    } else if (!egb_pool_free_hot_(pool, block)) {
+        put(pool, NULL, block, EGB_CALLER());
+    }
+}
+
+void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count)
+{
+    for (size_t i = 0; blocks != NULL && i < count; i++) {
+        if (!egb_pool_free_hot_(pool, blocks[i])) {
+            put(pool, NULL, blocks[i], EGB_CALLER());
+        }
+    }
+}
+
+// ---- owned magazines ----------------------------------------------------------------------------
+
+egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
+{
+    if (cache == NULL || (pool.slot == 0 && pool.generation == 0)) {
+        return EGB_INVALID;
+    }
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = egb_pool_lock(pool);
+    egb_status         status  = EGB_STALE;
+    if (control != NULL) {
+        const egb_cache none = {.magazine = {.key = EGB_NO_KEY_, .checked = EGB_NO_KEY_}};
+        if (control->batch_blocks == 0) {
+            status = EGB_INVALID;
+        } else {
+            *cache      = none;
+            cache->pool = pool;
+            status = egb_magazine_attach(control, &cache->magazine, pool) ? EGB_OK : EGB_NO_MEMORY;
+        }
+        egb_pool_unlock(control);
+    }
+    if (status == EGB_OK) {
+        egb_cache_link(cache);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return status;
+}
+
+void egb_cache_close(egb_cache* cache)
+{
+    if (cache == NULL || cache->magazine.control == NULL) {
+        return;
+    }
+    egb_control* const control = cache->magazine.control;
+    egb_os_lock(&egb_the_world.lock);
+    egb_cache_unlink(cache);
+    egb_os_lock(&control->lock);
+    egb_magazine_detach(control, &cache->magazine);
+    egb_os_unlock(&control->lock);
+    egb_os_unlock(&egb_the_world.lock);
+    const egb_cache none = {.pool = {0, 0}};
+    *cache               = none;
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// Questions about pools, and the calls that look at every chunk or every pool.
+#include "pool_private.h"
+
+bool egb_pool_alive(egb_pool pool)
+{
+    return egb_control_of(pool) != NULL;
+}
+
+// ---- by address ---------------------------------------------------------------------------------
+
+static egb_pool owner_of(const egb_chunk_* chunk, const void* address)
+{
+    const egb_control* const control = egb_control_of_chunk(chunk);
+    const egb_pool           none    = {0, 0};
+    if (control == NULL || !egb_chunk_has(chunk, address)) {
+        return none;
+    }
+    const egb_pool pool = egb_handle_of(control);
+    return pool.generation == 0 ? none : pool;
+}
+
+// Pools on static memory are few, and their memory may begin and end anywhere.
+static egb_pool static_pool_of(const void* address)
+{
+    egb_pool found = {0, 0};
+    egb_os_lock(&egb_the_world.lock);
+    for (egb_control* one = egb_the_world.statics; one != NULL; one = one->next_static) {
+        egb_os_lock(&one->lock);
+        const egb_chunk_* const chunk = egb_growing_chunk_of(&one->growing, address);
+        if (chunk != NULL) {
+            found = owner_of(chunk, address);
+        }
+        egb_os_unlock(&one->lock);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return found;
+}
+
+egb_pool egb_pool_of(const void* address)
+{
+    const egb_chunk_* const chunk = egb_chunk_map_find(address);
+    if (chunk != NULL) {
+        return owner_of(chunk, address);
+    }
+    const egb_pool none = {0, 0};
+    return __atomic_load_n(&egb_the_world.statics, __ATOMIC_ACQUIRE) == NULL
+               ? none
+               : static_pool_of(address);
+}
+
+size_t egb_block_bytes(const void* block)
+{
+    const egb_control* const control = egb_control_of(egb_pool_of(block));
+    return control == NULL ? 0 : control->block_bytes;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
+{
+    if (pool.slot == 0 && pool.generation == 0) {
+        return EGB_INVALID;
+    }
+    egb_control* const control = egb_pool_lock(pool);
+    if (control == NULL) {
+        return EGB_STALE;
+    }
+    egb_status status = egb_growing_reserve(&control->growing, blocks);
+    if (status == EGB_NO_MEMORY) {
+        status = control->memory.region != NULL ? EGB_LIMIT : control->refusal;
+    }
+    egb_pool_unlock(control);
+    return status;
+}
+
+size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
+{
+    size_t given = 0;
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        (void)egb_reclaim(control);
+        egb_forget_chunks(control);
+        given = egb_growing_trim(&control->growing, keep_bytes);
+        egb_pool_unlock(control);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return given;
+}
+
+void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
+{
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = visit == NULL ? NULL : egb_pool_lock(pool);
+    if (control != NULL) {
+        (void)egb_reclaim(control);
+        egb_growing_each(&control->growing, visit, user);
+        egb_pool_unlock(control);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+}
+
+// ---- the tree -----------------------------------------------------------------------------------
+
+egb_pool egb_pool_parent(egb_pool pool)
+{
+    egb_pool parent = {0, 0};
+    egb_os_lock(&egb_the_world.lock);
+    const egb_control* const control = egb_control_of(pool);
+    if (control != NULL) {
+        parent = egb_handle_of(control->parent);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return parent;
+}
+
+bool egb_pool_is_ancestor(egb_pool above, egb_pool below)
+{
+    egb_os_lock(&egb_the_world.lock);
+    const egb_control* const top = egb_control_or_root(above);
+    const egb_control*       one = egb_control_of(below);
+    do {
+        one = one == NULL ? NULL : one->parent;
+    } while (one != NULL && one != top);
+    egb_os_unlock(&egb_the_world.lock);
+    return one != NULL;
+}
+
+void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user)
+{
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const first = visit == NULL ? NULL : egb_control_or_root(root);
+    for (egb_control* one = first; one != NULL; one = egb_tree_next(first, one)) {
+        if (one->slot != 0) {
+            visit(egb_handle_of(one), user);
+        }
+    }
+    egb_os_unlock(&egb_the_world.lock);
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+typedef struct egb_counts {
+    size_t   cached;
+    uint64_t allocations;
+} egb_counts;
+
+static void count_magazine(egb_magazine_* magazine, void* user)
+{
+    egb_counts* const counts = user;
+    const uintptr_t   top    = EGB_LOAD_(magazine->top);
+    if (top > magazine->lowest) {
+        counts->cached += (top - magazine->lowest) / sizeof(egb_entry_);
+    }
+    counts->cached += magazine->spare == NULL ? 0 : magazine->spare->count;
+    counts->allocations += EGB_LOAD_(magazine->allocations);
+}
+
+static size_t min_of(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+// Another thread may be allocating or freeing, so that the numbers do not quite fit together: then
+// they are kept from going below zero.
+static void add_pool(egb_control* control, egb_stats* sum)
+{
+    egb_os_lock(&control->lock);
+    egb_counts counts = {control->depot_blocks, control->allocations};
+    egb_each_magazine(control, count_magazine, &counts);
+    const size_t taken  = control->growing.in_use;
+    const size_t cached = min_of(counts.cached, taken);
+    const size_t in_use = taken - cached;
+    sum->pools++;
+    sum->capacity += control->growing.capacity;
+    sum->in_use += in_use;
+    sum->cached += cached;
+    sum->peak += control->peak;
+    sum->allocations += counts.allocations;
+    sum->frees += counts.allocations > in_use ? counts.allocations - in_use : 0;
+    sum->failures += control->failures;
+    sum->chunks += control->growing.chunks;
+    sum->bytes_held += control->growing.held;
+    sum->bytes_prefaulted += control->prefaulted;
+    sum->bytes_huge += control->huge;
+    egb_os_unlock(&control->lock);
+}
+
+static void describe_pool(const egb_control* control, egb_stats* out)
+{
+    const egb_stats none = {{0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    *out                 = none;
+    for (size_t i = 0; i < EGB_NAME_BYTES; i++) {
+        out->name[i] = control->name[i];
+    }
+    out->block_bytes  = control->block_bytes;
+    out->stride_bytes = control->growing.options.block_bytes;
+    out->max_blocks   = control->growing.options.max_blocks;
+    out->budget_bytes = control->budget_bytes;
+}
+
+egb_status egb_pool_stats(egb_pool pool, egb_stats* out)
+{
+    if (out == NULL || (pool.slot == 0 && pool.generation == 0)) {
+        return EGB_INVALID;
+    }
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = egb_control_of(pool);
+    if (control != NULL) {
+        describe_pool(control, out);
+        add_pool(control, out);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return control != NULL ? EGB_OK : EGB_STALE;
+}
+
+egb_status egb_pool_stats_subtree(egb_pool root, egb_stats* out)
+{
+    if (out == NULL) {
+        return EGB_INVALID;
+    }
+    egb_os_lock(&egb_the_world.lock);
+    const bool         is_there = egb_world_is_made();
+    egb_control* const first    = is_there ? egb_control_or_root(root) : NULL;
+    if (first != NULL) {
+        describe_pool(first, out);
+    }
+    for (egb_control* one = first; one != NULL; one = egb_tree_next(first, one)) {
+        if (one->slot != 0) {
+            add_pool(one, out);
+        }
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return first != NULL ? EGB_OK : is_there ? EGB_STALE : EGB_NO_MEMORY;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Create: what the options mean, and a control block made of them.
+#include "pool_private.h"
+
+enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64 };
+
+static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE;
+
+static bool is_same(const char* one, const char* other)
+{
+    while (*one != '\0' && *one == *other) {
+        one++;
+        other++;
+    }
+    return *one == *other;
+}
+
+static egb_status level_of(const char* check, bool* is_checked)
+{
+    *is_checked = check == NULL || is_same(check, "check");
+    if (*is_checked || is_same(check, "off")) {
+        return EGB_OK;
+    }
+    const bool is_known =
+        is_same(check, "guard") || is_same(check, "track") || is_same(check, "passthrough");
+    return is_known ? EGB_UNSUPPORTED : EGB_INVALID;
+}
+
+// At least 4 bytes, the unit of fixed pools.
+static size_t align_of(const egb_pool_options* options)
+{
+    size_t align = options->block_align;
+    if (align == 0) {
+        align = ALIGN_MAX_NATURAL;
+        while (options->block_bytes % align != 0) {
+            align /= 2;
+        }
+    }
+    if ((options->flags & EGB_CACHE_LINE) != 0 && align < CACHE_LINE_BYTES) {
+        align = CACHE_LINE_BYTES;
+    }
+    return align < EGB_WORD_BYTES ? EGB_WORD_BYTES : align;
+}
+
+static egb_status check_options(const egb_pool_options* options)
+{
+    const size_t align = options->block_align;
+    if (options->block_bytes == 0 || (align & (align - 1)) != 0 || align > egb_os_page_bytes() ||
+        (options->flags & ~KNOWN_FLAGS) != 0 ||
+        (options->memory == NULL) != (options->memory_bytes == 0)) {
+        return EGB_INVALID;
+    }
+    const bool is_too_large = options->block_bytes > SIZE_MAX / 2 ||
+                              (uint64_t)options->block_bytes > EGB_FIXED_BYTES_MAX / 2;
+    const bool is_too_many =
+        options->max_blocks != 0 && options->reserve_blocks > options->max_blocks;
+    return is_too_large || is_too_many ? EGB_LIMIT : EGB_OK;
+}
+
+static void copy_name(char* to, const char* from)
+{
+    size_t bytes = 0;
+    for (; from[bytes] != '\0' && bytes < EGB_NAME_BYTES - 1; bytes++) {
+        to[bytes] = from[bytes];
+    }
+    to[bytes] = '\0';
+}
+
+static size_t batch_blocks_for(size_t stride, size_t max_blocks)
+{
+    size_t blocks = EGB_MAGAZINE_BYTES_MAX / stride;
+    if (blocks > EGB_MAGAZINE_BLOCKS_MAX) {
+        blocks = EGB_MAGAZINE_BLOCKS_MAX;
+    }
+    if (max_blocks != 0 && blocks > max_blocks) {
+        blocks = max_blocks;
+    }
+    return egb_the_world.can_take ? blocks : 0;
+}
+
+// A control block that was another pool's, or all zero. Nobody looks at it: it has no generation.
+static void set_up(egb_control* control, const egb_pool_options* options, bool is_checked)
+{
+    control->is_checked       = is_checked;
+    control->is_charged       = options->memory == NULL;
+    control->flags            = options->flags;
+    control->on_exhausted     = options->on_exhausted;
+    control->user             = options->user;
+    control->block_bytes      = options->block_bytes;
+    control->refusal          = EGB_OK;
+    control->prefaulted       = 0;
+    control->huge             = 0;
+    control->depot            = NULL;
+    control->depot_batches    = 0;
+    control->depot_blocks     = 0;
+    control->attached         = 0;
+    control->peak             = 0;
+    control->allocations      = 0;
+    control->failures         = 0;
+    control->damage.was_found = false;
+    control->held             = 0;
+    control->budget_bytes     = options->budget_bytes;
+    copy_name(control->name, options->name != NULL ? options->name : "pool");
+    const egb_static_region memory = {options->memory, options->memory_bytes, false};
+    control->memory                = memory;
+}
+
+static egb_status
+make_chunks(egb_control* control, const egb_pool_options* options, bool is_checked)
+{
+    const size_t      align     = align_of(options);
+    const size_t      stride    = (options->block_bytes + align - 1) / align * align;
+    const bool        is_static = options->memory != NULL;
+    const egb_backing backing =
+        is_static ? egb_static_backing(&control->memory) : egb_pool_backing(control);
+    const egb_growing_options growing = {
+        .block_bytes = stride,
+        .block_align = align,
+        .max_blocks  = options->max_blocks,
+        .with_states = is_checked,
+        .backing     = backing,
+    };
+    control->batch_blocks   = batch_blocks_for(stride, options->max_blocks);
+    const egb_status status = egb_growing_init(&control->growing, &growing);
+    if (status != EGB_OK) {
+        return status;
+    }
+    // The one region of static memory is taken at once, to see whether it is of use.
+    const size_t wanted = options->reserve_blocks != 0 || !is_static ? options->reserve_blocks : 1;
+    const egb_status reserved = egb_growing_reserve(&control->growing, wanted);
+    if (reserved == EGB_NO_MEMORY && is_static) {
+        return wanted > 1 ? EGB_LIMIT : EGB_INVALID;
+    }
+    return reserved == EGB_NO_MEMORY ? control->refusal : reserved;
+}
+
+static void link_into_tree(egb_control* control, egb_control* parent)
+{
+    control->previous = NULL;
+    control->next     = parent->child;
+    if (control->next != NULL) {
+        control->next->previous = control;
+    }
+    parent->child = control;
+    if (control->memory.region != NULL) {
+        control->next_static = egb_the_world.statics;
+        __atomic_store_n(&egb_the_world.statics, control, __ATOMIC_RELEASE);
+    }
+}
+
+static egb_status create(egb_pool* out, const egb_pool_options* options, bool is_checked)
+{
+    if (!egb_world_is_made()) {
+        return EGB_NO_MEMORY;
+    }
+    egb_control* const parent = egb_control_or_root(options->parent);
+    if (parent == NULL) {
+        return EGB_STALE;
+    }
+    egb_control* const control = egb_slot_take();
+    if (control == NULL) {
+        return EGB_LIMIT;
+    }
+    set_up(control, options, is_checked);
+    control->parent         = parent;
+    control->child          = NULL;
+    const egb_status status = make_chunks(control, options, is_checked);
+    if (status != EGB_OK) {
+        egb_growing_destroy(&control->growing);
+        egb_slot_give_back(control);
+        return status;
+    }
+    link_into_tree(control, parent);
+    control->last_generation++;
+    __atomic_store_n(&control->generation, control->last_generation, __ATOMIC_RELEASE);
+    *out = egb_handle_of(control);
+    return EGB_OK;
+}
+
+egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
+{
+    if (out == NULL || options == NULL) {
+        return EGB_INVALID;
+    }
+    if (egb_os_page_bytes() == 0) {
+        return EGB_UNSUPPORTED;
+    }
+    bool       is_checked;
+    egb_status status = level_of(options->check, &is_checked);
+    if (status == EGB_OK) {
+        status = check_options(options);
+    }
+    if (status == EGB_OK) {
+        egb_os_lock(&egb_the_world.lock);
+        status = create(out, options, is_checked);
+        egb_os_unlock(&egb_the_world.lock);
+    }
+    return status;
+}

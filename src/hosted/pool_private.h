@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: what the files of the pool share among themselves.
+//
+// Locks, in the order in which they are taken: the world's, a pool's, the ledger's or the
+// workshop's. The world's keeps the tree, the lists of threads and caches, and the size of each
+// thread's table. A pool's keeps everything in its control block but the links of the tree, and in
+// every magazine of the pool what is not the hot path's. With both, another thread's magazine may
+// be emptied.
+#ifndef EGGBOX_SRC_HOSTED_POOL_PRIVATE_H
+#define EGGBOX_SRC_HOSTED_POOL_PRIVATE_H
+
+#include "../core/growing_private.h"
+#include "../os/os.h"
+#include "eggbox/pool.h"
+
+enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_DEPOT_BATCHES_MAX = 256 };
+
+// An array of free blocks: what magazines hold, and what they exchange with the depot.
+typedef struct egb_batch {
+    struct egb_batch* next;    // in the depot
+    uint32_t          count;   // of entries, while it is not loaded in a magazine
+    unsigned char     nobody;  // stands in for the states of blocks that have none
+    egb_entry_        entries[EGB_MAGAZINE_BLOCKS_MAX];
+} egb_batch;
+
+// What a handle leads to. There is an array of them, which is never given back: a stale handle
+// leads to a control block that says so.
+typedef struct egb_control {
+    egb_os_mutex lock;
+    uint32_t     slot;
+    uint32_t     generation;       // of the pool that is there now, atomic; 0: none is
+    uint32_t     last_generation;  // that was ever there
+    bool         is_checked;
+    bool         is_charged;  // what it holds counts for its ancestors
+    unsigned     flags;
+    char         name[EGB_NAME_BYTES];
+
+    egb_exhausted_fn on_exhausted;
+    void*            user;
+    size_t           block_bytes;
+
+    egb_growing       growing;
+    egb_static_region memory;
+    egb_status        refusal;  // why the backing said no
+    size_t            prefaulted;
+    size_t            huge;
+
+    egb_batch* depot;  // full batches
+    size_t     depot_batches;
+    size_t     depot_blocks;
+    size_t     batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
+    size_t     attached;      // magazines
+    size_t     peak;
+    uint64_t   allocations;  // not counting those that magazines count
+    uint64_t   failures;
+    egb_damage damage;  // found since the lock was taken, to be reported when it is given back
+
+    size_t held;          // bytes of this pool and its descendants: the ledger's
+    size_t budget_bytes;  // 0: no limit
+
+    struct egb_control* parent;  // the tree: the world's
+    struct egb_control* child;
+    struct egb_control* next;
+    struct egb_control* previous;
+    struct egb_control* next_static;  // of all pools on static memory
+    struct egb_control* next_free;    // of all slots without a pool: the ledger's
+} egb_control;
+
+// ---- world.c: slots, handles and locks ----------------------------------------------------------
+
+typedef struct egb_world {
+    egb_os_mutex lock;
+    egb_control* controls;  // the first is the root's; atomic, NULL: no pool was ever made
+    size_t       slots;     // in use or used once, atomic
+    size_t       slots_max;
+    egb_thread_* threads;
+    egb_cache*   caches;
+    egb_control* statics;
+    egb_os_mutex ledger;
+    egb_control* free_slots;
+    bool         can_take;  // from other threads' magazines; else there are none
+} egb_world;
+
+extern egb_world egb_the_world;
+
+// Makes the world at the first call; with its lock held. False: the system refused.
+bool egb_world_is_made(void);
+
+// A control block for a new pool, still without a generation; NULL: there are too many pools, or
+// the system refused. And back.
+egb_control* egb_slot_take(void);
+void         egb_slot_give_back(egb_control* control);
+
+// What a handle leads to, without a lock; NULL for null and stale handles. The root's of {0, 0}.
+egb_control* egb_control_of(egb_pool pool);
+egb_control* egb_control_or_root(egb_pool pool);
+
+egb_pool egb_handle_of(const egb_control* control);
+
+// Locks the pool; NULL if there is none.
+egb_control* egb_pool_lock(egb_pool pool);
+void         egb_pool_unlock(egb_control* control);
+
+// As egb_pool_unlock(), and reports what damage was found.
+void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void* site);
+
+// Tells the misuse handler. No lock is held.
+void egb_pool_report(
+    egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
+);
+void egb_pool_report_handle(egb_pool pool, const void* site);
+
+// The next pool after `control` in the subtree of `root`, parents first; NULL: that was the last.
+egb_control* egb_tree_next(const egb_control* root, egb_control* control);
+
+// ---- backing.c: chunks from the system, charged to budgets --------------------------------------
+
+egb_backing egb_pool_backing(egb_control* control);
+
+// Takes what the pool holds off its ancestors' accounts, once.
+void egb_uncharge_all(egb_control* control);
+
+// Memory for the library itself, of whole pages, all zero; NULL: refused. And back.
+void* egb_pages(size_t bytes);
+void  egb_pages_release(void* region, size_t bytes);
+
+// ---- chunk_map.c: from an address to its chunk --------------------------------------------------
+
+bool         egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk);
+void         egb_chunk_map_clear(void* region, size_t bytes);
+egb_chunk_*  egb_chunk_map_find(const void* address);
+egb_control* egb_control_of_chunk(const egb_chunk_* chunk);
+
+// Whether `address` is in one of the chunk's blocks.
+static inline bool egb_chunk_has(const egb_chunk_* chunk, const void* address)
+{
+    const uintptr_t offset = (uintptr_t)address - (uintptr_t)chunk->fixed.first;
+    return offset / EGB_WORD_BYTES <
+           egb_fixed_capacity(&chunk->fixed) * (size_t)chunk->fixed.stride;
+}
+
+// Where the header of a chunk in `region` is going to be.
+egb_chunk_* egb_chunk_at_end(const egb_control* control, void* region, size_t bytes);
+
+// The chunk of this pool that `address` is in. The pool is locked.
+egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
+
+// ---- magazine.c: with the pool locked -----------------------------------------------------------
+
+// As egb_growing_take(); damage is kept for the report.
+void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk);
+
+// Whether the magazine is the pool's now. `magazine` may be NULL.
+bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool);
+
+// Gives all its blocks back and makes it no pool's. Its thread calls it, or is no more.
+void egb_magazine_detach(egb_control* control, egb_magazine_* magazine);
+
+// Puts blocks into an empty magazine. False: the pool has none.
+bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine);
+
+// Makes room in a full magazine.
+void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine);
+
+// Lets frees to the chunk take the short way.
+void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk);
+
+// A block goes back to its chunk; all blocks of a batch; of the depot.
+void egb_put_back(egb_control* control, void* block);
+void egb_batch_flush(egb_control* control, egb_batch* batch);
+void egb_depot_flush(egb_control* control);
+
+// One block without a magazine; NULL: none.
+void* egb_take_one(egb_control* control);
+
+// ---- thread.c: with the world locked, and the pool ----------------------------------------------
+
+// This thread's magazine for the pool, or what is to become it; NULL: the thread has none. No lock
+// is held.
+egb_magazine_* egb_thread_magazine(egb_pool pool);
+
+// Calls `visit` with every magazine of the pool.
+void egb_each_magazine(
+    egb_control* control, void (*visit)(egb_magazine_* magazine, void* user), void* user
+);
+
+// Takes all free blocks out of all magazines, and of the depot, into the chunks. Returns how many.
+size_t egb_reclaim(egb_control* control);
+
+// Ends all magazines of a pool that is being destroyed.
+void egb_revoke(egb_control* control);
+
+// No magazine knows a chunk any more: some are about to go.
+void egb_forget_chunks(egb_control* control);
+
+// Prepares for the ends of threads, once. False: there can be no magazines.
+bool egb_threads_start(void);
+
+// Lets go of this thread's magazines of pools that were destroyed.
+void egb_thread_drop_revoked(void);
+
+// Into the list of all caches, and out of it.
+void egb_cache_link(egb_cache* cache);
+void egb_cache_unlink(egb_cache* cache);
+
+// Ends a thread's table, the thread's own or one that is no more, and gives its blocks back.
+void egb_thread_end(egb_thread_* thread);
+
+// ---- fork.c -------------------------------------------------------------------------------------
+
+bool egb_fork_start(void);
+
+// The lock that keeps the batches of all pools.
+void egb_workshop_lock(void);
+void egb_workshop_unlock(void);
+void egb_workshop_reset(void);
+
+// ---- destroy.c ----------------------------------------------------------------------------------
+
+// One magazine less; the last one of a destroyed pool lets its memory go.
+void egb_magazine_left(egb_control* control);
+
+#endif  // EGGBOX_SRC_HOSTED_POOL_PRIVATE_H

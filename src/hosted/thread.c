@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// Threads and their tables of magazines: how they begin, grow and end, and how blocks are taken out
+// of the magazines of others.
+#include "pool_private.h"
+
+#include <stddef.h>
+
+enum { FIRST_MAGAZINES = 16, MAGAZINES_MAX = 1 << 16 };
+
+#define NO_MAGAZINE_ {.key = EGB_NO_KEY_, .checked = EGB_NO_KEY_}
+
+// What threads have before their first magazine, and after their end. Nothing writes to them.
+static egb_thread_ before = {.magazines = {NO_MAGAZINE_}};
+static egb_thread_ after  = {.magazines = {NO_MAGAZINE_}};
+
+#if defined(_WIN32)
+static _Thread_local egb_thread_* here = &before;
+
+egb_thread_* egb_thread_self_(void)
+{
+    return here;
+}
+
+static void set_here(egb_thread_* thread)
+{
+    here = thread;
+}
+#else
+__thread egb_thread_* egb_thread_here_ __attribute__((tls_model("initial-exec"))) = &before;
+
+static void set_here(egb_thread_* thread)
+{
+    egb_thread_here_ = thread;
+}
+#endif
+
+// ---- one thread's table -------------------------------------------------------------------------
+
+static size_t table_bytes(size_t magazines)
+{
+    return offsetof(egb_thread_, magazines) + magazines * sizeof(egb_magazine_);
+}
+
+static egb_thread_* new_table(size_t magazines)
+{
+    egb_thread_* const thread = egb_pages(table_bytes(magazines));
+    if (thread != NULL) {
+        thread->mask  = (uint32_t)magazines - 1;
+        thread->bytes = table_bytes(magazines);
+        for (size_t i = 0; i < magazines; i++) {
+            const egb_magazine_ none = NO_MAGAZINE_;
+            thread->magazines[i]     = none;
+        }
+    }
+    return thread;
+}
+
+static void link_thread(egb_thread_* thread)
+{
+    thread->previous = NULL;
+    thread->next     = egb_the_world.threads;
+    if (thread->next != NULL) {
+        thread->next->previous = thread;
+    }
+    egb_the_world.threads = thread;
+}
+
+static void unlink_thread(egb_thread_* thread)
+{
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        egb_the_world.threads = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->previous = thread->previous;
+    }
+}
+
+static void detach(egb_magazine_* magazine)
+{
+    egb_control* const control = magazine->control;
+    if (control != NULL) {
+        egb_os_lock(&control->lock);
+        egb_magazine_detach(control, magazine);
+        egb_os_unlock(&control->lock);
+    }
+}
+
+// The world is locked, so no other thread looks for a magazine that is in neither table.
+static egb_thread_* larger_table(egb_thread_* old)
+{
+    egb_thread_* const thread = new_table(2 * ((size_t)old->mask + 1));
+    if (thread == NULL || !egb_os_arm_thread_exit(thread)) {
+        if (thread != NULL) {
+            egb_pages_release(thread, thread->bytes);
+        }
+        return old;
+    }
+    unlink_thread(old);
+    for (size_t i = 0; i <= old->mask; i++) {
+        const egb_control* const control = old->magazines[i].control;
+        if (control != NULL) {
+            thread->magazines[control->slot & thread->mask] = old->magazines[i];
+        }
+    }
+    thread->revoked = EGB_LOAD_(old->revoked);
+    link_thread(thread);
+    set_here(thread);
+    egb_pages_release(old, old->bytes);
+    return thread;
+}
+
+static egb_thread_* first_table(void)
+{
+    egb_thread_* const thread = new_table(FIRST_MAGAZINES);
+    if (thread == NULL) {
+        return NULL;
+    }
+    if (!egb_os_arm_thread_exit(thread)) {
+        egb_pages_release(thread, thread->bytes);
+        return NULL;
+    }
+    link_thread(thread);
+    set_here(thread);
+    return thread;
+}
+
+void egb_thread_end(egb_thread_* thread)
+{
+    for (size_t i = 0; i <= thread->mask; i++) {
+        detach(&thread->magazines[i]);
+    }
+    unlink_thread(thread);
+    egb_pages_release(thread, thread->bytes);
+}
+
+static void at_exit(void* argument)
+{
+    set_here(&after);
+    egb_os_lock(&egb_the_world.lock);
+    egb_thread_end(argument);
+    egb_os_unlock(&egb_the_world.lock);
+}
+
+bool egb_threads_start(void)
+{
+    return egb_os_at_thread_exit(at_exit) && egb_fork_start();
+}
+
+// Lets go of what belongs to pools that were destroyed meanwhile.
+static void drop_revoked(egb_thread_* thread)
+{
+    if (__atomic_load_n(&thread->revoked, __ATOMIC_ACQUIRE) == 0) {
+        return;
+    }
+    EGB_STORE_(thread->revoked, 0);
+    for (size_t i = 0; i <= thread->mask; i++) {
+        if (EGB_LOAD_(thread->magazines[i].key) == EGB_NO_KEY_) {
+            detach(&thread->magazines[i]);
+        }
+    }
+}
+
+void egb_thread_drop_revoked(void)
+{
+    drop_revoked(egb_thread_self_());
+}
+
+void egb_cache_link(egb_cache* cache)
+{
+    cache->previous = NULL;
+    cache->next     = egb_the_world.caches;
+    if (cache->next != NULL) {
+        cache->next->previous = cache;
+    }
+    egb_the_world.caches = cache;
+}
+
+void egb_cache_unlink(egb_cache* cache)
+{
+    if (cache->previous != NULL) {
+        cache->previous->next = cache->next;
+    } else {
+        egb_the_world.caches = cache->next;
+    }
+    if (cache->next != NULL) {
+        cache->next->previous = cache->previous;
+    }
+}
+
+// Whether the magazine at the place for `pool` is another pool's.
+static bool is_taken(egb_thread_* thread, egb_pool pool)
+{
+    const uint64_t key = EGB_LOAD_(egb_magazine_of_(thread, pool)->key);
+    return key != EGB_NO_KEY_ && key != egb_pool_key_(pool);
+}
+
+egb_magazine_* egb_thread_magazine(egb_pool pool)
+{
+    egb_thread_* thread = egb_thread_self_();
+    if (thread == &after || !egb_the_world.can_take) {
+        return NULL;
+    }
+    if (thread == &before || is_taken(thread, pool)) {
+        egb_os_lock(&egb_the_world.lock);
+        if (thread == &before) {
+            thread = first_table();
+        }
+        while (thread != NULL && is_taken(thread, pool) && thread->mask + 1 < MAGAZINES_MAX) {
+            egb_thread_* const larger = larger_table(thread);
+            if (larger == thread) {
+                break;
+            }
+            thread = larger;
+        }
+        egb_os_unlock(&egb_the_world.lock);
+        if (thread == NULL) {
+            return NULL;
+        }
+    }
+    drop_revoked(thread);
+    egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
+    if (is_taken(thread, pool)) {
+        detach(magazine);  // the table could not grow
+    }
+    return magazine;
+}
+
+// ---- the magazines of all threads ---------------------------------------------------------------
+
+void egb_each_magazine(
+    egb_control* control, void (*visit)(egb_magazine_* magazine, void* user), void* user
+)
+{
+    const egb_pool pool = {control->slot, 0};
+    for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
+        egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
+        if (EGB_LOAD_(magazine->control) == control) {
+            visit(magazine, user);
+        }
+    }
+    for (egb_cache* cache = egb_the_world.caches; cache != NULL; cache = cache->next) {
+        if (cache->magazine.control == control) {
+            visit(&cache->magazine, user);
+        }
+    }
+}
+
+static void close_bottom(egb_magazine_* magazine, void* user)
+{
+    (void)user;
+    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+}
+
+static void open_bottom(egb_magazine_* magazine, void* user)
+{
+    (void)user;
+    EGB_STORE_(magazine->bottom, magazine->lowest);
+}
+
+// What the owner has not lowered `top` below by now, it will not before it has seen the closed
+// bottom and waited for the pool's lock.
+static void take_out(egb_magazine_* magazine, void* user)
+{
+    egb_control* const      control = user;
+    const uintptr_t         top     = __atomic_load_n(&magazine->top, __ATOMIC_ACQUIRE);
+    const egb_entry_*       entry   = (const egb_entry_*)magazine->lowest;
+    const egb_entry_* const end     = (const egb_entry_*)top;
+    for (; entry < end; entry++) {
+        egb_put_back(control, entry->block);
+    }
+    if (top > magazine->lowest) {
+        magazine->lowest = top;
+    }
+    if (magazine->spare != NULL) {
+        egb_batch_flush(control, magazine->spare);
+    }
+    magazine->wish = 1;
+    EGB_STORE_(magazine->bottom, magazine->lowest);
+}
+
+size_t egb_reclaim(egb_control* control)
+{
+    const size_t before_it = control->growing.in_use;
+    egb_depot_flush(control);
+    if (control->attached != 0) {
+        egb_each_magazine(control, close_bottom, NULL);
+        const bool is_safe = egb_os_fence_threads();
+        egb_each_magazine(control, is_safe ? take_out : open_bottom, control);
+    }
+    return before_it - control->growing.in_use;
+}
+
+// ---- the end of a pool --------------------------------------------------------------------------
+
+static void revoke_magazine(egb_magazine_* magazine, void* user)
+{
+    (void)user;
+    EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->checked, EGB_NO_KEY_);
+    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+    EGB_STORE_(magazine->full, 0);
+    EGB_STORE_(magazine->limit, 0);
+}
+
+void egb_revoke(egb_control* control)
+{
+    egb_each_magazine(control, revoke_magazine, NULL);
+    const egb_pool pool = {control->slot, 0};
+    for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
+        if (EGB_LOAD_(egb_magazine_of_(thread, pool)->control) == control) {
+            __atomic_store_n(&thread->revoked, 1, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void forget_chunk(egb_magazine_* magazine, void* user)
+{
+    (void)user;
+    EGB_STORE_(magazine->limit, 0);
+}
+
+void egb_forget_chunks(egb_control* control)
+{
+    egb_each_magazine(control, forget_chunk, NULL);
+}

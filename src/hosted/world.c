@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Slots, handles, and what a process has one of. The world is never taken down: static destructors
+// and threads that end late may still use it.
+#include "pool_private.h"
+
+egb_world egb_the_world;
+
+// Fewer slots where the system refuses the address space for all.
+static egb_control* reserve_slots(size_t* slots)
+{
+    for (size_t most = EGB_POOLS_MAX + 1; most >= 64; most /= 4) {
+        egb_control* const controls = egb_pages(most * sizeof(egb_control));
+        if (controls != NULL) {
+            *slots = most;
+            return controls;
+        }
+    }
+    return NULL;
+}
+
+bool egb_world_is_made(void)
+{
+    egb_world* const world = &egb_the_world;
+    if (world->controls != NULL) {
+        return true;
+    }
+    size_t             slots;
+    egb_control* const controls = reserve_slots(&slots);
+    if (controls == NULL) {
+        return false;
+    }
+    world->can_take  = egb_threads_start() && egb_os_can_fence_threads();
+    world->slots_max = slots;
+    __atomic_store_n(&world->slots, 1, __ATOMIC_RELEASE);  // the root's
+    __atomic_store_n(&world->controls, controls, __ATOMIC_RELEASE);
+    return true;
+}
+
+egb_control* egb_slot_take(void)
+{
+    egb_world* const world = &egb_the_world;
+    egb_os_lock(&world->ledger);
+    egb_control* control = world->free_slots;
+    if (control != NULL) {
+        world->free_slots = control->next_free;
+    } else if (world->slots < world->slots_max) {
+        control       = &world->controls[world->slots];
+        control->slot = (uint32_t)world->slots;
+        __atomic_store_n(&world->slots, world->slots + 1, __ATOMIC_RELEASE);
+    }
+    egb_os_unlock(&world->ledger);
+    return control;
+}
+
+// A slot whose generations are used up is never used again.
+void egb_slot_give_back(egb_control* control)
+{
+    if (control->last_generation == UINT32_MAX) {
+        return;
+    }
+    egb_os_lock(&egb_the_world.ledger);
+    control->next_free       = egb_the_world.free_slots;
+    egb_the_world.free_slots = control;
+    egb_os_unlock(&egb_the_world.ledger);
+}
+
+egb_control* egb_control_of(egb_pool pool)
+{
+    egb_control* const controls = __atomic_load_n(&egb_the_world.controls, __ATOMIC_ACQUIRE);
+    if (controls == NULL || pool.generation == 0 ||
+        pool.slot >= __atomic_load_n(&egb_the_world.slots, __ATOMIC_ACQUIRE)) {
+        return NULL;
+    }
+    egb_control* const control = &controls[pool.slot];
+    return __atomic_load_n(&control->generation, __ATOMIC_ACQUIRE) == pool.generation ? control
+                                                                                      : NULL;
+}
+
+static bool is_null(egb_pool pool)
+{
+    return pool.slot == 0 && pool.generation == 0;
+}
+
+egb_control* egb_control_or_root(egb_pool pool)
+{
+    return is_null(pool) ? egb_the_world.controls : egb_control_of(pool);
+}
+
+egb_pool egb_handle_of(const egb_control* control)
+{
+    const egb_pool pool = {control->slot, EGB_LOAD_(control->generation)};
+    return pool;
+}
+
+// The control block outlives the pool, so locking it first and looking again is safe.
+egb_control* egb_pool_lock(egb_pool pool)
+{
+    egb_control* const control = egb_control_of(pool);
+    if (control == NULL) {
+        return NULL;
+    }
+    egb_os_lock(&control->lock);
+    if (EGB_LOAD_(control->generation) != pool.generation) {
+        egb_os_unlock(&control->lock);
+        return NULL;
+    }
+    return control;
+}
+
+void egb_pool_unlock(egb_control* control)
+{
+    egb_os_unlock(&control->lock);
+}
+
+void egb_pool_report(
+    egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
+)
+{
+    char               name[EGB_NAME_BYTES] = "";
+    egb_control* const control              = egb_pool_lock(pool);
+    if (control != NULL) {
+        for (size_t i = 0; i < EGB_NAME_BYTES; i++) {
+            name[i] = control->name[i];
+        }
+        egb_pool_unlock(control);
+    }
+    const egb_event event = {kind, control != NULL ? name : NULL, control, address, index, site};
+    egb_misuse(&event);
+}
+
+void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void* site)
+{
+    const egb_damage damage   = control->damage;
+    control->damage.was_found = false;
+    egb_pool_unlock(control);
+    if (damage.was_found) {
+        egb_pool_report(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, site);
+    }
+}
+
+void egb_pool_report_handle(egb_pool pool, const void* site)
+{
+    const egb_event_kind kind = is_null(pool) ? EGB_EVENT_NO_POOL : EGB_EVENT_STALE;
+    egb_pool_report(kind, pool, NULL, EGB_NO_INDEX, site);
+}
+
+egb_control* egb_tree_next(const egb_control* root, egb_control* control)
+{
+    if (control->child != NULL) {
+        return control->child;
+    }
+    while (control != root && control->next == NULL) {
+        control = control->parent;
+    }
+    return control == root ? NULL : control->next;
+}

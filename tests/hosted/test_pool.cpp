@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// The promises of pool.h, one thread at a time.
+#include "events.hpp"
+
+#include "eggbox/pool.h"
+
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+egb_pool make(egb_pool_options options)
+{
+    egb_pool pool{};
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+    return pool;
+}
+
+egb_pool make(std::size_t block_bytes)
+{
+    egb_pool_options options{};
+    options.block_bytes = block_bytes;
+    return make(options);
+}
+
+egb_stats stats_of(egb_pool pool)
+{
+    egb_stats stats{};
+    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    return stats;
+}
+
+// Destroys the pool at the end of a test, which must have given every block back.
+struct guard {
+    egb_pool pool;
+
+    explicit guard(egb_pool of) : pool(of) {}
+    guard(const guard&)            = delete;
+    guard& operator=(const guard&) = delete;
+
+    ~guard()
+    {
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+
+    operator egb_pool() const
+    {
+        return pool;
+    }
+};
+
+}  // namespace
+
+TEST(pool, blocks_are_apart_aligned_and_come_back)
+{
+    for (const std::size_t bytes : {1u, 3u, 4u, 8u, 16u, 24u, 64u, 100u, 4096u, 100000u}) {
+        events             unexpected;
+        const guard        pool(make(bytes));
+        std::vector<char*> blocks;
+        std::set<char*>    different;
+        for (int i = 0; i < 300; i++) {
+            char* const block = static_cast<char*>(egb_pool_alloc(pool));
+            ASSERT_NE(block, nullptr);
+            std::size_t align = 16;
+            while (bytes % align != 0) {
+                align /= 2;
+            }
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % align, 0u);
+            std::memset(block, i, bytes);
+            blocks.push_back(block);
+            different.insert(block);
+        }
+        ASSERT_EQ(different.size(), 300u);
+        EXPECT_EQ(stats_of(pool).in_use, 300u);
+        for (int i = 0; i < 300; i++) {
+            for (std::size_t j = 0; j < bytes; j++) {
+                ASSERT_EQ(blocks[static_cast<std::size_t>(i)][j], static_cast<char>(i));
+            }
+            egb_pool_free(pool, blocks[static_cast<std::size_t>(i)]);
+        }
+        const egb_stats after = stats_of(pool);
+        EXPECT_EQ(after.in_use, 0u);
+        EXPECT_EQ(after.allocations, 300u);
+        EXPECT_EQ(after.frees, 300u);
+    }
+}
+
+TEST(pool, a_limited_pool_gives_exactly_as_many)
+{
+    for (std::size_t limit = 1; limit < 200; limit += 7) {
+        egb_pool_options options{};
+        options.block_bytes = 32;
+        options.max_blocks  = limit;
+        const guard        pool(make(options));
+        std::vector<void*> blocks;
+        while (void* const block = egb_pool_alloc(pool)) {
+            blocks.push_back(block);
+        }
+        EXPECT_EQ(blocks.size(), limit);
+        EXPECT_EQ(stats_of(pool).failures, 1u);
+        egb_pool_free_many(pool, blocks.data(), blocks.size());
+    }
+}
+
+TEST(pool, every_misuse_is_refused_and_named)
+{
+    events      seen;
+    const guard pool(make(48));
+    const guard other(make(48));
+    char*       block    = static_cast<char*>(egb_pool_alloc(pool));
+    char* const stranger = static_cast<char*>(egb_pool_alloc(other));
+    char        outside  = 0;
+
+    egb_pool_free(pool, nullptr);
+    ASSERT_TRUE(seen.none());
+    egb_pool_free(pool, &outside);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    egb_pool_free(pool, reinterpret_cast<void*>(~std::uintptr_t{15}));
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    egb_pool_free(pool, reinterpret_cast<void*>(std::uintptr_t{64}));
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    egb_pool_free(pool, stranger);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    for (int offset : {1, 2, 4, 8, 16, 47}) {
+        egb_pool_free(pool, block + offset);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    }
+    egb_pool_free(pool, block + 48 * 100);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    egb_pool_free(pool, block);
+    std::memset(block, 0xE9, 48);
+    egb_pool_free(pool, block);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    egb_free(block);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    egb_free(&outside);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+    egb_free(stranger);
+}
+
+TEST(pool, a_stale_handle_is_noticed_by_every_call)
+{
+    events         seen;
+    const egb_pool pool = make(64);
+    void* const    out  = egb_pool_alloc(pool);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_BUSY);
+    EXPECT_TRUE(egb_pool_alive(pool));
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+
+    const guard next(make(64));  // in the same slot
+    EXPECT_EQ(next.pool.slot, pool.slot);
+    EXPECT_FALSE(egb_pool_alive(pool));
+    EXPECT_EQ(egb_pool_alloc(pool), nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    egb_pool_free(pool, out);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    egb_stats stats;
+    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_STALE);
+    EXPECT_EQ(egb_pool_stats_subtree(pool, &stats), EGB_STALE);
+    EXPECT_EQ(egb_pool_reserve(pool, 1), EGB_STALE);
+    EXPECT_EQ(egb_pool_trim(pool, 0), 0u);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_STALE);
+    egb_cache cache;
+    EXPECT_EQ(egb_cache_open(&cache, pool), EGB_STALE);
+    egb_pool_options child{};
+    child.block_bytes = 8;
+    child.parent      = pool;
+    egb_pool none{};
+    EXPECT_EQ(egb_pool_create(&none, &child), EGB_STALE);
+    EXPECT_EQ(egb_pool_of(out).generation, 0u);
+    EXPECT_EQ(egb_block_bytes(out), 0u);
+}
+
+TEST(pool, the_null_pool_has_no_blocks)
+{
+    events         seen;
+    const egb_pool null{};
+    EXPECT_FALSE(egb_pool_alive(null));
+    EXPECT_EQ(egb_pool_alloc(null), nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    int value = 0;
+    egb_pool_free(null, &value);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(egb_pool_destroy(null, EGB_DESTROY_FORCE), EGB_INVALID);
+    EXPECT_EQ(egb_pool_reserve(null, 1), EGB_INVALID);
+}
+
+TEST(pool, budgets_hold_for_a_subtree_and_roll_up)
+{
+    egb_pool_options options{};
+    options.block_bytes      = 1024;
+    options.budget_bytes     = 1 << 20;
+    const egb_pool top       = make(options);
+    options.parent           = top;
+    options.budget_bytes     = 0;
+    const egb_pool     left  = make(options);
+    const egb_pool     right = make(options);
+    std::vector<void*> blocks;
+    while (void* const block = egb_pool_alloc(left)) {
+        blocks.push_back(block);
+    }
+    egb_stats all{};
+    ASSERT_EQ(egb_pool_stats_subtree(top, &all), EGB_OK);
+    EXPECT_EQ(all.pools, 3u);
+    EXPECT_LE(all.bytes_held, options.budget_bytes = 1 << 20);
+    EXPECT_GT(all.bytes_held, (1u << 20) - 2 * 65536u);
+    EXPECT_EQ(all.in_use, blocks.size());
+    EXPECT_EQ(egb_pool_alloc(right), nullptr);
+    EXPECT_EQ(egb_pool_reserve(right, 1), EGB_LIMIT);
+    egb_pool_free_many(left, blocks.data(), blocks.size());
+    EXPECT_GT(egb_pool_trim(left, 0), 0u);
+    EXPECT_EQ(stats_of(left).bytes_held, 0u);
+    void* const block = egb_pool_alloc(right);
+    EXPECT_NE(block, nullptr);
+    EXPECT_TRUE(egb_pool_is_ancestor(top, right));
+    EXPECT_FALSE(egb_pool_is_ancestor(left, right));
+    EXPECT_TRUE(egb_pool_is_ancestor(egb_pool{}, right));
+    EXPECT_FALSE(egb_pool_is_ancestor(top, top));
+    EXPECT_EQ(egb_pool_destroy(top, EGB_DESTROY_REFUSE), EGB_BUSY);
+    EXPECT_EQ(egb_pool_destroy(top, EGB_DESTROY_FORCE), EGB_OK);
+    EXPECT_FALSE(egb_pool_alive(left));
+    EXPECT_FALSE(egb_pool_alive(right));
+}
+
+TEST(pool, static_memory_is_all_there_is)
+{
+    alignas(64) static char memory[10000];
+    for (std::size_t shift : {0u, 1u, 4u, 7u}) {
+        egb_pool_options options{};
+        options.block_bytes  = 64;
+        options.memory       = memory + shift;
+        options.memory_bytes = sizeof memory - shift;
+        const guard        pool(make(options));
+        std::vector<void*> blocks;
+        while (void* const block = egb_pool_alloc(pool)) {
+            ASSERT_GE(static_cast<char*>(block), memory);
+            ASSERT_LE(static_cast<char*>(block) + 64, memory + sizeof memory);
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0u);
+            blocks.push_back(block);
+        }
+        EXPECT_GT(blocks.size(), 145u);
+        EXPECT_EQ(egb_pool_of(blocks[5]).slot, pool.pool.slot);
+        EXPECT_EQ(egb_block_bytes(blocks[5]), 64u);
+        for (void* block : blocks) {
+            egb_free(block);
+        }
+    }
+}
+
+TEST(pool, an_owned_magazine_serves_and_gives_back)
+{
+    for (const char* level : {"check", "off"}) {
+        egb_pool_options options{};
+        options.block_bytes = 40;
+        options.check       = level;
+        const guard pool(make(options));
+        egb_cache   cache;
+        ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
+        std::vector<void*> blocks;
+        for (int i = 0; i < 1000; i++) {
+            blocks.push_back(egb_cache_alloc(&cache));
+            ASSERT_NE(blocks.back(), nullptr);
+        }
+        EXPECT_EQ(stats_of(pool).in_use, 1000u);
+        for (void* block : blocks) {
+            egb_cache_free(&cache, block);
+        }
+        EXPECT_EQ(stats_of(pool).in_use, 0u);
+        egb_cache_close(&cache);
+        EXPECT_EQ(stats_of(pool).in_use, 0u);
+        EXPECT_EQ(stats_of(pool).allocations, 1000u);
+        events seen;
+        EXPECT_EQ(egb_cache_alloc(&cache), nullptr);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    }
+}
