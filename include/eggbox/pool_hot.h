@@ -33,13 +33,13 @@ typedef struct egb_magazine_ {
     uintptr_t top;      // behind the newest entry
     uintptr_t bottom;   // the oldest entry; INTPTR_MAX while another thread takes entries
     uintptr_t full;     // where top cannot go further; 0: revoked
+    uint64_t  allocations;
     // The chunk that a block was freed to last: enough of it to find its blocks' states.
     uintptr_t      first;
     size_t         inverse;
     unsigned char* states;  // at level "off": one byte that nobody asks
     uint32_t       limit;   // blocks of the chunk; 0: no chunk
     uint8_t        shift;
-    uint64_t       allocations;
     // Not for the hot path.
     struct egb_control* control;  // the pool's; NULL: this magazine is no pool's
     struct egb_batch*   loaded;   // has the entries
@@ -58,6 +58,7 @@ typedef struct egb_thread_ {
     size_t              bytes;    // of this and the magazines
     struct egb_thread_* next;     // of all threads
     struct egb_thread_* previous;
+    uint64_t            unused[12];    // so that a magazine is two cache lines
     egb_magazine_       magazines[1];  // mask + 1 of them
 } egb_thread_;
 

@@ -48,6 +48,7 @@ static void end(egb_control* control)
     __atomic_store_n(&control->generation, 0, __ATOMIC_RELEASE);
     if (control->memory.region != NULL) {
         unlink_static(control);
+        egb_growing_destroy(&control->growing);  // looks into memory that is the caller's again
     } else {
         egb_uncharge_all(control);
         if (control->attached != 0) {

@@ -199,7 +199,7 @@ static bool is_taken(egb_thread_* thread, egb_pool pool)
 egb_magazine_* egb_thread_magazine(egb_pool pool)
 {
     egb_thread_* thread = egb_thread_self_();
-    if (thread == &after || !egb_the_world.can_take) {
+    if (thread == &after || egb_control_of(pool) == NULL || !egb_the_world.can_take) {
         return NULL;
     }
     if (thread == &before || is_taken(thread, pool)) {
