@@ -42,6 +42,13 @@
   #define EGB_STATIC_INLINE_ static inline
 #endif
 
+// Makes the compiler forget what it knows about the value of a variable. No instruction.
+#if defined(__GNUC__)
+  #define EGB_OPAQUE_(variable) __asm__("" : "+r"(variable))
+#else
+  #define EGB_OPAQUE_(variable) ((void)0)
+#endif
+
 #if defined(__GNUC__)
   #define EGB_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
   #define EGB_COLD                __attribute__((cold, noinline))

@@ -84,9 +84,14 @@ EGB_INLINE uint64_t egb_pool_key_(egb_pool pool)
     return (uint64_t)pool.generation << 32 | pool.slot;
 }
 
+// A compiler that knows how the address came about computes it anew for each field.
 EGB_INLINE egb_magazine_* egb_magazine_of_(egb_thread_* thread, egb_pool pool)
 {
-    return &thread->magazines[pool.slot & thread->mask];
+    size_t offset = (pool.slot & thread->mask) * sizeof(egb_magazine_);
+    EGB_OPAQUE_(offset);
+    egb_magazine_* magazine = (egb_magazine_*)(void*)((char*)thread->magazines + offset);
+    EGB_OPAQUE_(magazine);
+    return magazine;
 }
 
 // Takes the newest entry off. False, and nothing has changed, if there is none, or another thread
@@ -108,16 +113,18 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
     return true;
 }
 
-// The byte that tells about `block`, if it is in the chunk freed to last and in use; else NULL.
-EGB_INLINE unsigned char* egb_magazine_state_(const egb_magazine_* magazine, const void* block)
+// Whether `block` is in the chunk freed to last, and in use: then `*state` is the byte that says
+// so.
+EGB_INLINE bool
+egb_magazine_find_(const egb_magazine_* magazine, const void* block, unsigned char** state)
 {
     const size_t distance = (size_t)((uintptr_t)block - magazine->first);
     const size_t index    = egb_rotate_right_(distance * magazine->inverse, magazine->shift);
     if (EGB_UNLIKELY(index >= EGB_LOAD_(magazine->limit))) {
-        return NULL;
+        return false;
     }
-    unsigned char* const state = magazine->states + index;
-    return EGB_UNLIKELY(EGB_LOAD_(*state) != EGB_STATE_LIVE_) ? NULL : state;
+    *state = magazine->states + index;
+    return EGB_LOAD_(**state) == EGB_STATE_LIVE_;
 }
 
 EGB_INLINE bool egb_magazine_push_(egb_magazine_* magazine, void* block, unsigned char* state)
@@ -128,20 +135,10 @@ EGB_INLINE bool egb_magazine_push_(egb_magazine_* magazine, void* block, unsigne
     }
     egb_entry_* const entry = (egb_entry_*)top;
     EGB_STORE_(*state, EGB_STATE_FREE_);
-    entry->block = block;
-    entry->state = state;
+    EGB_STORE_(entry->block, block);  // two stores: a load of half of one has to wait for it
+    EGB_STORE_(entry->state, state);
     __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
     return true;
-}
-
-// The byte that is to say that `block` is free. NULL: the cold path must look.
-EGB_INLINE unsigned char*
-egb_magazine_place_(const egb_magazine_* magazine, const void* block, bool is_checked)
-{
-    if (EGB_UNLIKELY(!is_checked)) {
-        return block == NULL ? NULL : magazine->states;
-    }
-    return egb_magazine_state_(magazine, block);
 }
 
 EGB_INLINE void* egb_pool_alloc(egb_pool pool)
@@ -156,7 +153,18 @@ EGB_INLINE void* egb_pool_alloc(egb_pool pool)
     return block;
 }
 
-// Whether the thread's magazine took the block. The first comparison is the handle's, too.
+// Whether the magazine took the block.
+EGB_INLINE bool egb_magazine_give_(egb_magazine_* magazine, void* block, bool is_checked)
+{
+    unsigned char* state = magazine->states;
+    if (EGB_UNLIKELY(!is_checked)) {
+        return block != NULL && egb_magazine_push_(magazine, block, state);
+    }
+    return egb_magazine_find_(magazine, block, &state) &&
+           egb_magazine_push_(magazine, block, state);
+}
+
+// Whether the thread's magazine took it. The first comparison is the handle's, too.
 EGB_INLINE bool egb_pool_free_hot_(egb_pool pool, void* block)
 {
     egb_magazine_* const magazine   = egb_magazine_of_(egb_thread_self_(), pool);
@@ -165,8 +173,7 @@ EGB_INLINE bool egb_pool_free_hot_(egb_pool pool, void* block)
     if (EGB_UNLIKELY(!is_checked && EGB_LOAD_(magazine->key) != key)) {
         return false;
     }
-    unsigned char* const state = egb_magazine_place_(magazine, block, is_checked);
-    return state != NULL && egb_magazine_push_(magazine, block, state);
+    return egb_magazine_give_(magazine, block, is_checked);
 }
 
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
@@ -199,10 +206,8 @@ EGB_INLINE void* egb_cache_alloc(egb_cache* cache)
 
 EGB_INLINE void egb_cache_free(egb_cache* cache, void* block)
 {
-    egb_magazine_* const magazine   = &cache->magazine;
-    const bool           is_checked = EGB_LOAD_(magazine->checked) != EGB_NO_KEY_;
-    unsigned char* const state      = egb_magazine_place_(magazine, block, is_checked);
-    if (EGB_UNLIKELY(state == NULL || !egb_magazine_push_(magazine, block, state))) {
+    const bool is_checked = EGB_LOAD_(cache->magazine.checked) != EGB_NO_KEY_;
+    if (EGB_UNLIKELY(!egb_magazine_give_(&cache->magazine, block, is_checked))) {
         egb_cache_free_cold_(cache, block);
     }
 }

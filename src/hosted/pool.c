@@ -165,8 +165,7 @@ static bool give_from_other_chunk(egb_pool pool, egb_magazine_* magazine, void* 
         return false;
     }
     egb_magazine_remember(magazine, chunk);
-    unsigned char* const state = egb_magazine_state_(magazine, block);
-    return state != NULL && egb_magazine_push_(magazine, block, state);
+    return egb_magazine_give_(magazine, block, true);
 }
 
 static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
