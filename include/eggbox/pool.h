@@ -83,11 +83,11 @@ typedef struct egb_pool_options {
 ///          EGB_INVALID if `out` or `options` is NULL; `block_bytes` is 0; `block_align` is neither
 ///          0 nor a power of two from 1 byte to a page; `flags` has unknown bits; `check` is no
 ///          level; `memory` holds not even one block, or only one of `memory` and `memory_bytes`
-///          is given; `budget_bytes` is smaller than what the reserved blocks need;
+///          is given;
 ///          EGB_STALE if `parent` is;
 ///          EGB_LIMIT if `block_bytes` is too large for any pool (16 GiB, or the size of memory),
-///          `reserve_blocks` is over `max_blocks`, an ancestor's budget is too small, or there are
-///          EGB_POOLS_MAX pools;
+///          `reserve_blocks` is over `max_blocks`, or they do not fit in `memory` or the budget of
+///          the pool or an ancestor, or there are EGB_POOLS_MAX pools;
 ///          EGB_NO_MEMORY if the system refused;
 ///          EGB_UNSUPPORTED for the levels "guard", "track" and "passthrough", which are not there
 ///          yet, and on systems without pages.
@@ -152,7 +152,7 @@ EGB_NODISCARD egb_status egb_pool_reserve(egb_pool pool, size_t blocks);
 
 /// Gives wholly free chunks back to the system, as long as the pool then still holds at least
 /// `keep_bytes`. Empties every thread's magazine of the pool first. Returns the bytes given back; 0
-/// for a stale or null pool. O(chunks, free blocks in magazines, and threads).
+/// for a stale, null or static pool. O(chunks, free blocks in magazines, and threads).
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes);
 
 /// The numbers of a pool. EGB_STALE; EGB_INVALID if `out` is NULL or the pool is null. O(threads).

@@ -28,12 +28,12 @@ typedef struct egb_entry_ {
 
 // Addresses of entries are numbers, because another thread sets `bottom` to one beyond all of them.
 typedef struct egb_magazine_ {
-    uint64_t  key;      // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
-    uint64_t  checked;  // the same if the pool's level is check, else EGB_NO_KEY_
-    uintptr_t top;      // behind the newest entry
-    uintptr_t bottom;   // the oldest entry; INTPTR_MAX while another thread takes entries
-    uintptr_t full;     // where top cannot go further; 0: revoked
-    uint64_t  allocations;
+    EGB_ALIGNAS_(8) uint64_t key;      // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
+    EGB_ALIGNAS_(8) uint64_t checked;  // the same if the pool's level is check, else EGB_NO_KEY_
+    uintptr_t top;                     // behind the newest entry
+    uintptr_t bottom;  // the oldest entry; INTPTR_MAX while another thread takes entries
+    uintptr_t full;    // where top cannot go further; 0: revoked
+    EGB_ALIGNAS_(8) uint64_t allocations;
     // The chunk that a block was freed to last: enough of it to find its blocks' states.
     uintptr_t      first;
     size_t         inverse;

@@ -70,15 +70,10 @@ static void count_taken(egb_growing* pool, egb_chunk_* chunk)
     }
 }
 
-static bool is_at_limit(const egb_growing* pool)
-{
-    return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
-}
-
 void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
 {
     damage->was_found = false;
-    if (is_at_limit(pool)) {
+    if (egb_growing_is_at_limit(pool)) {
         return NULL;
     }
     egb_chunk_* const chunk = pool->available != NULL ? pool->available : egb_growing_grow(pool);

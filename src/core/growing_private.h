@@ -64,6 +64,17 @@ static inline bool egb_chunk_is_available(const egb_chunk_* chunk)
     return chunk->in_use + chunk->lost < egb_fixed_capacity(&chunk->fixed);
 }
 
+static inline bool egb_growing_is_at_limit(const egb_growing* pool)
+{
+    return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
+}
+
+// Whether the pool can give a block without asking the backing.
+static inline bool egb_growing_has_free(const egb_growing* pool)
+{
+    return pool->available != NULL && !egb_growing_is_at_limit(pool);
+}
+
 // Makes words zero. Volatile, because compilers turn such a loop into a call of memset, and here
 // there is none.
 static inline void egb_clear_words(void* start, size_t bytes)

@@ -101,7 +101,7 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     egb_os_obtained        obtained = {0, 0};
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
     if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK ||
-        !egb_chunk_map_set(region, bytes, egb_chunk_at_end(control, region, bytes))) {
+        !egb_chunk_map_set(region, bytes, egb_chunk_at_end(control, region, bytes), control)) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }

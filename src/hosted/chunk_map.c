@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // From any address to the chunk it is in: a radix tree of two steps with one entry for each 64 KiB
 // of address space, of which only the parts exist where chunks are. Chunks from the system are
-// whole units of 64 KiB. Readers take no lock.
+// whole units of 64 KiB. Readers take no lock: they may always learn whose an address is, because
+// control blocks stay; but a chunk's header goes with its chunk, so only who has the pool locked,
+// or holds a block of the chunk, may look into it.
 #include "pool_private.h"
 
 // 48 bits of address, on 64-bit machines, are all that systems hand out unless asked for more.
@@ -12,8 +14,14 @@ enum { ADDRESS_BITS = 32, LEAF_BITS = 8 };
 #endif
 enum { UNIT_BITS = 16, ROOT_BITS = ADDRESS_BITS - UNIT_BITS - LEAF_BITS };
 
+// Both are atomic. The owner is the last to be set and the first to be cleared.
+typedef struct unit_entry {
+    egb_chunk_*  chunk;
+    egb_control* owner;
+} unit_entry;
+
 typedef struct leaf {
-    egb_chunk_* chunks[(size_t)1 << LEAF_BITS];  // atomic
+    unit_entry entries[(size_t)1 << LEAF_BITS];
 } leaf;
 
 static leaf* leaves[(size_t)1 << ROOT_BITS];  // atomic; they are never given back
@@ -48,12 +56,22 @@ static leaf* make_leaf(size_t unit)
     return there;
 }
 
-static egb_chunk_** entry_in(leaf* in, size_t unit)
+static unit_entry* entry_in(leaf* in, size_t unit)
 {
-    return &in->chunks[unit & (((size_t)1 << LEAF_BITS) - 1)];
+    return &in->entries[unit & (((size_t)1 << LEAF_BITS) - 1)];
 }
 
-bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk)
+static unit_entry* entry_of(const void* address)
+{
+    const size_t unit = unit_of(address);
+    if (!is_in_map(unit)) {
+        return NULL;
+    }
+    leaf* const in = __atomic_load_n(&leaves[unit >> LEAF_BITS], __ATOMIC_ACQUIRE);
+    return in == NULL ? NULL : entry_in(in, unit);
+}
+
+bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, egb_control* owner)
 {
     const size_t first = unit_of(region);
     const size_t count = bytes >> UNIT_BITS;
@@ -65,7 +83,9 @@ bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk)
         if (in == NULL) {
             return false;  // the range is given back, and thereby cleared
         }
-        __atomic_store_n(entry_in(in, unit), chunk, __ATOMIC_RELEASE);
+        unit_entry* const entry = entry_in(in, unit);
+        __atomic_store_n(&entry->chunk, chunk, __ATOMIC_RELAXED);
+        __atomic_store_n(&entry->owner, owner, __ATOMIC_RELEASE);
     }
     return true;
 }
@@ -77,26 +97,25 @@ void egb_chunk_map_clear(void* region, size_t bytes)
     for (size_t unit = first; unit < first + count && is_in_map(unit); unit++) {
         leaf* const in = __atomic_load_n(&leaves[unit >> LEAF_BITS], __ATOMIC_ACQUIRE);
         if (in != NULL) {
-            __atomic_store_n(entry_in(in, unit), NULL, __ATOMIC_RELEASE);
+            unit_entry* const entry = entry_in(in, unit);
+            __atomic_store_n(&entry->owner, NULL, __ATOMIC_RELEASE);
+            __atomic_store_n(&entry->chunk, NULL, __ATOMIC_RELEASE);
         }
     }
 }
 
-egb_chunk_* egb_chunk_map_find(const void* address)
+egb_control* egb_chunk_map_owner(const void* address)
 {
-    const size_t unit = unit_of(address);
-    if (!is_in_map(unit)) {
-        return NULL;
-    }
-    leaf* const in = __atomic_load_n(&leaves[unit >> LEAF_BITS], __ATOMIC_ACQUIRE);
-    return in == NULL ? NULL : __atomic_load_n(entry_in(in, unit), __ATOMIC_ACQUIRE);
+    unit_entry* const entry = entry_of(address);
+    return entry == NULL ? NULL : __atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE);
 }
 
-egb_control* egb_control_of_chunk(const egb_chunk_* chunk)
+egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address)
 {
-    egb_growing* const owner = __atomic_load_n(&chunk->owner, __ATOMIC_RELAXED);
-    return owner == NULL ? NULL
-                         : (egb_control*)(void*)((char*)owner - offsetof(egb_control, growing));
+    unit_entry* const entry = entry_of(address);
+    return entry == NULL || __atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) != owner
+               ? NULL
+               : __atomic_load_n(&entry->chunk, __ATOMIC_RELAXED);
 }
 
 egb_chunk_* egb_chunk_at_end(const egb_control* control, void* region, size_t bytes)
@@ -112,6 +131,5 @@ egb_chunk_* egb_chunk_in(const egb_control* control, const void* address)
     if (control->memory.region != NULL) {
         return egb_growing_chunk_of(&control->growing, address);
     }
-    egb_chunk_* const chunk = egb_chunk_map_find(address);
-    return chunk != NULL && egb_control_of_chunk(chunk) == control ? chunk : NULL;
+    return egb_chunk_map_find(control, address);
 }

@@ -43,6 +43,7 @@ static void in_child(void)
         }
         thread = following;
     }
+    egb_caches_let_go();
 }
 
 bool egb_fork_start(void)

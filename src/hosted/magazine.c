@@ -247,6 +247,7 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
     }
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
     EGB_STORE_(magazine->checked, EGB_NO_KEY_);
+    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
     EGB_STORE_(magazine->limit, 0);
     EGB_STORE_(magazine->allocations, 0);

@@ -7,7 +7,12 @@
 // The magazine that a call is to use: the cache's own, or this thread's.
 static egb_magazine_* magazine_for(egb_pool pool, egb_cache* cache)
 {
-    return cache != NULL ? &cache->magazine : egb_thread_magazine(pool);
+    if (cache == NULL) {
+        return egb_thread_magazine(pool);
+    }
+    // It may be not open, or emptied in the child of a fork.
+    const bool is_open = cache->magazine.control != NULL || egb_cache_open(cache, pool) == EGB_OK;
+    return is_open ? &cache->magazine : NULL;
 }
 
 static void* take(egb_control* control, egb_magazine_* magazine, egb_pool pool)
@@ -22,18 +27,20 @@ static void* take(egb_control* control, egb_magazine_* magazine, egb_pool pool)
     return NULL;
 }
 
-// Takes the free blocks out of everyone's magazines. Whether there is one to be had now.
+// Takes the free blocks out of everyone's magazines. Whether there is one to be had now: this call
+// need not be the one that took it out.
 static bool reclaim(egb_pool pool)
 {
-    size_t taken = 0;
+    bool has_block = false;
     egb_os_lock(&egb_the_world.lock);
     egb_control* const control = egb_pool_lock(pool);
     if (control != NULL) {
-        taken = egb_reclaim(control);
+        (void)egb_reclaim(control);
+        has_block = egb_growing_has_free(&control->growing);
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);
-    return taken != 0;
+    return has_block;
 }
 
 static void* fail(egb_pool pool)
@@ -160,8 +167,8 @@ static bool give_from_other_chunk(egb_pool pool, egb_magazine_* magazine, void* 
     if (magazine == NULL || EGB_LOAD_(magazine->checked) != egb_pool_key_(pool)) {
         return false;
     }
-    const egb_chunk_* const chunk = egb_chunk_map_find(block);
-    if (chunk == NULL || egb_control_of_chunk(chunk) != magazine->control) {
+    const egb_chunk_* const chunk = egb_chunk_map_find(magazine->control, block);
+    if (chunk == NULL) {
         return false;
     }
     egb_magazine_remember(magazine, chunk);
@@ -206,12 +213,19 @@ void egb_cache_free_cold_(egb_cache* cache, void* block)
     put(cache->pool, cache, block, EGB_CALLER());
 }
 
+// Whether the address is that of a block is for free to find out, with the pool locked.
+static egb_pool pool_around(const void* address)
+{
+    const egb_control* const owner = egb_chunk_map_owner(address);
+    return owner != NULL ? egb_handle_of(owner) : egb_pool_of(address);
+}
+
 void egb_free(void* block)
 {
     if (block == NULL) {
         return;
     }
-    const egb_pool pool = egb_pool_of(block);
+    const egb_pool pool = pool_around(block);
     if (pool.generation == 0) {
         egb_pool_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, EGB_CALLER());
     } else if (!egb_pool_free_hot_(pool, block)) {
@@ -258,16 +272,18 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
 
 void egb_cache_close(egb_cache* cache)
 {
-    if (cache == NULL || cache->magazine.control == NULL) {
+    if (cache == NULL) {
         return;
     }
     egb_control* const control = cache->magazine.control;
-    egb_os_lock(&egb_the_world.lock);
-    egb_cache_unlink(cache);
-    egb_os_lock(&control->lock);
-    egb_magazine_detach(control, &cache->magazine);
-    egb_os_unlock(&control->lock);
-    egb_os_unlock(&egb_the_world.lock);
+    if (control != NULL) {
+        egb_os_lock(&egb_the_world.lock);
+        egb_cache_unlink(cache);
+        egb_os_lock(&control->lock);
+        egb_magazine_detach(control, &cache->magazine);
+        egb_os_unlock(&control->lock);
+        egb_os_unlock(&egb_the_world.lock);
+    }
     const egb_cache none = {.pool = {0, 0}};
     *cache               = none;
 }

@@ -9,15 +9,16 @@ bool egb_pool_alive(egb_pool pool)
 
 // ---- by address ---------------------------------------------------------------------------------
 
-static egb_pool owner_of(const egb_chunk_* chunk, const void* address)
+// The pool if `address` is in one of its blocks, else the null pool.
+static egb_pool pool_if_it_has(egb_control* control, const void* address)
 {
-    const egb_control* const control = egb_control_of_chunk(chunk);
-    const egb_pool           none    = {0, 0};
-    if (control == NULL || !egb_chunk_has(chunk, address)) {
-        return none;
-    }
-    const egb_pool pool = egb_handle_of(control);
-    return pool.generation == 0 ? none : pool;
+    const egb_pool none = {0, 0};
+    egb_os_lock(&control->lock);
+    const egb_chunk_* const chunk = egb_chunk_in(control, address);
+    const bool              has   = chunk != NULL && egb_chunk_has(chunk, address);
+    const egb_pool          pool  = egb_handle_of(control);
+    egb_os_unlock(&control->lock);
+    return has && pool.generation != 0 ? pool : none;
 }
 
 // Pools on static memory are few, and their memory may begin and end anywhere.
@@ -25,13 +26,9 @@ static egb_pool static_pool_of(const void* address)
 {
     egb_pool found = {0, 0};
     egb_os_lock(&egb_the_world.lock);
-    for (egb_control* one = egb_the_world.statics; one != NULL; one = one->next_static) {
-        egb_os_lock(&one->lock);
-        const egb_chunk_* const chunk = egb_growing_chunk_of(&one->growing, address);
-        if (chunk != NULL) {
-            found = owner_of(chunk, address);
-        }
-        egb_os_unlock(&one->lock);
+    egb_control* one = egb_the_world.statics;
+    for (; one != NULL && found.generation == 0; one = one->next_static) {
+        found = pool_if_it_has(one, address);
     }
     egb_os_unlock(&egb_the_world.lock);
     return found;
@@ -39,9 +36,9 @@ static egb_pool static_pool_of(const void* address)
 
 egb_pool egb_pool_of(const void* address)
 {
-    const egb_chunk_* const chunk = egb_chunk_map_find(address);
-    if (chunk != NULL) {
-        return owner_of(chunk, address);
+    egb_control* const owner = egb_chunk_map_owner(address);
+    if (owner != NULL) {
+        return pool_if_it_has(owner, address);
     }
     const egb_pool none = {0, 0};
     return __atomic_load_n(&egb_the_world.statics, __ATOMIC_ACQUIRE) == NULL
@@ -51,26 +48,43 @@ egb_pool egb_pool_of(const void* address)
 
 size_t egb_block_bytes(const void* block)
 {
-    const egb_control* const control = egb_control_of(egb_pool_of(block));
-    return control == NULL ? 0 : control->block_bytes;
+    egb_control* const control = egb_pool_lock(egb_pool_of(block));
+    if (control == NULL) {
+        return 0;
+    }
+    const size_t bytes = control->block_bytes;
+    egb_pool_unlock(control);
+    return bytes;
 }
 
 // ---- memory -------------------------------------------------------------------------------------
 
+static egb_status reserve(egb_control* control, size_t blocks)
+{
+    const egb_status status = egb_growing_reserve(&control->growing, blocks);
+    if (status != EGB_NO_MEMORY) {
+        return status;
+    }
+    return control->memory.region != NULL ? EGB_LIMIT : control->refusal;
+}
+
+// Free blocks in magazines look as if they were in use; they are taken out when that matters.
 egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
 {
     if (pool.slot == 0 && pool.generation == 0) {
         return EGB_INVALID;
     }
+    egb_os_lock(&egb_the_world.lock);
     egb_control* const control = egb_pool_lock(pool);
-    if (control == NULL) {
-        return EGB_STALE;
+    egb_status         status  = EGB_STALE;
+    if (control != NULL) {
+        status = reserve(control, blocks);
+        if (status != EGB_OK && egb_reclaim(control) != 0) {
+            status = reserve(control, blocks);
+        }
+        egb_pool_unlock(control);
     }
-    egb_status status = egb_growing_reserve(&control->growing, blocks);
-    if (status == EGB_NO_MEMORY) {
-        status = control->memory.region != NULL ? EGB_LIMIT : control->refusal;
-    }
-    egb_pool_unlock(control);
+    egb_os_unlock(&egb_the_world.lock);
     return status;
 }
 
@@ -82,7 +96,9 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
     if (control != NULL) {
         (void)egb_reclaim(control);
         egb_forget_chunks(control);
-        given = egb_growing_trim(&control->growing, keep_bytes);
+        if (control->memory.region == NULL) {  // what is the caller's cannot go to the system
+            given = egb_growing_trim(&control->growing, keep_bytes);
+        }
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);

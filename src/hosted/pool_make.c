@@ -50,8 +50,8 @@ static egb_status check_options(const egb_pool_options* options)
         (options->memory == NULL) != (options->memory_bytes == 0)) {
         return EGB_INVALID;
     }
-    const bool is_too_large = options->block_bytes > SIZE_MAX / 2 ||
-                              (uint64_t)options->block_bytes > EGB_FIXED_BYTES_MAX / 2;
+    const bool is_too_large =
+        options->block_bytes > SIZE_MAX / 2 || (uint64_t)options->block_bytes > EGB_FIXED_BYTES_MAX;
     const bool is_too_many =
         options->max_blocks != 0 && options->reserve_blocks > options->max_blocks;
     return is_too_large || is_too_many ? EGB_LIMIT : EGB_OK;
@@ -78,7 +78,9 @@ static size_t batch_blocks_for(size_t stride, size_t max_blocks)
     return egb_the_world.can_take ? blocks : 0;
 }
 
-// A control block that was another pool's, or all zero. Nobody looks at it: it has no generation.
+// A control block that was another pool's, or all zero. It is locked, because the last thread of
+// its former pool may still be about to unlock it, and because addresses lead to it before it has a
+// generation.
 static void set_up(egb_control* control, const egb_pool_options* options, bool is_checked)
 {
     control->is_checked       = is_checked;
@@ -126,12 +128,14 @@ make_chunks(egb_control* control, const egb_pool_options* options, bool is_check
         return status;
     }
     // The one region of static memory is taken at once, to see whether it is of use.
-    const size_t wanted = options->reserve_blocks != 0 || !is_static ? options->reserve_blocks : 1;
-    const egb_status reserved = egb_growing_reserve(&control->growing, wanted);
-    if (reserved == EGB_NO_MEMORY && is_static) {
-        return wanted > 1 ? EGB_LIMIT : EGB_INVALID;
+    if (is_static && egb_growing_reserve(&control->growing, 1) != EGB_OK) {
+        return EGB_INVALID;
     }
-    return reserved == EGB_NO_MEMORY ? control->refusal : reserved;
+    const egb_status reserved = egb_growing_reserve(&control->growing, options->reserve_blocks);
+    if (reserved != EGB_NO_MEMORY) {
+        return reserved;
+    }
+    return is_static ? EGB_LIMIT : control->refusal;
 }
 
 static void link_into_tree(egb_control* control, egb_control* parent)
@@ -161,20 +165,22 @@ static egb_status create(egb_pool* out, const egb_pool_options* options, bool is
     if (control == NULL) {
         return EGB_LIMIT;
     }
+    egb_os_lock(&control->lock);
     set_up(control, options, is_checked);
     control->parent         = parent;
     control->child          = NULL;
     const egb_status status = make_chunks(control, options, is_checked);
-    if (status != EGB_OK) {
+    if (status == EGB_OK) {
+        link_into_tree(control, parent);
+        control->last_generation++;
+        __atomic_store_n(&control->generation, control->last_generation, __ATOMIC_RELEASE);
+        *out = egb_handle_of(control);
+    } else {
         egb_growing_destroy(&control->growing);
         egb_slot_give_back(control);
-        return status;
     }
-    link_into_tree(control, parent);
-    control->last_generation++;
-    __atomic_store_n(&control->generation, control->last_generation, __ATOMIC_RELEASE);
-    *out = egb_handle_of(control);
-    return EGB_OK;
+    egb_os_unlock(&control->lock);
+    return status;
 }
 
 egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)

@@ -126,10 +126,16 @@ void  egb_pages_release(void* region, size_t bytes);
 
 // ---- chunk_map.c: from an address to its chunk --------------------------------------------------
 
-bool         egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk);
-void         egb_chunk_map_clear(void* region, size_t bytes);
-egb_chunk_*  egb_chunk_map_find(const void* address);
-egb_control* egb_control_of_chunk(const egb_chunk_* chunk);
+bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, egb_control* owner);
+void egb_chunk_map_clear(void* region, size_t bytes);
+
+// Whose chunk an address is in, any part of it; NULL: no pool's, or one's on static memory. By the
+// time the caller looks it may have changed.
+egb_control* egb_chunk_map_owner(const void* address);
+
+// The chunk of `owner` that an address is in, or NULL. The pool is locked, or the address is that
+// of a block in use, or the chunk may be gone.
+egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address);
 
 // Whether `address` is in one of the chunk's blocks.
 static inline bool egb_chunk_has(const egb_chunk_* chunk, const void* address)
@@ -198,6 +204,10 @@ bool egb_threads_start(void);
 
 // Lets go of this thread's magazines of pools that were destroyed.
 void egb_thread_drop_revoked(void);
+
+// Takes the blocks out of all caches, which become no pool's until they are used again. In the
+// child of a fork, where the memory of those of other threads may be used for something else.
+void egb_caches_let_go(void);
 
 // Into the list of all caches, and out of it.
 void egb_cache_link(egb_cache* cache);

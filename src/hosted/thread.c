@@ -151,10 +151,11 @@ bool egb_threads_start(void)
 // Lets go of what belongs to pools that were destroyed meanwhile.
 static void drop_revoked(egb_thread_* thread)
 {
-    if (__atomic_load_n(&thread->revoked, __ATOMIC_ACQUIRE) == 0) {
+    // In one step, so that a pool that is destroyed just now is seen, or sets it again.
+    if (EGB_LOAD_(thread->revoked) == 0 ||
+        __atomic_exchange_n(&thread->revoked, 0, __ATOMIC_ACQ_REL) == 0) {
         return;
     }
-    EGB_STORE_(thread->revoked, 0);
     for (size_t i = 0; i <= thread->mask; i++) {
         if (EGB_LOAD_(thread->magazines[i].key) == EGB_NO_KEY_) {
             detach(&thread->magazines[i]);
@@ -165,6 +166,14 @@ static void drop_revoked(egb_thread_* thread)
 void egb_thread_drop_revoked(void)
 {
     drop_revoked(egb_thread_self_());
+}
+
+void egb_caches_let_go(void)
+{
+    for (egb_cache* cache = egb_the_world.caches; cache != NULL; cache = cache->next) {
+        detach(&cache->magazine);
+    }
+    egb_the_world.caches = NULL;
 }
 
 void egb_cache_link(egb_cache* cache)
@@ -221,8 +230,10 @@ egb_magazine_* egb_thread_magazine(egb_pool pool)
     }
     drop_revoked(thread);
     egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
-    if (is_taken(thread, pool)) {
-        detach(magazine);  // the table could not grow
+    // The table could not grow, or the other pool is being destroyed and has not said so yet: then
+    // this waits for the end of that.
+    if (magazine->control != NULL && EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
+        detach(magazine);
     }
     return magazine;
 }

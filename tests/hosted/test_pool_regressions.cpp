@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// What was wrong once.
+#include "events.hpp"
+
+#include "eggbox/pool.h"
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+egb_pool make(const egb_pool_options& options)
+{
+    egb_pool pool{};
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+    return pool;
+}
+
+void destroy(egb_pool pool)
+{
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+}
+
+void ignore_misuse(const egb_event*, void*) {}
+
+}  // namespace
+
+// Whose an address is was read from a chunk that another thread gave back meanwhile.
+TEST(pool_regressions, an_address_of_a_pool_that_is_destroyed_meanwhile_can_be_asked_about)
+{
+    egb_set_misuse_handler(ignore_misuse, nullptr);
+    egb_pool_options options{};
+    options.block_bytes      = 100000;  // too large for magazines: the chunk goes at once
+    const egb_pool     other = make(options);
+    std::atomic<void*> hint{nullptr};
+    std::atomic<bool>  is_over{false};
+    std::thread        asker([&] {
+        while (!is_over) {
+            for (int i = 0; i < 100; i++) {
+                (void)egb_pool_of(hint);
+            }
+            egb_pool_free(other, hint);
+            egb_free(hint);
+        }
+    });
+    for (int i = 0; i < 30000; i++) {
+        const egb_pool pool = make(options);
+        hint                = egb_pool_alloc(pool);
+        destroy(pool);
+    }
+    is_over = true;
+    asker.join();
+    destroy(other);
+    egb_set_misuse_handler(nullptr, nullptr);
+}
+
+// Free blocks in magazines counted as blocks in use.
+TEST(pool_regressions, reserve_counts_free_blocks_in_magazines)
+{
+    egb_pool_options limited{};
+    limited.block_bytes = 64;
+    limited.max_blocks  = 100;
+    egb_pool_options with_budget{};
+    with_budget.block_bytes  = 64;
+    with_budget.budget_bytes = 65536;
+    for (const egb_pool_options& options : {limited, with_budget}) {
+        const egb_pool     pool = make(options);
+        std::vector<void*> blocks(5000);
+        const std::size_t  got = egb_pool_alloc_many(pool, blocks.data(), blocks.size());
+        egb_pool_free_many(pool, blocks.data(), got);
+        EXPECT_EQ(egb_pool_reserve(pool, got), EGB_OK);
+        EXPECT_EQ(egb_pool_reserve(pool, got + 1), EGB_LIMIT);
+        destroy(pool);
+    }
+}
+
+TEST(pool_regressions, static_memory_stays_in_trim)
+{
+    alignas(64) static char memory[4096];
+    egb_pool_options        options{};
+    options.block_bytes  = 64;
+    options.memory       = memory;
+    options.memory_bytes = sizeof memory;
+    const egb_pool pool  = make(options);
+    egb_stats      before{};
+    egb_stats      after{};
+    EXPECT_EQ(egb_pool_stats(pool, &before), EGB_OK);
+    EXPECT_EQ(egb_pool_trim(pool, 0), 0u);
+    EXPECT_EQ(egb_pool_stats(pool, &after), EGB_OK);
+    EXPECT_EQ(after.capacity, before.capacity);
+    EXPECT_EQ(after.bytes_held, before.bytes_held);
+    destroy(pool);
+}
+
+TEST(pool_regressions, memory_for_no_block_is_invalid_whatever_is_reserved)
+{
+    alignas(64) static char memory[70];
+    egb_pool_options        options{};
+    options.block_bytes    = 64;
+    options.memory         = memory;
+    options.memory_bytes   = sizeof memory;
+    options.reserve_blocks = 5;
+    egb_pool pool{};
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_INVALID);
+}
+
+#if UINTPTR_MAX > UINT32_MAX
+TEST(pool_regressions, a_block_of_more_than_half_of_the_largest_size_can_be_had)
+{
+    egb_pool_options options{};
+    options.block_bytes = std::size_t{10} << 30;
+    destroy(make(options));
+    options.block_bytes = std::size_t{16} << 30;
+    egb_pool pool{};
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_LIMIT);
+}
+#endif
