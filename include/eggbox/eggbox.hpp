@@ -6,6 +6,7 @@
 #define EGGBOX_EGGBOX_HPP
 
 #include "eggbox/fixed.h"
+#include "eggbox/pool.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -242,22 +243,172 @@ class fixed_pool
     ) mutable egb_word blocks_[block_bytes / EGB_WORD_BYTES * N]{};
 };
 
-/// Destroys an object of the static pool `Pool`. Empty: a pointer with it is one pointer wide.
-template <auto& Pool>
-struct destroy_in {
-    template <class T>
+/// A pool of objects of type T, as a value that any thread may copy and use: as large as egb_pool,
+/// and like it noticed for ever when its pool is gone. Handles of different types do not convert.
+///
+/// One made without arguments is the null pool's, which has no blocks. Any other comes from
+/// pool<T>::handle().
+template <class T>
+class pool_handle
+{
+  public:
+    using value_type = T;
+
+    static_assert(
+        std::is_object_v<T> && !std::is_const_v<T>, "objects of a pool are made and destroyed"
+    );
+
+    constexpr pool_handle() noexcept = default;
+
+    /// Constructs a T in a block of the pool.
+    ///
+    /// Returns  the object; nullptr when egb_pool_alloc() has no block. If T's constructor throws,
+    ///          the block is free again and the exception passes on.
+    /// Cost     egb_pool_alloc(), and T's constructor.
+    template <class... Args>
+    [[nodiscard]] T* make(Args&&... args) const
+        noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        static_assert(std::is_constructible_v<T, Args...>, "T has no constructor for these");
+        void* const block = alloc();
+        if (block == nullptr) {
+            return nullptr;
+        }
+        undo     guard{pool_, block};
+        T* const object = ::new (block) T(std::forward<Args>(args)...);
+        guard.block     = nullptr;
+        return object;
+    }
+
+    /// Destroys an object of the pool and frees its block. nullptr: no effect. What is no block of
+    /// this pool that is in use is misuse: the handler is told, the destructor not called. (With
+    /// level "off" that is so only for what is no block of this pool.)
+    /// Cost     egb_pool_is_live(), unless T's destructor does nothing, and egb_pool_free().
+    EGB_ALWAYS_INLINE void destroy(const T* object) const noexcept
+    {
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (EGB_UNLIKELY(!egb_pool_is_live(pool_, object))) {
+                egb_pool_free_cold_(pool_, const_cast<T*>(object));  // refuses it
+                return;
+            }
+            object->~T();
+        }
+        free(const_cast<T*>(object));
+    }
+
+    /// A block without an object in it: egb_pool_alloc().
+    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() const noexcept
+    {
+        return egb_pool_alloc(pool_);
+    }
+
+    /// Gives back a block without an object in it: egb_pool_free().
+    EGB_ALWAYS_INLINE void free(void* block) const noexcept
+    {
+        egb_pool_free(pool_, block);
+    }
+
+    /// Whether the pool is there: neither stale nor null.
+    [[nodiscard]] bool alive() const noexcept
+    {
+        return egb_pool_alive(pool_);
+    }
+
+    /// The handle for calls of pool.h.
+    [[nodiscard]] constexpr egb_pool get() const noexcept
+    {
+        return pool_;
+    }
+
+    friend constexpr bool operator==(pool_handle one, pool_handle other) noexcept
+    {
+        return one.pool_.slot == other.pool_.slot && one.pool_.generation == other.pool_.generation;
+    }
+
+    friend constexpr bool operator!=(pool_handle one, pool_handle other) noexcept
+    {
+        return !(one == other);
+    }
+
+  private:
+    template <class>
+    friend class pool;
+
+    explicit constexpr pool_handle(egb_pool of) noexcept : pool_(of) {}
+
+    // Frees the block of an object whose constructor did not return.
+    struct undo {
+        egb_pool pool;
+        void*    block;
+
+        ~undo()
+        {
+            if (block != nullptr) {
+                egb_pool_free(pool, block);
+            }
+        }
+    };
+
+    egb_pool pool_{0, 0};
+};
+
+/// Destroys the objects of a pool_ptr. Empty: a pointer with it is one pointer wide.
+template <class T, auto&... Pool>
+struct destroy_in;
+
+/// That of a static pool.
+template <class T, auto& Pool>
+struct destroy_in<T, Pool> {
+    constexpr destroy_in() noexcept = default;
+
+    template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+    constexpr destroy_in(destroy_in<U, Pool>) noexcept
+    {
+    }
+
     void operator()(const T* object) const noexcept
     {
         Pool.destroy(object);
     }
 };
 
-/// Owns an object of a static pool, and is one pointer wide, because the pool is part of its type:
+/// That of any pool<T>, which the object's address leads to. When the pool is gone, that is misuse:
+/// the handler is told, T's destructor not called.
+template <class T>
+struct destroy_in<T> {
+    constexpr destroy_in() noexcept = default;
+
+    template <class U, class = std::enable_if_t<std::is_same_v<const U, T>>>
+    constexpr destroy_in(destroy_in<U>) noexcept
+    {
+    }
+
+    void operator()(const T* object) const noexcept
+    {
+        void* const    block = const_cast<std::remove_const_t<T>*>(object);
+        const egb_pool pool  = egb_pool_of(block);
+        if (EGB_UNLIKELY(!egb_pool_is_live(pool, block))) {
+            egb_free(block);  // refuses it
+            return;
+        }
+        object->~T();
+        egb_pool_free(pool, block);
+    }
+};
+
+/// Owns an object in a pool, and is one pointer wide: because a static pool is part of its type,
 ///
 ///     static eggbox::fixed_pool<particle, 1000> particles;
 ///     eggbox::pool_ptr<particle, particles> p = eggbox::make_in<particles>(position, speed);
-template <class T, auto& Pool>
-using pool_ptr = std::unique_ptr<T, destroy_in<Pool>>;
+///
+/// and because any other is found by the object's address:
+///
+///     eggbox::pool<connection> connections;
+///     eggbox::pool_ptr<connection> c = connections.make_unique(socket);
+///
+/// A pointer to a T does not become one to a base of T: the block begins where the T does.
+template <class T, auto&... Pool>
+using pool_ptr = std::unique_ptr<T, destroy_in<T, Pool...>>;
 
 /// Makes an object in the static pool `Pool`. Returns an empty pointer when every block is in use.
 template <auto& Pool, class... Args>
@@ -266,6 +417,146 @@ template <auto& Pool, class... Args>
     using pool_type = std::remove_reference_t<decltype(Pool)>;
     return pool_ptr<typename pool_type::value_type, Pool>(Pool.make(std::forward<Args>(args)...));
 }
+
+/// How to make a pool<T>: the options of the C library, with the same words for the same things.
+/// Block size and alignment come from T; a larger `block_align` is kept.
+using pool_options = egb_pool_options;
+
+/// Owns a pool of objects of type T for any thread: egb_pool, with a lifetime.
+///
+///     eggbox::pool<connection> connections;
+///     connection* c = connections.make(socket);   // any thread
+///     connections.destroy(c);                     // any thread
+///
+/// Its end destroys the pool and its descendants, with EGB_DESTROY_FORCE; it does not destroy the
+/// objects still in them. No other thread may use the pool<T> itself then, or while it is moved;
+/// handles of it may be used at any time. Can be moved, not copied.
+template <class T>
+class pool
+{
+  public:
+    using value_type = T;
+
+    /// Makes a pool, all options as they are when nothing is said. Never throws: see status().
+    pool() noexcept : pool(pool_options{}) {}
+
+    explicit pool(const pool_options& options) noexcept : status_(EGB_INVALID)
+    {
+        pool_options known = options;
+        known.block_bytes  = sizeof(T);
+        known.block_align  = options.block_align > alignof(T) ? options.block_align : alignof(T);
+        egb_pool made{0, 0};
+        status_ = egb_pool_create(&made, &known);
+        handle_ = pool_handle<T>(made);
+    }
+
+    pool(pool&& other) noexcept
+        : handle_(std::exchange(other.handle_, {})),
+          status_(std::exchange(other.status_, EGB_INVALID))
+    {
+    }
+
+    pool& operator=(pool&& other) noexcept
+    {
+        if (this != &other) {
+            end();
+            handle_ = std::exchange(other.handle_, {});
+            status_ = std::exchange(other.status_, EGB_INVALID);
+        }
+        return *this;
+    }
+
+    ~pool()
+    {
+        end();
+    }
+
+    /// What egb_pool_create() answered. EGB_INVALID when the pool was moved away.
+    [[nodiscard]] egb_status status() const noexcept
+    {
+        return status_;
+    }
+
+    /// Whether the pool is there: it was made, not moved away, and not destroyed with its parent.
+    [[nodiscard]] explicit operator bool() const noexcept
+    {
+        return handle_.alive();
+    }
+
+    /// As pool_handle: make, destroy, alloc and free.
+    template <class... Args>
+    [[nodiscard]] T* make(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        return handle_.make(std::forward<Args>(args)...);
+    }
+
+    EGB_ALWAYS_INLINE void destroy(const T* object) noexcept
+    {
+        handle_.destroy(object);
+    }
+
+    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() noexcept
+    {
+        return handle_.alloc();
+    }
+
+    EGB_ALWAYS_INLINE void free(void* block) noexcept
+    {
+        handle_.free(block);
+    }
+
+    /// make(), with an owner that is one pointer wide: empty when there is no block. It must end
+    /// before the pool does.
+    template <class... Args>
+    [[nodiscard]] pool_ptr<T> make_unique(Args&&... args
+    ) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        return pool_ptr<T>(make(std::forward<Args>(args)...));
+    }
+
+    /// egb_pool_reserve()
+    [[nodiscard]] egb_status reserve(std::size_t blocks) noexcept
+    {
+        return egb_pool_reserve(handle_.get(), blocks);
+    }
+
+    /// egb_pool_trim()
+    std::size_t trim(std::size_t keep_bytes = 0) noexcept
+    {
+        return egb_pool_trim(handle_.get(), keep_bytes);
+    }
+
+    /// egb_pool_stats(); all zero when there is no pool.
+    [[nodiscard]] egb_stats stats() const noexcept
+    {
+        egb_stats        stats{};
+        const egb_pool   one    = handle_.get();
+        const egb_status status = egb_pool_stats(one, &stats);
+        (void)status;
+        return stats;
+    }
+
+    /// Blocks in the hands of callers. O(threads).
+    [[nodiscard]] std::size_t in_use() const noexcept
+    {
+        return stats().in_use;
+    }
+
+    [[nodiscard]] pool_handle<T> handle() const noexcept
+    {
+        return handle_;
+    }
+
+  private:
+    void end() noexcept
+    {
+        const egb_status status = egb_pool_destroy(handle_.get(), EGB_DESTROY_FORCE);
+        (void)status;  // there was no pool, or its parent's end was before
+    }
+
+    pool_handle<T> handle_;
+    egb_status     status_;
+};
 
 }  // namespace eggbox
 

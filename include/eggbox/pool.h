@@ -64,14 +64,15 @@ typedef struct egb_pool_options {
     size_t      block_bytes;  // required: 1 or more
     size_t      block_align;  // 0: 16, or the largest power of two that divides block_bytes if
                               // that is smaller, but at least 4; else a power of two up to a page
-    size_t      max_blocks;   // most blocks in use at one time; 0: no limit
-    size_t      reserve_blocks;  // so many can be allocated without asking the system
-    egb_pool    parent;          // destroyed with it; {0, 0}: the root
-    size_t      budget_bytes;    // most bytes this pool AND its descendants may hold; 0: no limit
-    void*       memory;          // static storage: the pool never grows, never asks the system.
-    size_t      memory_bytes;    //   It is the pool's until the pool is destroyed
-    unsigned    flags;           // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE
-    const char* check;           // "off" or "check"; NULL: "check"
+    size_t   max_blocks;      // most blocks in use at one time; 0: no limit
+    size_t   reserve_blocks;  // so many can be allocated without asking the system
+    egb_pool parent;          // destroyed with it; {0, 0}: the root
+    size_t   budget_bytes;    // most bytes this pool AND its descendants may hold; 0: no limit.
+                              //   `memory` does not count
+    void*            memory;  // static storage: the pool never grows, never asks the system.
+    size_t           memory_bytes;  //   It is the pool's until the pool is destroyed
+    unsigned         flags;         // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE
+    const char*      check;         // "off" or "check"; NULL: "check"
     egb_exhausted_fn on_exhausted;  // NULL: exhaustion is NULL at once
     void*            user;          // passed on to on_exhausted
 } egb_pool_options;
@@ -83,11 +84,11 @@ typedef struct egb_pool_options {
 ///          EGB_INVALID if `out` or `options` is NULL; `block_bytes` is 0; `block_align` is neither
 ///          0 nor a power of two from 1 byte to a page; `flags` has unknown bits; `check` is no
 ///          level; `memory` holds not even one block, or only one of `memory` and `memory_bytes`
-///          is given;
+///          is given; `budget_bytes` is smaller than what the reserved blocks need;
 ///          EGB_STALE if `parent` is;
-///          EGB_LIMIT if `block_bytes` is too large for any pool (16 GiB, or the size of memory),
-///          `reserve_blocks` is over `max_blocks`, or they do not fit in `memory` or the budget of
-///          the pool or an ancestor, or there are EGB_POOLS_MAX pools;
+///          EGB_LIMIT if `block_bytes` is too large for any pool (16 GiB, or half of what a size_t
+///          can say), `reserve_blocks` is over `max_blocks`, or they do not fit in `memory` or in
+///          an ancestor's budget, or there are EGB_POOLS_MAX pools;
 ///          EGB_NO_MEMORY if the system refused;
 ///          EGB_UNSUPPORTED for the levels "guard", "track" and "passthrough", which are not there
 ///          yet, and on systems without pages.
@@ -110,8 +111,8 @@ typedef enum egb_destroy {
 /// Threads  Others may be inside alloc and free of the pool: they get what they came for, or a
 ///          stale handle. The memory of a static pool is the caller's again when no other thread
 ///          is inside such a call any more. The pages of other pools go back to the system at once;
-///          their addresses, once every thread that had a magazine of the pool has made a call that
-///          took a lock, or has ended.
+///          their addresses, once every thread that had a magazine of the pool has made an alloc or
+///          free that took a lock, or has ended, and every egb_cache of it is closed.
 /// Cost     O(pools of the subtree, their chunks, and threads)
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how);
 
@@ -186,8 +187,19 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user);
 void egb_free(void* block);
 
 /// The pool that an address is in, any part of its blocks; the null pool for other addresses. Never
-/// reads through it.
+/// reads through it. Of a pool whose `memory` is in a block of another pool: that other pool; so
+/// egb_free() is not for its blocks.
 egb_pool egb_pool_of(const void* address);
+
+/// Says whether `block` is a block of `pool` that is in use: with level "check" exactly. With level
+/// "off", where nobody knows what is in use, whether it is a block of `pool` at all. `block` may be
+/// any address: of no block, inside a block, NULL. False for a stale or null pool. Reports nothing.
+///
+/// Threads  Takes the pool's lock only for static memory, and for addresses that are in none of the
+///          pool's chunks. A block that is not in use must not be asked about while another thread
+///          trims or destroys the pool: its chunk may be gone.
+/// Cost     O(1); for static memory O(log chunks)
+bool egb_pool_is_live(egb_pool pool, const void* block);
 
 /// How many bytes a block has room for, from its pool alone: the `block_bytes` given to create. 0
 /// for an address in no pool.
@@ -198,7 +210,8 @@ size_t egb_block_bytes(const void* block);
 typedef struct egb_cache egb_cache;
 
 /// Opens a magazine that the caller owns, for the shortest way there is: no thread-local variable,
-/// no look at the handle. For one thread at a time.
+/// no look at the handle. For one thread at a time. It stays where it is until it is closed. On a
+/// system without fences for other threads there are no magazines, and each call takes the lock.
 ///
 /// Returns  EGB_OK; EGB_INVALID if `cache` is NULL, the pool is null, or its blocks are too large
 ///          for magazines (EGB_MAGAZINE_BYTES_MAX); EGB_STALE; EGB_NO_MEMORY.

@@ -42,18 +42,19 @@ static void add(egb_control* control, size_t bytes)
     }
 }
 
-static bool charge(egb_control* control, size_t bytes)
+// NULL: done. Else nothing has changed, and it is the pool whose budget is too small: the lowest.
+static const egb_control* charge(egb_control* control, size_t bytes)
 {
-    bool all_fit = true;
     egb_os_lock(&egb_the_world.ledger);
-    for (const egb_control* one = control; one != NULL; one = one->parent) {
-        all_fit = all_fit && fits(one, bytes);
+    const egb_control* one = control;
+    while (one != NULL && fits(one, bytes)) {
+        one = one->parent;
     }
-    if (all_fit) {
+    if (one == NULL) {
         add(control, bytes);
     }
     egb_os_unlock(&egb_the_world.ledger);
-    return all_fit;
+    return one;
 }
 
 static void uncharge(egb_control* control, size_t bytes)
@@ -76,10 +77,11 @@ void egb_uncharge_all(egb_control* control)
 static void* reserve_chunk(void* user, size_t least, size_t* bytes)
 {
     egb_control* const control = user;
-    if (!charge(control, *bytes)) {
-        *bytes = least;
-        if (!charge(control, *bytes)) {
-            control->refusal = EGB_LIMIT;
+    if (charge(control, *bytes) != NULL) {
+        *bytes                        = least;
+        const egb_control* const full = charge(control, *bytes);
+        if (full != NULL) {
+            control->refusal = full == control ? EGB_INVALID : EGB_LIMIT;
             return NULL;
         }
     }

@@ -254,7 +254,11 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
     egb_status         status  = EGB_STALE;
     if (control != NULL) {
         const egb_cache none = {.magazine = {.key = EGB_NO_KEY_, .checked = EGB_NO_KEY_}};
-        if (control->batch_blocks == 0) {
+        if (!egb_the_world.can_take) {
+            *cache      = none;  // there are no magazines: each call goes to the pool
+            cache->pool = pool;
+            status      = EGB_OK;
+        } else if (control->batch_blocks == 0) {
             status = EGB_INVALID;
         } else {
             *cache      = none;
@@ -263,11 +267,22 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
         }
         egb_pool_unlock(control);
     }
-    if (status == EGB_OK) {
+    if (status == EGB_OK && cache->magazine.control != NULL) {
         egb_cache_link(cache);
     }
     egb_os_unlock(&egb_the_world.lock);
     return status;
+}
+
+static void give_back_magazine(egb_cache* cache)
+{
+    egb_control* const control = cache->magazine.control;
+    egb_os_lock(&egb_the_world.lock);
+    egb_cache_unlink(cache);
+    egb_os_lock(&control->lock);
+    egb_magazine_detach(control, &cache->magazine);
+    egb_os_unlock(&control->lock);
+    egb_os_unlock(&egb_the_world.lock);
 }
 
 void egb_cache_close(egb_cache* cache)
@@ -275,14 +290,8 @@ void egb_cache_close(egb_cache* cache)
     if (cache == NULL) {
         return;
     }
-    egb_control* const control = cache->magazine.control;
-    if (control != NULL) {
-        egb_os_lock(&egb_the_world.lock);
-        egb_cache_unlink(cache);
-        egb_os_lock(&control->lock);
-        egb_magazine_detach(control, &cache->magazine);
-        egb_os_unlock(&control->lock);
-        egb_os_unlock(&egb_the_world.lock);
+    if (cache->magazine.control != NULL) {
+        give_back_magazine(cache);
     }
     const egb_cache none = {.pool = {0, 0}};
     *cache               = none;

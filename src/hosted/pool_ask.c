@@ -57,35 +57,69 @@ size_t egb_block_bytes(const void* block)
     return bytes;
 }
 
-// ---- memory -------------------------------------------------------------------------------------
-
-static egb_status reserve(egb_control* control, size_t blocks)
+// At level "off" every block may be in use.
+static bool is_live_in(const egb_chunk_* chunk, const void* block)
 {
-    const egb_status status = egb_growing_reserve(&control->growing, blocks);
-    if (status != EGB_NO_MEMORY) {
-        return status;
-    }
-    return control->memory.region != NULL ? EGB_LIMIT : control->refusal;
+    const size_t index = egb_chunk_index(chunk, block);
+    return index < egb_fixed_capacity(&chunk->fixed) &&
+           (chunk->states == NULL || EGB_LOAD_(chunk->states[index]) == EGB_STATE_LIVE_);
 }
 
-// Free blocks in magazines look as if they were in use; they are taken out when that matters.
+bool egb_pool_is_live(egb_pool pool, const void* block)
+{
+    egb_control* const known = egb_control_of(pool);
+    if (known == NULL) {
+        return false;
+    }
+    const egb_chunk_* const mapped = egb_chunk_map_find(known, block);
+    if (mapped != NULL) {
+        return is_live_in(mapped, block);
+    }
+    bool               is_live = false;
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        const egb_chunk_* const chunk = egb_chunk_in(control, block);
+        is_live                       = chunk != NULL && is_live_in(chunk, block);
+        egb_pool_unlock(control);
+    }
+    return is_live;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+static egb_status reserve(egb_pool pool, size_t blocks, bool is_to_reclaim)
+{
+    egb_control* const control = egb_pool_lock(pool);
+    if (control == NULL) {
+        return EGB_STALE;
+    }
+    if (is_to_reclaim) {
+        (void)egb_reclaim(control);
+    }
+    egb_status status = egb_growing_reserve(&control->growing, blocks);
+    if (status == EGB_NO_MEMORY && control->refusal != EGB_NO_MEMORY) {
+        status = EGB_LIMIT;
+    }
+    egb_pool_unlock(control);
+    return status;
+}
+
+// To the chunks, free blocks in magazines are in use.
+static egb_status reserve_again(egb_pool pool, size_t blocks)
+{
+    egb_os_lock(&egb_the_world.lock);
+    const egb_status status = reserve(pool, blocks, true);
+    egb_os_unlock(&egb_the_world.lock);
+    return status;
+}
+
 egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
 {
     if (pool.slot == 0 && pool.generation == 0) {
         return EGB_INVALID;
     }
-    egb_os_lock(&egb_the_world.lock);
-    egb_control* const control = egb_pool_lock(pool);
-    egb_status         status  = EGB_STALE;
-    if (control != NULL) {
-        status = reserve(control, blocks);
-        if (status != EGB_OK && egb_reclaim(control) != 0) {
-            status = reserve(control, blocks);
-        }
-        egb_pool_unlock(control);
-    }
-    egb_os_unlock(&egb_the_world.lock);
-    return status;
+    const egb_status status = reserve(pool, blocks, false);
+    return status == EGB_OK || status == EGB_STALE ? status : reserve_again(pool, blocks);
 }
 
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
@@ -105,13 +139,36 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
     return given;
 }
 
+typedef struct egb_block_visitor {
+    egb_block_visit_fn visit;
+    void*              user;
+} egb_block_visitor;
+
+static void visit_live(egb_chunk_* chunk, void* user)
+{
+    const egb_block_visitor* const caller  = user;
+    const egb_fixed* const         fixed   = &chunk->fixed;
+    const size_t                   touched = egb_fixed_touched(fixed);
+    for (size_t index = 0; index < touched; index++) {
+        if (EGB_LOAD_(chunk->states[index]) == EGB_STATE_LIVE_) {
+            caller->visit(fixed->first + index * fixed->stride, caller->user);
+        }
+    }
+}
+
+// Without states the free lists must tell, which know nothing about what is in magazines.
 void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
 {
     egb_os_lock(&egb_the_world.lock);
     egb_control* const control = visit == NULL ? NULL : egb_pool_lock(pool);
     if (control != NULL) {
         (void)egb_reclaim(control);
-        egb_growing_each(&control->growing, visit, user);
+        egb_block_visitor caller = {visit, user};
+        if (control->is_checked) {
+            egb_growing_each_chunk(&control->growing, visit_live, &caller);
+        } else {
+            egb_growing_each(&control->growing, visit, user);
+        }
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);

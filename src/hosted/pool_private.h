@@ -41,7 +41,7 @@ typedef struct egb_control {
 
     egb_growing       growing;
     egb_static_region memory;
-    egb_status        refusal;  // why the backing said no
+    egb_status        refusal;  // why the backing said no; EGB_INVALID: the pool's own budget
     size_t            prefaulted;
     size_t            huge;
 

@@ -19,10 +19,32 @@ struct thing {
 
 eggbox::fixed_pool<thing, 2> things;
 
+// Growing, for any thread, and with owners.
+bool pools_work()
+{
+    eggbox::pool<thing> pool;
+    if (!pool || pool.status() != EGB_OK || pool.reserve(10) != EGB_OK) {
+        return false;
+    }
+    const eggbox::pool_handle<thing> handle = pool.handle();
+    thing* const                     made   = handle.make(4);
+    eggbox::pool_ptr<thing>          owned  = pool.make_unique(5);
+    if (made == nullptr || !owned || made->value + owned->value != 9 || pool.in_use() != 2) {
+        return false;
+    }
+    handle.destroy(made);
+    owned.reset();
+    eggbox::pool<thing> other(std::move(pool));
+    return other.in_use() == 0 && other.handle() == handle && other.trim() != 0;
+}
+
 }  // namespace
 
 int main()
 {
+    if (!pools_work()) {
+        return 2;
+    }
     thing* const a = things.make(1);
     thing* const b = things.make(2);
     if (a == nullptr || b == nullptr || things.make(3) != nullptr || a->value + b->value != 3) {

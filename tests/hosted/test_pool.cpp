@@ -279,3 +279,61 @@ TEST(pool, an_owned_magazine_serves_and_gives_back)
         EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
     }
 }
+
+TEST(pool, reserve_knows_the_free_blocks_in_magazines)
+{
+    events           unexpected;
+    egb_pool_options options{};
+    options.block_bytes = 64;
+    options.max_blocks  = 100;
+    const guard        pool(make(options));
+    std::vector<void*> blocks(100);
+    ASSERT_EQ(egb_pool_alloc_many(pool, blocks.data(), 100), 100u);
+    EXPECT_EQ(egb_pool_reserve(pool, 1), EGB_LIMIT);
+    egb_pool_free_many(pool, blocks.data(), 100);
+    EXPECT_EQ(egb_pool_reserve(pool, 100), EGB_OK);
+    EXPECT_EQ(egb_pool_reserve(pool, 101), EGB_LIMIT);
+}
+
+TEST(pool, a_budget_too_small_for_the_reserve_is_invalid_an_ancestors_a_limit)
+{
+    egb_pool         pool{};
+    egb_pool_options options{};
+    options.block_bytes    = 1024;
+    options.reserve_blocks = 1000;
+    options.budget_bytes   = 1000;
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_INVALID);
+    egb_pool_options above{};
+    above.block_bytes  = 8;
+    above.budget_bytes = 1000;
+    const guard parent(make(above));
+    options.budget_bytes = 0;
+    options.parent       = parent;
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_LIMIT);
+    EXPECT_EQ(egb_pool_reserve(parent, 1), EGB_LIMIT);
+}
+
+TEST(pool, blocks_lost_to_a_write_after_free_are_not_in_use)
+{
+    events             seen;
+    const guard        pool(make(64));
+    std::vector<void*> blocks(20);
+    ASSERT_EQ(egb_pool_alloc_many(pool, blocks.data(), 20), 20u);
+    egb_pool_free_many(pool, blocks.data(), 19);
+    EXPECT_EQ(egb_pool_trim(pool, SIZE_MAX / 2), 0u);  // out of the magazine, into the chunk
+    std::memset(blocks[18], 0x11, 64);
+    std::memset(blocks[10], 0x11, 64);
+    void* const next = egb_pool_alloc(pool);
+    ASSERT_NE(next, nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(stats_of(pool).in_use, 2u);
+    std::vector<void*> visited;
+    egb_pool_each_block(
+        pool,
+        [](void* block, void* user) { static_cast<std::vector<void*>*>(user)->push_back(block); },
+        &visited
+    );
+    EXPECT_EQ(visited, (std::vector<void*>{blocks[19], next}));
+    egb_pool_free(pool, next);
+    egb_pool_free(pool, blocks[19]);
+}
