@@ -19,6 +19,9 @@ struct egb_chunk_ {
     egb_chunk_*    previous;  // of the first: the last
     egb_chunk_*    left;      // in the tree by address
     egb_chunk_*    right;
+    // Not the growing pool's: what the pool that stands on it got for the region's pages.
+    size_t prefaulted;
+    size_t huge;
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,

@@ -102,29 +102,36 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     const unsigned         huge = (control->flags & EGB_HUGE_PAGES) != 0 ? EGB_OS_HUGE_PAGES : 0;
     egb_os_obtained        obtained = {0, 0};
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
-    if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK ||
-        !egb_chunk_map_set(region, bytes, egb_chunk_at_end(control, region, bytes), control)) {
+    if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }
+    egb_chunk_* const chunk = egb_chunk_at_end(control, region, bytes);
+    chunk->prefaulted       = 0;
+    chunk->huge             = 0;
+    if (!egb_chunk_map_set(region, bytes, chunk, control)) {
+        control->refusal = EGB_NO_MEMORY;
+        return EGB_NO_MEMORY;
+    }
+    chunk->prefaulted = obtained.prefaulted;
+    chunk->huge       = obtained.huge;
     control->prefaulted += obtained.prefaulted;
     control->huge += obtained.huge;
     return EGB_OK;
 }
 
-static size_t less(size_t whole, size_t part)
-{
-    return whole > part ? whole - part : 0;
-}
-
+// A range that is in no map was refused when it was to become memory.
 static void give_back_chunk(void* user, void* region, size_t bytes)
 {
-    egb_control* const control = user;
+    egb_control* const      control = user;
+    const egb_chunk_* const chunk   = egb_chunk_map_find(control, region);
+    if (chunk != NULL) {
+        control->prefaulted -= chunk->prefaulted;
+        control->huge -= chunk->huge;
+    }
     egb_chunk_map_clear(region, bytes);
     egb_os_release(region, bytes);
     uncharge(control, bytes);
-    control->prefaulted = less(control->prefaulted, bytes);
-    control->huge       = less(control->huge, bytes);
 }
 
 egb_backing egb_pool_backing(egb_control* control)

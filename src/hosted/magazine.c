@@ -266,10 +266,12 @@ void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk)
     }
 }
 
+// Blocks ahead of their use are taken from chunks that are there: only for the first of them may
+// the system be asked.
 static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_batch* batch)
 {
     uint32_t count = 0;
-    while (count < magazine->wish) {
+    while (count < magazine->wish && (count == 0 || control->growing.available != NULL)) {
         egb_chunk_* chunk;
         void* const block = egb_take_from_chunks(control, &chunk);
         if (block == NULL) {

@@ -264,6 +264,9 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
             *cache      = none;
             cache->pool = pool;
             status = egb_magazine_attach(control, &cache->magazine, pool) ? EGB_OK : EGB_NO_MEMORY;
+            if (status != EGB_OK) {
+                cache->pool.slot = cache->pool.generation = 0;  // it is not open
+            }
         }
         egb_pool_unlock(control);
     }

@@ -87,30 +87,23 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
 
 // ---- memory -------------------------------------------------------------------------------------
 
-static egb_status reserve(egb_pool pool, size_t blocks, bool is_to_reclaim)
+static egb_status reserve(egb_control* control, size_t blocks)
 {
-    egb_control* const control = egb_pool_lock(pool);
-    if (control == NULL) {
-        return EGB_STALE;
+    const egb_status status = egb_growing_reserve(&control->growing, blocks);
+    if (status != EGB_NO_MEMORY) {
+        return status;
     }
-    if (is_to_reclaim) {
-        (void)egb_reclaim(control);
-    }
-    egb_status status = egb_growing_reserve(&control->growing, blocks);
-    if (status == EGB_NO_MEMORY && control->refusal != EGB_NO_MEMORY) {
-        status = EGB_LIMIT;
-    }
-    egb_pool_unlock(control);
-    return status;
+    const bool is_system = control->memory.region == NULL && control->refusal == EGB_NO_MEMORY;
+    return is_system ? EGB_NO_MEMORY : EGB_LIMIT;
 }
 
-// To the chunks, free blocks in magazines are in use.
-static egb_status reserve_again(egb_pool pool, size_t blocks)
+// Free blocks in magazines are in use as far as the chunks know.
+static bool has_free(const egb_growing* growing, size_t blocks)
 {
-    egb_os_lock(&egb_the_world.lock);
-    const egb_status status = reserve(pool, blocks, true);
-    egb_os_unlock(&egb_the_world.lock);
-    return status;
+    const size_t limit     = growing->options.max_blocks;
+    const size_t free      = growing->capacity - growing->lost - growing->in_use;
+    const size_t permitted = limit == 0 ? free : limit - growing->in_use;
+    return free >= blocks && permitted >= blocks;
 }
 
 egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
@@ -118,8 +111,18 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
     if (pool.slot == 0 && pool.generation == 0) {
         return EGB_INVALID;
     }
-    const egb_status status = reserve(pool, blocks, false);
-    return status == EGB_OK || status == EGB_STALE ? status : reserve_again(pool, blocks);
+    egb_status status = EGB_STALE;
+    egb_os_lock(&egb_the_world.lock);
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        if (!has_free(&control->growing, blocks)) {
+            (void)egb_reclaim(control);
+        }
+        status = reserve(control, blocks);
+        egb_pool_unlock(control);
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return status;
 }
 
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
@@ -129,8 +132,8 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
     egb_control* const control = egb_pool_lock(pool);
     if (control != NULL) {
         (void)egb_reclaim(control);
-        egb_forget_chunks(control);
-        if (control->memory.region == NULL) {  // what is the caller's cannot go to the system
+        if (control->memory.region == NULL) {  // static memory is not the system's
+            egb_forget_chunks(control);
             given = egb_growing_trim(&control->growing, keep_bytes);
         }
         egb_pool_unlock(control);

@@ -1,59 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The promises of pool.h, one thread at a time.
 #include "events.hpp"
+#include "pools.hpp"
 
-#include "eggbox/pool.h"
-
-#include <cstdint>
-#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
-
-namespace
-{
-
-egb_pool make(egb_pool_options options)
-{
-    egb_pool pool{};
-    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
-    return pool;
-}
-
-egb_pool make(std::size_t block_bytes)
-{
-    egb_pool_options options{};
-    options.block_bytes = block_bytes;
-    return make(options);
-}
-
-egb_stats stats_of(egb_pool pool)
-{
-    egb_stats stats{};
-    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
-    return stats;
-}
-
-// Destroys the pool at the end of a test, which must have given every block back.
-struct guard {
-    egb_pool pool;
-
-    explicit guard(egb_pool of) : pool(of) {}
-    guard(const guard&)            = delete;
-    guard& operator=(const guard&) = delete;
-
-    ~guard()
-    {
-        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
-    }
-
-    operator egb_pool() const
-    {
-        return pool;
-    }
-};
-
-}  // namespace
 
 TEST(pool, blocks_are_apart_aligned_and_come_back)
 {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 class events
@@ -40,6 +41,16 @@ class events
     egb_event_kind take_kind()
     {
         return take().kind;
+    }
+
+    // The only two events since the last call, in their order.
+    std::pair<egb_event_kind, egb_event_kind> take_two()
+    {
+        EXPECT_EQ(seen_.size(), 2u);
+        const auto both = seen_.size() != 2 ? std::pair<egb_event_kind, egb_event_kind>{}
+                                            : std::make_pair(seen_[0].kind, seen_[1].kind);
+        seen_.clear();
+        return both;
     }
 
     bool none() const

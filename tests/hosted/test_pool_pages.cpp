@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// What pools do for their pages, and that they touch none without need.
+#include "events.hpp"
+#include "pools.hpp"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+namespace
+{
+
+std::size_t page_bytes()
+{
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+long page_faults()
+{
+    rusage used = {};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+}
+
+// Blocks of a page each in the first chunk, which is one unit. The first of them is taken, the
+// others are still fresh: so far nothing has touched their pages.
+struct first_chunk {
+    guard       pool;
+    char*       block;
+    std::size_t pages;
+
+    explicit first_chunk(unsigned flags)
+        : pool(make(page_blocks(flags))), block(static_cast<char*>(egb_pool_alloc(pool))),
+          pages(stats_of(pool).capacity)
+    {
+    }
+
+    first_chunk(const first_chunk&)            = delete;
+    first_chunk& operator=(const first_chunk&) = delete;
+
+    ~first_chunk()
+    {
+        egb_pool_free(pool, block);
+    }
+
+    static egb_pool_options page_blocks(unsigned flags)
+    {
+        egb_pool_options options = options_for(page_bytes());
+        options.block_align      = page_bytes();
+        options.reserve_blocks   = 2;
+        options.flags            = flags;
+        return options;
+    }
+};
+
+// Not instrumented, because a sanitizer's own notes about the memory would fault.
+__attribute__((noinline, no_sanitize_address, no_sanitize_thread)) long
+faults_of_touching(volatile char* start, std::size_t pages, std::size_t page)
+{
+    const long before = page_faults();
+    for (std::size_t i = 0; i < pages; i++) {
+        start[i * page] = 0;
+    }
+    return page_faults() - before;
+}
+
+// The least of a few tries, because whatever else happens in the process faults too.
+long least_faults(unsigned flags)
+{
+    long least = LONG_MAX;
+    for (int i = 0; i < 5; i++) {
+        const first_chunk one(flags);
+        least = std::min(least, faults_of_touching(one.block, one.pages, page_bytes()));
+    }
+    return least;
+}
+
+}  // namespace
+
+TEST(pool_pages, prefaulted_pages_do_not_fault_any_more)
+{
+    EXPECT_GT(least_faults(0), 0);
+    EXPECT_EQ(least_faults(EGB_PREFAULT), 0);
+    EXPECT_EQ(least_faults(EGB_PREFAULT | EGB_HUGE_PAGES), 0);
+}
+
+TEST(pool_pages, what_prefault_obtained_is_all_that_is_held)
+{
+    egb_pool_options options = options_for(1000);
+    options.flags            = EGB_PREFAULT;
+    const guard pool(make(options));
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, 0u);
+    std::vector<void*> blocks = take_all(pool, 3000);
+    EXPECT_GT(stats_of(pool).chunks, 3u);
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, stats_of(pool).bytes_held);
+    EXPECT_EQ(subtree_of(pool).bytes_prefaulted, stats_of(pool).bytes_held);
+    give_all(pool, blocks);
+    while (egb_pool_trim(pool, stats_of(pool).bytes_held - 1) != 0) {
+        EXPECT_EQ(stats_of(pool).bytes_prefaulted, stats_of(pool).bytes_held);
+    }
+    (void)egb_pool_trim(pool, 0);
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, 0u);
+    EXPECT_EQ(egb_pool_reserve(pool, 5000), EGB_OK);
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, stats_of(pool).bytes_held);
+
+    const guard              without(make(1000));
+    const std::vector<void*> touched = take_all(without, 3000);
+    EXPECT_EQ(stats_of(without).bytes_prefaulted, 0u);
+    give_all(without, touched);
+}
+
+TEST(pool_pages, static_memory_is_nobodys_to_prefault)
+{
+    static char      memory[4 * unit_bytes];
+    egb_pool_options options = options_for(1000);
+    options.flags            = EGB_PREFAULT | EGB_HUGE_PAGES;
+    options.memory           = memory;
+    options.memory_bytes     = sizeof memory;
+    const guard pool(make(options));
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, 0u);
+    EXPECT_EQ(stats_of(pool).bytes_huge, 0u);
+}
+
+#if defined(__linux__)
+
+namespace
+{
+
+std::size_t resident_pages(char* start, std::size_t pages)
+{
+    std::vector<unsigned char> flags(pages);
+    EXPECT_EQ(mincore(start, pages * page_bytes(), flags.data()), 0);
+    return static_cast<std::size_t>(
+        std::count_if(flags.begin(), flags.end(), [](unsigned char flag) { return flag & 1; })
+    );
+}
+
+}  // namespace
+
+TEST(pool_pages, create_and_reserve_touch_no_block)
+{
+    const first_chunk one(0);
+    ASSERT_GT(one.pages, 5u);
+    EXPECT_LE(resident_pages(one.block, one.pages), 1u);
+    EXPECT_EQ(egb_pool_reserve(one.pool, one.pages - 1), EGB_OK);
+    EXPECT_LE(resident_pages(one.block, one.pages), 1u);
+    const first_chunk other(EGB_PREFAULT);
+    EXPECT_EQ(resident_pages(other.block, other.pages), other.pages);
+}
+
+// Large pages are the system's to give or not: what was obtained is never more than is held, and
+// goes with the chunks that had it, not with others.
+TEST(pool_pages, large_pages_are_reported_as_far_as_they_are_there)
+{
+    egb_pool_options options = options_for(4096);
+    options.flags            = EGB_PREFAULT | EGB_HUGE_PAGES;
+    const guard pool(make(options));
+    ASSERT_EQ(egb_pool_reserve(pool, 4000), EGB_OK);
+    const egb_stats before = stats_of(pool);
+    EXPECT_LE(before.bytes_huge, before.bytes_held);
+    EXPECT_EQ(before.bytes_prefaulted, before.bytes_held);
+    // One block in the first, small chunk keeps that; one in each large chunk keeps those.
+    const std::vector<void*> blocks = take_all(pool, 4000);
+    std::vector<void*>       kept;
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        i < 200 ? egb_pool_free(pool, blocks[i]) : kept.push_back(blocks[i]);
+    }
+    EXPECT_GT(egb_pool_trim(pool, 0), 0u);  // small chunks, which have no large page
+    EXPECT_EQ(stats_of(pool).bytes_huge, before.bytes_huge);
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, stats_of(pool).bytes_held);
+    give_all(pool, kept);
+    (void)egb_pool_trim(pool, 0);
+    EXPECT_EQ(stats_of(pool).bytes_huge, 0u);
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, 0u);
+    std::printf("large pages: %zu of %zu bytes\n", before.bytes_huge, before.bytes_held);
+}
+
+#endif

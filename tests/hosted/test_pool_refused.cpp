@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// Every request to the system refused in turn, once and for ever. The linker leads the library's
+// requests here, so each child of this process counts them, refuses the n-th, and keeps books on
+// what is out. A child each, because a process makes its first pool only once.
+#include "events.hpp"
+#include "pools.hpp"
+
+extern "C" {
+#include "pool_private.h"
+}
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace
+{
+
+std::mutex                    books;
+std::set<const void*>*        chunks;   // those that had to be aligned to units
+std::map<void*, std::size_t>* regions;  // what is out
+int                           requests;
+int                           refuse_from = -1;  // counted from 0; -1: none
+int                           refuse_to   = -1;  // the last
+
+// Of a pool, or of the batches of magazines.
+bool is_chunk(const void* region)
+{
+    return chunks->count(region) != 0;
+}
+
+bool is_refused()
+{
+    const int now = requests++;
+    return refuse_from >= 0 && now >= refuse_from && now <= refuse_to;
+}
+
+// All but what is made once and never given back: the world's slots, and the leaves of the map from
+// addresses to chunks, of which there are more or fewer as the system chooses the addresses.
+std::size_t bytes_out()
+{
+    const std::lock_guard<std::mutex> lock(books);
+    const std::size_t leaf = sizeof(void*) > 4 ? std::size_t{8} << 16 : egb_os_page_bytes();
+    std::size_t       sum  = 0;
+    for (const auto& region : *regions) {
+        const bool is_leaf = region.second == leaf && !is_chunk(region.first);
+        const bool is_kept = is_leaf || region.first == egb_the_world.controls;
+        sum += is_kept ? 0 : region.second;
+    }
+    return sum;
+}
+
+}  // namespace
+
+extern "C" {
+
+void*      __real_egb_os_reserve(std::size_t bytes, std::size_t align);
+egb_status __real_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __real_egb_os_release(void* region, std::size_t bytes);
+bool       __real_egb_os_arm_thread_exit(void* argument);
+void*      __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
+egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __wrap_egb_os_release(void* region, std::size_t bytes);
+bool       __wrap_egb_os_arm_thread_exit(void* argument);
+
+void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    void* const region = is_refused() ? nullptr : __real_egb_os_reserve(bytes, align);
+    if (region != nullptr) {
+        EXPECT_TRUE(regions->emplace(region, bytes).second);
+        if (align == unit_bytes) {
+            chunks->insert(region);
+        }
+    }
+    return region;
+}
+
+egb_status
+__wrap_egb_os_commit(void* region, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    const auto                        found = regions->find(region);
+    EXPECT_TRUE(found != regions->end() && found->second == bytes);
+    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(region, bytes, wishes, obtained);
+}
+
+void __wrap_egb_os_release(void* region, std::size_t bytes)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    const auto                        found = regions->find(region);
+    EXPECT_TRUE(found != regions->end() && found->second == bytes) << "released what is not out";
+    if (found != regions->end()) {
+        regions->erase(found);
+        chunks->erase(region);
+        __real_egb_os_release(region, bytes);
+    }
+}
+
+bool __wrap_egb_os_arm_thread_exit(void* argument)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    return !is_refused() && __real_egb_os_arm_thread_exit(argument);
+}
+}
+
+namespace
+{
+
+// What a pool has, before and after a call that failed.
+struct picture {
+    egb_stats stats{};
+
+    explicit picture(egb_pool root)
+    {
+        (void)egb_pool_stats_subtree(root, &stats);
+        stats.cached = 0;  // free blocks may go from magazines to chunks
+    }
+
+    void expect_same(const picture& other, std::size_t more_failures = 0)
+    {
+        stats.failures += more_failures;
+        EXPECT_EQ(std::memcmp(&stats, &other.stats, sizeof stats), 0);
+        stats.failures -= more_failures;
+    }
+};
+
+// A pool, or none. Then nothing has changed, but that the world may have been made.
+egb_pool try_create(const egb_pool_options& options)
+{
+    picture          before(egb_pool{});
+    egb_pool         pool   = {};
+    const egb_status status = egb_pool_create(&pool, &options);
+    if (status != EGB_OK) {
+        EXPECT_EQ(status, EGB_NO_MEMORY);
+        EXPECT_TRUE(pool == egb_pool{});
+        before.expect_same(picture(egb_pool{}));
+    }
+    return pool;
+}
+
+void use_blocks(egb_pool pool, std::size_t count)
+{
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i < count; i++) {
+        picture     before(pool);
+        void* const block = egb_pool_alloc(pool);
+        if (block == nullptr) {
+            before.expect_same(picture(pool), 1);
+            continue;
+        }
+        fill(block, egb_block_bytes(block), i);
+        blocks.push_back(block);
+        EXPECT_TRUE(egb_pool_of(block) == pool);
+    }
+    EXPECT_EQ(stats_of(pool).in_use, blocks.size());
+    for (void* const block : blocks) {
+        egb_pool_free(pool, block);
+    }
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+    EXPECT_EQ(stats_of(pool).frees, stats_of(pool).allocations);
+}
+
+void use_cache(egb_pool pool)
+{
+    egb_cache        cache{};
+    picture          before(pool);
+    const egb_status status = egb_cache_open(&cache, pool);
+    if (status != EGB_OK) {
+        EXPECT_EQ(status, EGB_NO_MEMORY);
+        before.expect_same(picture(pool));
+        events seen;
+        EXPECT_EQ(egb_cache_alloc(&cache), nullptr);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    }
+    std::vector<void*> blocks;
+    for (int i = 0; status == EGB_OK && i < 150; i++) {
+        void* const block = egb_cache_alloc(&cache);
+        if (block != nullptr) {
+            blocks.push_back(block);
+        }
+    }
+    for (void* const block : blocks) {
+        egb_cache_free(&cache, block);
+    }
+    egb_cache_close(&cache);
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+}
+
+void use_reserve(egb_pool pool)
+{
+    picture          before(pool);
+    const egb_status status = egb_pool_reserve(pool, 600);
+    if (status != EGB_OK) {
+        EXPECT_EQ(status, EGB_NO_MEMORY);
+        before.expect_same(picture(pool));
+    } else {
+        EXPECT_GE(stats_of(pool).capacity, 600u);
+    }
+    (void)egb_pool_trim(pool, 0);
+    EXPECT_EQ(stats_of(pool).bytes_held, 0u);
+    EXPECT_EQ(stats_of(pool).bytes_prefaulted, 0u);
+}
+
+// A tree, blocks, a cache, reserve and trim, another thread, more pools than a first table of
+// magazines has places for, and the end of it all.
+void scenario()
+{
+    egb_pool_options options = options_for(1000);
+    options.flags            = EGB_PREFAULT;
+    options.budget_bytes     = 64 * unit_bytes;
+    options.reserve_blocks   = 70;
+    const egb_pool top       = try_create(options);
+    if (top == egb_pool{}) {
+        return;
+    }
+    options              = options_for(1000, top);
+    options.check        = "off";
+    const egb_pool below = try_create(options);
+    const egb_pool large = try_create(options_for(100000, top));
+    for (const egb_pool pool : {top, below, large}) {
+        if (pool != egb_pool{}) {
+            use_blocks(pool, pool == large ? 3 : 200);
+        }
+    }
+    use_cache(top);
+    use_reserve(top);
+    std::thread([top] { use_blocks(top, 200); }).join();
+    std::vector<egb_pool> more;
+    for (int i = 0; i < 40; i++) {
+        more.push_back(try_create(options_for(500, top)));
+        if (more.back() != egb_pool{}) {
+            use_blocks(more.back(), 120);  // so many need a second batch
+        }
+    }
+    EXPECT_EQ(subtree_of(top).in_use, 0u);
+    EXPECT_EQ(egb_pool_destroy(top, EGB_DESTROY_REFUSE), EGB_OK);
+    EXPECT_EQ(subtree_of(egb_pool{}).pools, 0u);
+}
+
+// The scenario with requests refused, then without; what is out afterwards is what a process has
+// out in which none was refused. Returns how many requests there were in the first run.
+int run(int from, int to, std::size_t expected, std::size_t* out)
+{
+    regions     = new std::map<void*, std::size_t>;
+    chunks      = new std::set<const void*>;
+    refuse_from = from;
+    refuse_to   = to;
+    scenario();
+    const int count = requests;
+    refuse_from     = -1;
+    scenario();
+    scenario();
+    *out = bytes_out();
+    if (expected != 0) {
+        // Less if the batches of magazines, of which a process keeps the most it had, were fewer.
+        EXPECT_LE(*out, expected) << "not all was given back";
+    }
+    return count;
+}
+
+struct answer {
+    int         requests;
+    std::size_t bytes;
+};
+
+// In a child. `failed` says whether an expectation was not met there, or it died.
+answer run_in_child(int from, int to, std::size_t expected, bool* failed)
+{
+    int ends[2] = {};
+    EXPECT_EQ(pipe(ends), 0);
+    std::fflush(stdout);  // else each child prints it again
+    const pid_t child = fork();
+    if (child == 0) {
+        answer result{};
+        result.requests = run(from, to, expected, &result.bytes);
+        const bool sent = write(ends[1], &result, sizeof result) == sizeof result;
+        std::fflush(stdout);
+        _exit(sent && !testing::Test::HasFailure() ? 0 : 1);
+    }
+    close(ends[1]);
+    answer result{};
+    EXPECT_EQ(read(ends[0], &result, sizeof result), static_cast<ssize_t>(sizeof result));
+    close(ends[0]);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    *failed = status != 0;
+    return result;
+}
+
+}  // namespace
+
+TEST(pool_refused, each_request_once_and_from_then_on)
+{
+    bool         failed = false;
+    const answer whole  = run_in_child(-1, -1, 0, &failed);
+    ASSERT_FALSE(failed);
+    ASSERT_GT(whole.requests, 100);
+    for (int n = 0; n < whole.requests; n++) {
+        for (const int to : {n, n + 1, INT32_MAX}) {
+            (void)run_in_child(n, to, whole.bytes, &failed);
+            ASSERT_FALSE(failed) << "requests " << n << " to " << to << " refused";
+        }
+    }
+}
