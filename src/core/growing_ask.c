@@ -104,6 +104,18 @@ static void visit_chunk(egb_chunk_* chunk, void* user)
     }
 }
 
+static void visit_chunk_by_list(egb_chunk_* chunk, void* user)
+{
+    const egb_fixed* const fixed = &chunk->fixed;
+    visit_what_is_not_listed(fixed, egb_fixed_count_touched(fixed), (const visitor*)user);
+}
+
+void egb_growing_each_by_list(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
+{
+    visitor caller = {visit, user};
+    egb_growing_each_chunk(pool, visit_chunk_by_list, &caller);
+}
+
 void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
 {
     if (pool != NULL) {

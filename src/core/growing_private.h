@@ -48,6 +48,10 @@ void egb_growing_each_chunk(
     const egb_growing* pool, void (*visit)(egb_chunk_* chunk, void* user), void* user
 );
 
+// As egb_growing_each(), but never reads in a block that is in use: another thread may write there.
+// O(touched blocks * free blocks / 2048).
+void egb_growing_each_by_list(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
+
 // The index of a block, or a number that is no block's.
 static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
 {

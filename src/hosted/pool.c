@@ -161,7 +161,8 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
     }
 }
 
-// A block of another chunk than the last needs no lock: while it is in use its chunk cannot go.
+// A block of another chunk than the last needs no lock: while it is in use its chunk cannot go, not
+// even with its pool, of which this thread has a magazine.
 static bool give_from_other_chunk(egb_pool pool, egb_magazine_* magazine, void* block)
 {
     if (magazine == NULL || EGB_LOAD_(magazine->checked) != egb_pool_key_(pool)) {

@@ -170,7 +170,7 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
         if (control->is_checked) {
             egb_growing_each_chunk(&control->growing, visit_live, &caller);
         } else {
-            egb_growing_each(&control->growing, visit, user);
+            egb_growing_each_by_list(&control->growing, visit, user);
         }
         egb_pool_unlock(control);
     }

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Some seconds of everything, as a server would: objects of many sizes, made by one thread and
+// freed by another, pools that come and go. The process must not grow. The long run sets
+// EGGBOX_STRESS_SECONDS.
+#include "stress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+
+namespace
+{
+
+enum : std::size_t { THREADS = 3, SIZES = 12, SLOTS = 3000 };
+
+using slots = std::array<std::atomic<void*>, SLOTS>;
+
+void turn_over(const std::array<egb_pool, SIZES>& pools, slots* all, stress::random* random)
+{
+    for (int i = 0; i < 2000; i++) {
+        void* const block = egb_pool_alloc(pools[random->below(SIZES)]);
+        MUST(block != nullptr);
+        *static_cast<unsigned char*>(block) = 1;
+        egb_free((*all)[random->below(SLOTS)].exchange(block));
+    }
+    const egb_pool passing = stress::make(64, 1000);
+    for (int i = 0; i < 100; i++) {
+        MUST(egb_pool_alloc(passing) != nullptr);
+    }
+    MUST(egb_pool_destroy(passing, EGB_DESTROY_FORCE) == EGB_OK);
+    if (random->below(10) == 0) {
+        egb_pool_trim(pools[random->below(SIZES)], 0);
+    }
+}
+
+}  // namespace
+
+TEST(soak, the_process_does_not_grow)
+{
+    using clock = std::chrono::steady_clock;
+    const stress::only_stale    none(false);
+    const std::chrono::seconds  time(stress::setting("EGGBOX_STRESS_SECONDS", 3));
+    std::array<egb_pool, SIZES> pools;
+    stress::keep_one_heap();
+    for (std::size_t i = 0; i < SIZES; i++) {
+        pools[i] = stress::make(std::size_t{16} << i, 0, i % 2 == 0);
+    }
+    const std::unique_ptr<slots> all(new slots{});
+    const clock::time_point      start = clock::now();
+    stress::memory               early;
+    stress::in_threads(THREADS, [&](std::size_t self) {
+        stress::random random(self);
+        bool           is_early = true;
+        while (clock::now() - start < time) {
+            turn_over(pools, all.get(), &random);
+            if (self == 0 && is_early && clock::now() - start > time / 3) {
+                early    = stress::memory_now();
+                is_early = false;
+            }
+        }
+    });
+    const stress::memory late = stress::memory_now();
+    if (STRESS_IS_SANITIZED == 0) {
+        // How many blocks of each size there are is by chance.
+        EXPECT_LE(late.mapped, early.mapped + early.mapped / 4);
+        EXPECT_LE(late.resident, early.resident + early.resident / 4);
+    }
+    for (std::atomic<void*>& one : *all) {
+        egb_free(one.load());
+    }
+    for (const egb_pool pool : pools) {
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+}
