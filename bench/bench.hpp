@@ -38,6 +38,10 @@ inline __attribute__((always_inline)) void settle()
     asm volatile("" : : : "memory");
 }
 
+// In front of take and give of rivals that are headers: left to itself the compiler inlines them or
+// not by how large the loop is.
+#define BENCH_INLINE inline __attribute__((always_inline))
+
 // What a caller does with a block: the first 8 bytes, as if it were a pointer or a number.
 inline __attribute__((always_inline)) std::uint64_t& content(void* block)
 {
@@ -125,9 +129,13 @@ void same_work(benchmark::State& state, const std::string& work, std::uint64_t h
 // A benchmark that could not run: the program's exit status will say so.
 void fail(benchmark::State& state, const char* why);
 
+// Page faults of this process so far that needed no disk.
+std::size_t page_faults();
+
 // Smoke: small numbers, so that every benchmark runs in milliseconds.
 struct scale {
-    bool smoke;
+    bool        smoke;
+    std::size_t frames;  // of each frame loop; two numbers tell what one frame costs
 };
 
 // One per file.
@@ -137,6 +145,10 @@ void add_churn(scale size);
 void add_create(scale size);
 void add_ping_pong(scale size);
 void add_first_touch(scale size);
+void add_threads(scale size);
+void add_frames(scale size);
+void add_trees(scale size);
+void add_elr(scale size);
 
 // The name that scripts/bench.py takes apart again.
 inline std::string case_name(const char* pattern, std::size_t size, const char* rival)

@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
 
@@ -46,6 +47,27 @@ const char* malloc_file()
     Dl_info where{};
     void*   address = reinterpret_cast<void*>(&std::malloc);
     return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "unknown";
+}
+
+// Takes our own options out, so that google-benchmark does not see them.
+bench::scale take_scale(std::vector<char*>& arguments)
+{
+    constexpr std::string_view frames = "--frames=";
+    bench::scale               size{false, 60};
+    for (auto at = arguments.begin(); at != arguments.end();) {
+        const std::string_view argument = *at;
+        if (argument == "--smoke") {
+            size.smoke  = true;
+            size.frames = 6;
+        } else if (argument.substr(0, frames.size()) == frames) {
+            size.frames = std::strtoull(*at + frames.size(), nullptr, 10);
+        } else {
+            ++at;
+            continue;
+        }
+        at = arguments.erase(at);
+    }
+    return size;
 }
 
 }  // namespace
@@ -97,6 +119,15 @@ std::size_t bench::resident_pages()
     return std::strtoull(second, nullptr, 10);
 }
 
+std::size_t bench::page_faults()
+{
+    rusage usage{};
+    if (getrusage(RUSAGE_SELF, &usage) != 0) {
+        die("getrusage");
+    }
+    return static_cast<std::size_t>(usage.ru_minflt);
+}
+
 void bench::fail(benchmark::State& state, const char* why)
 {
     failed = true;
@@ -115,14 +146,9 @@ void bench::same_work(benchmark::State& state, const std::string& work, std::uin
 int main(int argc, char** argv)
 {
     std::vector<char*> arguments(argv, argv + argc);
-    bench::scale       size{false};
-    for (auto at = arguments.begin(); at != arguments.end();) {
-        const bool smoke = std::string_view(*at) == "--smoke";
-        size.smoke       = size.smoke || smoke;
-        at               = smoke ? arguments.erase(at) : at + 1;
-    }
-    static char min_time[]    = "--benchmark_min_time=0.0001";
-    static char repetitions[] = "--benchmark_repetitions=1";
+    const bench::scale size          = take_scale(arguments);
+    static char        min_time[]    = "--benchmark_min_time=0.0001";
+    static char        repetitions[] = "--benchmark_repetitions=1";
     if (size.smoke) {
         arguments.insert(arguments.begin() + 1, {min_time, repetitions});  // later ones win
     }
@@ -132,6 +158,10 @@ int main(int argc, char** argv)
     bench::add_create(size);
     bench::add_ping_pong(size);
     bench::add_first_touch(size);
+    bench::add_threads(size);
+    bench::add_frames(size);
+    bench::add_trees(size);
+    bench::add_elr(size);
 
     benchmark::AddCustomContext("malloc", malloc_file());
     int count = static_cast<int>(arguments.size());

@@ -5,7 +5,8 @@
 All rivals run in one process with the C library's malloc; malloc alone runs again with other
 mallocs preloaded. The mallocs take turns over several rounds, so that a noisy minute hits all of
 them, and every number shown is a median over the rounds. Times are CPU time: what another program
-takes from the processor is not in them.
+takes from the processor is not in them. Where several threads run it is wall time, which is only as
+good as the machine is quiet; their CPU time is in the file.
 """
 
 import argparse
@@ -15,14 +16,16 @@ import os
 import pathlib
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 
+from bench_report import median_of, report_lines, verdicts
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SCHEMA = 1
-NOISE = 0.03  # a smaller difference from Boost.Pool is called none
 
 # name: (the library to preload, its Debian package, environment)
 MALLOCS = {
@@ -37,30 +40,21 @@ MALLOCS = {
     "jemalloc": ("libjemalloc.so.2", "libjemalloc2", {}),
     "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc-minimal4", {}),
 }
-PACKAGES = [package for _, package, _ in MALLOCS.values()] + ["libbenchmark-dev", "libboost-dev"]
+PACKAGES = [package for _, package, _ in MALLOCS.values()] + [
+    "libbenchmark-dev",
+    "libboost-dev",
+    "libtbb-dev",
+]
 
-ORDER = (
-    "none eggbox eggbox_static eggbox_unchecked eggbox_live_bits eggbox_cpp eggbox_cpp_unchecked "
-    "boost_pool boost_pool_growing pmr_unsync pmr_sync printed"
-).split() + list(MALLOCS)
-
-PAIR_GOALS = (("eggbox_unchecked", 5), ("eggbox", 3), ("eggbox_static", 3), ("eggbox_cpp", 3))
-
-WARM = "^(pair|pair_touched|batch_[a-z]+|churn|create|create_take)/"
-WARM_MALLOC = "^(pair|pair_touched|batch_[a-z]+|churn)/[0-9]+/malloc$"
-
-TITLES = {
-    "pair": "pair: take one, give it back (block bytes; ns per pair)",
-    "pair_touched": "pair, and the block is written and read (block bytes; ns per pair)",
-    "batch_lifo": "batch, given back newest first (block bytes; ns per pair)",
-    "batch_fifo": "batch, given back oldest first (block bytes; ns per pair)",
-    "batch_random": "batch, given back in random order (block bytes; ns per pair)",
-    "churn": "churn: replace a random one of N live 64-byte blocks (N; ns per pair)",
-    "create": "create and drop a pool of N 16-byte blocks (N; ns)",
-    "create_take": "create, take one, give it back, drop (N; ns)",
-    "first_touch": "first touch: take and write 64 MiB of new memory (block bytes; ns per block)",
-    "ping_pong": "ping-pong in a pool of 1,000,000 blocks of 4 KiB (ns per pair)",
-}
+# Warm patterns run again and again in one process. Those of the fixed pool are not `--only pool`.
+POOL = "pair|pair_touched|batch_[a-z]+|churn|apart_[a-z]+|together_[a-z]+|handover|larson"
+POOL += "|frames|tree|tree_take|elr_warm"
+WARM = f"^({POOL}|create|create_take|create_static)/"
+WARM_POOL = f"^({POOL}|create_static)/[0-9]+/"
+WARM_POOL += "(none|eggbox|eggbox_pool|eggbox_pool_off|eggbox_cache|boost_pool[a-z_]*|pmr_[a-z]+"
+WARM_POOL += "|tbb_[a-z]+|malloc)(/|$)"
+WARM_MALLOC = f"^({POOL})/[0-9]+/malloc(/|$)"
+FRAMES = (20, 120)  # what the system calls of a frame are the difference of
 
 
 def stop(text):
@@ -112,10 +106,8 @@ class Runner:
 
     def run(self, malloc, pattern, *options):
         """Runs the benchmarks that match; each run is one round of their samples."""
-        environment = dict(os.environ, **MALLOCS[malloc][2])
         library = self.libraries[malloc]
-        if library is not None:
-            environment["LD_PRELOAD"] = library
+        environment = self.environment(malloc)
         with tempfile.NamedTemporaryFile(suffix=".json") as result:
             command = [self.program, f"--benchmark_filter={pattern}", *options]
             command += [f"--benchmark_out={result.name}", "--benchmark_out_format=json"]
@@ -133,6 +125,11 @@ class Runner:
             stop(f"{malloc}: malloc came from {used}")
         self.keep(malloc, report["benchmarks"])
 
+    def environment(self, malloc):
+        library = self.libraries[malloc]
+        preload = {"LD_PRELOAD": library} if library is not None else {}
+        return dict(os.environ, **MALLOCS[malloc][2], **preload)
+
     def keep(self, malloc, benchmarks):
         rounds = {}
         for one in benchmarks:
@@ -143,16 +140,60 @@ class Runner:
             pattern, size, rival = one["run_name"].split("/")[:3]
             if rival == "malloc":
                 rival = malloc
+            if pattern == "elr":  # three numbers, none of which is the time of the benchmark
+                for name in ("take", "free", "access"):
+                    value = float(f"{one[name + '_cycles']:.5g}")
+                    rounds.setdefault((f"elr_{name}", int(size), rival), []).append(value)
+                continue
             key = (pattern, int(size), rival)
             case = self.cases.setdefault(key, {"samples": []})
-            rounds.setdefault(key, []).append(float(f"{one['cpu_time']:.5g}"))
-            for counter in ("hash", "pages", "rss_pages", "pool_pages"):
-                if counter in one:
-                    if counter == "hash" and case.get("hash", one["hash"]) != one["hash"]:
-                        stop(f"{one['name']}: {malloc} did other work than the round before")
-                    case[counter] = max(one[counter], case.get(counter, one[counter]))
+            time = one["real_time" if "/manual_time" in one["run_name"] else "cpu_time"]
+            rounds.setdefault(key, []).append(float(f"{time:.5g}"))
+            self.keep_counters(malloc, case, one)
         for key, samples in rounds.items():
-            self.cases[key]["samples"].append(samples)
+            self.cases.setdefault(key, {"samples": []})["samples"].append(samples)
+
+    @staticmethod
+    def keep_counters(malloc, case, one):
+        if "hash" in one and case.setdefault("hash", one["hash"]) != one["hash"]:
+            stop(f"{one['name']}: {malloc} did other work than the round before")
+        for counter in ("pages", "rss_pages", "pool_pages", "faults"):  # the worst
+            if counter in one:
+                case[counter] = max(one[counter], case.get(counter, one[counter]))
+        if "cpu_ns" in one:
+            case.setdefault("cpu_samples", []).append(float(f"{one['cpu_ns']:.5g}"))
+            case["cpu_ns"] = statistics.median(case["cpu_samples"])
+
+    def count_calls(self):
+        """System calls per frame: what strace sees of many frames, less what it sees of few."""
+        for name in self.names("^frames/"):
+            pattern, size, rival = name.split("/")[:3]
+            for malloc in MALLOCS if rival == "malloc" else ["glibc"]:
+                key = (pattern, int(size), malloc if rival == "malloc" else rival)
+                if key in self.cases:
+                    few, many = (
+                        # Twice: now and then there is one call more, in either.
+                        min(self.calls(malloc, name, frames) for _ in range(2))
+                        for frames in FRAMES
+                    )
+                    self.cases[key]["calls"] = (many - few) / (FRAMES[1] - FRAMES[0])
+
+    def calls(self, malloc, name, frames):
+        environment = self.environment(malloc)
+        preload = environment.pop("LD_PRELOAD", None)  # not into strace itself
+        command = ["strace", "-f", "-qq"]
+        command += ["-E", f"LD_PRELOAD={preload}"] if preload else []
+        with tempfile.NamedTemporaryFile(suffix=".strace") as trace:
+            command += ["-o", trace.name, self.program, f"--frames={frames}"]
+            command += [f"--benchmark_filter=^{name.split('/iterations')[0]}/"]
+            done = subprocess.run(
+                command, env=environment, capture_output=True, text=True, check=False
+            )
+            if done.returncode != 0:
+                sys.stderr.write(done.stdout + done.stderr)
+                stop(f"{name} failed under strace")
+            text = pathlib.Path(trace.name).read_text(encoding="utf-8", errors="replace")
+        return sum(1 for line in text.splitlines() if not re.search(r"resumed>|[+-]{3} ", line))
 
     def names(self, pattern):
         done = output_of(self.program, f"--benchmark_filter={pattern}", "--benchmark_list_tests")
@@ -169,151 +210,40 @@ class Runner:
                 stop(f"{pattern}/{size}: the rivals did different work")
 
 
-def measure(runner, rounds, options, heavy):
+def measure(runner, rounds, options, only, heavy):
     """All rounds. The malloc that goes first is another one each time."""
     names = list(MALLOCS)
-    cold = [name.split("/iterations")[0] for name in runner.names("^first_touch/")]
+    cold = runner.names("^(first_touch|elr_cold|tree_cold)/")
+    cold = [name.split("/iterations")[0] for name in cold if not skips(name, only)]
+    elr = sorted({name.split("/")[2] for name in runner.names("^elr/")})
     for turn in range(rounds):
         print(f"round {turn + 1} of {rounds}", file=sys.stderr, flush=True)
+        warm = WARM_POOL if only == "pool" else WARM
         for malloc in names[turn % len(names) :] + names[: turn % len(names)]:
-            runner.run(malloc, WARM if malloc == "glibc" else WARM_MALLOC, *options)
+            runner.run(malloc, warm if malloc == "glibc" else WARM_MALLOC, *options)
         # Memory is new only once in a process.
         for name in cold:
             for malloc in names if name.endswith("/malloc") else ["glibc"]:
                 runner.run(malloc, f"^{name}/")
-    for name in runner.names("^ping_pong/"):
-        if heavy or "/boost_pool/" not in name:
-            runner.run("glibc", f"^{name.split('/iterations')[0]}/")
+        # All sizes in one process, smallest first, as the authors had it.
+        for rival in elr:
+            for malloc in names if rival == "malloc" else ["glibc"]:
+                runner.run(malloc, f"^elr/[0-9]+/{rival}/")
+    if only is None:
+        for name in runner.names("^ping_pong/"):
+            if heavy or "/boost_pool/" not in name:
+                runner.run("glibc", f"^{name.split('/iterations')[0]}/")
+    runner.count_calls()
 
 
-def median_of(case):
-    return statistics.median(sample for one in case["samples"] for sample in one)
-
-
-def ratio_of(above, below):
-    """How many times longer `above` took. Round by round where both ran in the same process."""
-    pairs = zip(above["samples"], below["samples"])
-    return statistics.median(statistics.median(a) / statistics.median(b) for a, b in pairs)
-
-
-# ---- tables ------------------------------------------------------------------------------------
-
-
-def table(cases, pattern):
-    sizes = sorted({size for one, size, _ in cases if one == pattern})
-    rivals = [name for name in ORDER if any((pattern, size, name) in cases for size in sizes)]
-    lines = [TITLES[pattern], "".join([f"{'':<22}"] + [f"{size:>14,}" for size in sizes])]
-    for rival in rivals:
-        line = f"{rival:<22}"
-        for size in sizes:
-            case = cases.get((pattern, size, rival))
-            line += f"{median_of(case):>14,.2f}" if case else f"{'':>14}"
-        lines.append(line)
-    return lines
-
-
-def ratio_table(cases, pattern):
-    """How many times faster than the fastest malloc of the same run."""
-    sizes = sorted({size for one, size, _ in cases if one == pattern})
-    lines = []
-    fastest = {}
-    line = f"{'fastest malloc':<22}"
-    for size in sizes:
-        found = [name for name in MALLOCS if (pattern, size, name) in cases]
-        if not found:
-            return []
-        fastest[size] = min(found, key=lambda name: median_of(cases[pattern, size, name]))
-        line += f"{fastest[size]:>14}"
-    lines.append(line)
-    for rival in ("eggbox", "eggbox_unchecked"):
-        line = f"{'  / ' + rival:<22}"
-        for size in sizes:
-            ours = median_of(cases[pattern, size, rival])
-            line += f"{median_of(cases[pattern, size, fastest[size]]) / ours:>13.2f}x"
-        lines.append(line)
-    return lines
-
-
-def counter_lines(cases, pattern, counters):
-    lines = []
-    ordered = sorted(cases.items(), key=lambda case: (ORDER.index(case[0][2]), case[0][1]))
-    for (one, size, rival), case in ordered:
-        if one == pattern:
-            found = [f"{name} {int(case[name]):,}" for name in counters if name in case]
-            lines.append(f"  {rival:<20}{size:>14,}  " + "  ".join(found))
-    return lines
-
-
-# ---- the targets -------------------------------------------------------------------------------
-
-
-def pair_ratios(cases, rival):
-    sizes = sorted({size for pattern, size, _ in cases if pattern == "pair"})
-    return {
-        size: min(
-            median_of(cases["pair", size, name]) / median_of(cases["pair", size, rival])
-            for name in MALLOCS
-        )
-        for size in sizes
-    }
-
-
-def verdicts(cases):
-    """(met, what was wanted, what was found) for every target."""
-    found = []
-
-    faster, equal, slower = [], [], []
-    for (pattern, size, rival), case in cases.items():
-        if rival != "eggbox_unchecked" or pattern.startswith("create") or pattern == "ping_pong":
-            continue
-        ratio = ratio_of(cases[pattern, size, "boost_pool"], case)
-        kind = equal if abs(ratio - 1) < NOISE else faster if ratio > 1 else slower
-        kind.append((ratio, f"{pattern}/{size} {ratio:.2f}x"))
-    text = f"faster in {len(faster)}, equal within {NOISE:.0%} in {len(equal)}, "
-    text += f"slower in {len(slower)}"
-    for name, kind in (("slower", slower), ("equal", equal), ("faster", faster)):
-        text += f"\n          {name}: " + (", ".join(words for _, words in sorted(kind)) or "none")
-    wanted = "eggbox_unchecked faster than Boost.Pool on every pattern"
-    found.append((not slower and not equal, wanted, text))
-
-    for rival, goal in PAIR_GOALS:
-        ratios = pair_ratios(cases, rival)
-        text = ", ".join(f"{size}: {ratio:.2f}x" for size, ratio in ratios.items())
-        wanted = f"{rival}: pairs at least {goal}x faster than the fastest malloc"
-        found.append((min(ratios.values()) >= goal, wanted, text))
-
-    for rival in ("eggbox", "eggbox_unchecked", "eggbox_live_bits"):
-        counts = sorted(s for pattern, s, name in cases if pattern == "create" and name == rival)
-        small, large = (cases["create", size, rival] for size in (counts[0], counts[-1]))
-        ratio = ratio_of(large, small)
-        wanted = f"{rival}: create takes the same time for {counts[0]} and {counts[-1]:,} blocks"
-        pages = int(max(cases["create", size, rival]["pages"] for size in counts))
-        text = f"{median_of(small):.1f} and {median_of(large):.1f} ns, {pages} pages touched"
-        found.append((0.9 < ratio < 1.1 and pages == 0, wanted + ", touching none", text))
-
-    for (pattern, _, rival), case in cases.items():
-        if pattern == "ping_pong" and rival.startswith("eggbox"):
-            wanted = f"{rival}: ping-pong grows memory by at most two pages"
-            text = f"process {case['rss_pages']:.0f}, pool {case['pool_pages']:.0f}"
-            found.append((case["rss_pages"] <= 2 and case["pool_pages"] <= 2, wanted, text))
-    return found
-
-
-def report_lines(cases):
-    lines = []
-    for pattern in TITLES:
-        lines += table(cases, pattern) + ratio_table(cases, pattern)
-        if pattern == "create":
-            lines.append("pages touched")
-            lines += counter_lines(cases, pattern, ("pages",))
-        if pattern == "ping_pong":
-            lines.append("pages by which the process grew; pages of the pool then in memory")
-            lines += counter_lines(cases, pattern, ("rss_pages", "pool_pages"))
-        lines.append("")
-    lines.append("targets")
-    for met, wanted, text in verdicts(cases):
-        lines += [f"  {'met   ' if met else 'MISSED'}  {wanted}", f"          {text}"]
-    return lines
+def skips(name, only):
+    """Cold benchmarks that would only take time: one process for each."""
+    pattern, size, _ = name.split("/")[:3]
+    if pattern == "elr_cold":
+        return int(size) not in (16, 1024, 16384)
+    if pattern == "tree_cold":
+        return int(size) != 1000
+    return only == "pool"
 
 
 # ---- the file ----------------------------------------------------------------------------------
@@ -363,7 +293,8 @@ def document(cases, built_from, rounds, options):
         "packages": versions(),
         "rounds": rounds,
         "options": options,
-        "unit": "ns of CPU time; samples are grouped by round",
+        "unit": "ns of CPU time, of wall time where cpu_ns is given, cycles in elr_take, elr_free "
+        "and elr_access; samples are grouped by round",
         "targets": [{"met": m, "target": w, "found": t} for m, w, t in verdicts(cases)],
         "cases": [
             {
@@ -390,10 +321,12 @@ def write(path, content):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds: half a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: a minute or two")
     parser.add_argument("--save", metavar="NAME", help="also write bench/results/NAME.json")
     parser.add_argument("--build-dir", type=pathlib.Path, default=ROOT / "build" / "bench")
     parser.add_argument("--rounds", type=int, help="how often everything is run")
+    parser.add_argument("--only", choices=["pool"], help="leave out what the fixed pool has alone")
+    parser.add_argument("--without-tbb", action="store_true", help="go on where TBB is missing")
     arguments = parser.parse_args()
     if arguments.save and not re.fullmatch(r"[A-Za-z0-9._-]+", arguments.save):
         parser.error("NAME is made of letters, digits, dots, dashes and underscores")
@@ -402,6 +335,10 @@ def main():
     libraries = find_libraries()
     built_from = source()
     runner = Runner(build(arguments.build_dir.resolve()), libraries)
+    if not runner.names("^pair/64/tbb_pool$") and not arguments.without_tbb:
+        stop("TBB is missing: install the Debian package libtbb-dev, or say --without-tbb")
+    if shutil.which("strace") is None:
+        stop("strace is missing: install the Debian package strace")
     options = [
         f"--benchmark_repetitions={1 if arguments.quick else 3}",
         f"--benchmark_min_time={0.003 if arguments.quick else 0.01}",
@@ -411,7 +348,7 @@ def main():
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if free < 6 << 30:
         print("less than 6 GiB free: Boost.Pool's ping-pong is left out", file=sys.stderr)
-    measure(runner, rounds, options, heavy=free >= 6 << 30)
+    measure(runner, rounds, options, arguments.only, heavy=free >= 6 << 30)
     runner.same_work()
 
     print("\n".join(report_lines(runner.cases)))

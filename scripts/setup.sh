@@ -8,7 +8,7 @@ set -eu
 build="gcc g++ libc6-dev make cmake ninja-build"
 test="$build binutils pkg-config python3 googletest librapidcheck-dev"
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
-       libtcmalloc-minimal4"
+       libtcmalloc-minimal4 libtbb-dev strace"
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
 all="$test $bench gcc-multilib g++-multilib gcovr
      clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev

@@ -8,7 +8,12 @@
 #include "malloc.hpp"
 #include "none.hpp"
 #include "pmr.hpp"
+#include "pool.hpp"
 #include "printed.hpp"
+
+#if defined(BENCH_WITH_TBB)
+  #include "tbb.hpp"
+#endif
 
 namespace bench
 {
@@ -17,16 +22,31 @@ template <class... Rivals>
 struct rivals {
 };
 
-using all_rivals = rivals<
-    none,
-    eggbox_check,
-    eggbox_live,
-    eggbox_unchecked,
-    system_malloc,
-    boost_pool,
-    pmr_unsync,
-    pmr_sync,
-    printed>;
+template <class... One, class... Other>
+rivals<One..., Other...> join(rivals<One...>, rivals<Other...>);
+
+template <class One, class Other>
+using joined = decltype(join(One{}, Other{}));
+
+#if defined(BENCH_WITH_TBB)
+using tbb_rivals = rivals<tbb_pool, tbb_scalable>;
+#else
+using tbb_rivals = rivals<>;
+#endif
+
+using fixed_pools = rivals<eggbox_check, eggbox_live, eggbox_unchecked>;
+
+using rivals_of_all_sizes = joined<rivals<system_malloc, pmr_unsync, pmr_sync>, tbb_rivals>;
+
+using all_rivals = joined<
+    joined<rivals<none>, fixed_pools>,
+    joined<
+        rivals<eggbox_pool, eggbox_pool_off, eggbox_cache, boost_pool, printed>,
+        rivals_of_all_sizes>>;
+
+// What several threads may use at one time.
+using shared_rivals =
+    joined<rivals<eggbox_pool, eggbox_pool_off, eggbox_cache, system_malloc, pmr_sync>, tbb_rivals>;
 
 // What the pools alone can do: those with a capacity, over memory they are given.
 using pools_in_place = rivals<eggbox_check, eggbox_live, eggbox_unchecked, boost_pool, printed>;

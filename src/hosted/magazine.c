@@ -132,6 +132,27 @@ static egb_batch* depot_pop(egb_control* control)
     return batch;
 }
 
+// Empty batches stay with the pool, whose lock is held already: the workshop's is one for all
+// pools, and threads that have nothing in common would meet there.
+static void keep_empty(egb_control* control, egb_batch* batch)
+{
+    if (batch != NULL) {
+        batch->next      = control->empties;
+        control->empties = batch;
+    }
+}
+
+static egb_batch* empty_batch(egb_control* control)
+{
+    egb_batch* const batch = control->empties;
+    if (batch == NULL) {
+        return new_batch();
+    }
+    control->empties = batch->next;
+    batch->count     = 0;
+    return batch;
+}
+
 void egb_batch_flush(egb_control* control, egb_batch* batch)
 {
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -145,6 +166,9 @@ void egb_depot_flush(egb_control* control)
     for (egb_batch* batch = depot_pop(control); batch != NULL; batch = depot_pop(control)) {
         egb_batch_flush(control, batch);
         drop_batch(batch);
+    }
+    while (control->empties != NULL) {
+        drop_batch(empty_batch(control));
     }
 }
 
@@ -286,6 +310,23 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         2 * magazine->wish < control->batch_blocks ? 2 * magazine->wish : control->batch_blocks;
 }
 
+// The first blocks of a pool's second thread are not next to those of its first: their states, a
+// byte each, would be in one cache line, which the two would take from each other at every call.
+static void step_aside(egb_control* control, egb_magazine_* magazine)
+{
+    enum { STATES_OF_A_LINE = 64 };
+    const bool is_unlimited = control->growing.options.max_blocks == 0;
+    const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
+    if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
+        2 * control->batch_blocks > STATES_OF_A_LINE) {
+        magazine->wish  = control->batch_blocks;
+        magazine->spare = new_batch();
+        if (magazine->spare != NULL) {
+            fill_from_chunks(control, magazine, magazine->spare);
+        }
+    }
+}
+
 bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
 {
     if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // another thread left some
@@ -296,12 +337,14 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
     if (magazine->spare != NULL && magazine->spare->count != 0) {
         load(control, magazine, magazine->spare);
     } else if (control->depot != NULL) {
-        drop_batch(magazine->spare);
+        keep_empty(control, magazine->spare);
         load(control, magazine, depot_pop(control));
     } else {
+        step_aside(control, magazine);
         fill_from_chunks(control, magazine, empty);
         load(control, magazine, empty);
-        empty = magazine->spare;
+        note_peak(control);
+        return magazine->loaded->count != 0;
     }
     if (empty != NULL) {
         empty->count = 0;
@@ -324,7 +367,7 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
         empty = NULL;
     }
     if (empty == NULL) {
-        empty = new_batch();
+        empty = empty_batch(control);
     }
     if (empty == NULL) {  // no memory for another batch: this one must do
         egb_batch_flush(control, loaded);

@@ -93,6 +93,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, bool i
     control->prefaulted       = 0;
     control->huge             = 0;
     control->depot            = NULL;
+    control->empties          = NULL;
     control->depot_batches    = 0;
     control->depot_blocks     = 0;
     control->attached         = 0;

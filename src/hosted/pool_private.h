@@ -45,7 +45,8 @@ typedef struct egb_control {
     size_t            prefaulted;
     size_t            huge;
 
-    egb_batch* depot;  // full batches
+    egb_batch* depot;    // full batches
+    egb_batch* empties;  // without blocks, of the same make
     size_t     depot_batches;
     size_t     depot_blocks;
     size_t     batch_blocks;  // most blocks in a batch; 0: the pool has no magazines

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 TEST(pool, blocks_are_apart_aligned_and_come_back)
