@@ -8,29 +8,77 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <stdatomic.h>
+
 #if defined(__linux__)
+  #include <linux/futex.h>
   #include <sys/syscall.h>
 #else
   #include <sched.h>
-  #include <stdatomic.h>
 #endif
 
 // ---- locks --------------------------------------------------------------------------------------
 
+// A word, as in U. Drepper, "Futexes Are Tricky", 2011, and not a mutex of the C library: that may
+// not be all zero at first, cannot be made anew in the child of a fork, and ThreadSanitizer gives
+// up on a thread that holds more than 64, as destroy and fork do.
+enum { LOCK_FREE = 0, LOCK_HELD = 1, LOCK_WAITED_FOR = 2 };
+
+static atomic_uint* word_of(egb_os_mutex* mutex)
+{
+    return (atomic_uint*)(void*)mutex;
+}
+
 #if defined(__linux__)
 
-// PTHREAD_MUTEX_INITIALIZER is all zero in every C library of Linux, and a mutex owns nothing.
-EGB_STATIC_ASSERT(sizeof(pthread_mutex_t) <= sizeof(egb_os_mutex), "a mutex fits");
-EGB_STATIC_ASSERT(_Alignof(pthread_mutex_t) <= _Alignof(egb_os_mutex), "a mutex is aligned");
+static void futex(atomic_uint* word, int operation, unsigned value)
+{
+    const int before = errno;
+    (void)syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+    errno = before;
+}
+
+static void sleep_on(atomic_uint* word)
+{
+    futex(word, FUTEX_WAIT_PRIVATE, LOCK_WAITED_FOR);
+}
+
+static void wake_one(atomic_uint* word)
+{
+    futex(word, FUTEX_WAKE_PRIVATE, 1);
+}
+
+#else
+
+static void sleep_on(atomic_uint* word)
+{
+    (void)word;
+    (void)sched_yield();
+}
+
+static void wake_one(atomic_uint* word)
+{
+    (void)word;
+}
+
+#endif
 
 // Leaves the processor to the other thread of its core, if it has one.
 static inline void wait_a_moment(void)
 {
-  #if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
-  #elif defined(__aarch64__)
+#elif defined(__aarch64__)
     __asm__ volatile("yield");
-  #endif
+#endif
+}
+
+static bool try_to_lock(atomic_uint* word)
+{
+    unsigned expected = LOCK_FREE;
+    return atomic_compare_exchange_strong_explicit(
+        word, &expected, LOCK_HELD, memory_order_acquire, memory_order_relaxed
+    );
 }
 
 // Whoever has the lock lets go of it in a fraction of the microseconds that two system calls take,
@@ -38,45 +86,27 @@ static inline void wait_a_moment(void)
 void egb_os_lock(egb_os_mutex* mutex)
 {
     enum { LONGEST_WAIT = 256 };
-    pthread_mutex_t* const it = (pthread_mutex_t*)(void*)mutex;
+    atomic_uint* const word = word_of(mutex);
     for (int wait = 1; wait <= LONGEST_WAIT; wait *= 2) {
-        if (pthread_mutex_trylock(it) == 0) {
+        if (try_to_lock(word)) {
             return;
         }
         for (int i = 0; i < wait; i++) {
             wait_a_moment();
         }
     }
-    (void)pthread_mutex_lock(it);
-}
-
-void egb_os_unlock(egb_os_mutex* mutex)
-{
-    (void)pthread_mutex_unlock((pthread_mutex_t*)(void*)mutex);
-}
-
-#else
-
-// Elsewhere an all-zero mutex may be an invalid one, or the first lock allocates: so the lock is a
-// word of our own, and who waits for it gives way to others.
-static atomic_uint* word_of(egb_os_mutex* mutex)
-{
-    return (atomic_uint*)(void*)mutex;
-}
-
-void egb_os_lock(egb_os_mutex* mutex)
-{
-    while (atomic_exchange_explicit(word_of(mutex), 1, memory_order_acquire) != 0) {
-        (void)sched_yield();
+    while (atomic_exchange_explicit(word, LOCK_WAITED_FOR, memory_order_acquire) != LOCK_FREE) {
+        sleep_on(word);
     }
 }
 
 void egb_os_unlock(egb_os_mutex* mutex)
 {
-    atomic_store_explicit(word_of(mutex), 0, memory_order_release);
+    atomic_uint* const word = word_of(mutex);
+    if (atomic_exchange_explicit(word, LOCK_FREE, memory_order_release) == LOCK_WAITED_FOR) {
+        wake_one(word);
+    }
 }
-
-#endif
 
 void egb_os_lock_reset(egb_os_mutex* mutex)
 {

@@ -149,13 +149,6 @@ TEST(os_pages, a_limit_of_address_space_refuses_until_it_is_lifted)
     EXPECT_EQ(came, int(GOOD));
 }
 
-TEST(os_locks, the_systems_own_mutex_is_all_zero)
-{
-    const pthread_mutex_t mutex              = PTHREAD_MUTEX_INITIALIZER;
-    const char            zero[sizeof mutex] = {};
-    EXPECT_EQ(std::memcmp(&mutex, zero, sizeof mutex), 0);
-}
-
 #endif
 
 // ---- forks --------------------------------------------------------------------------------------

@@ -32,14 +32,6 @@
   #define STRESS_IS_SANITIZED 0
 #endif
 
-// Pools of a subtree are locked all at once, parents first, and any pool may be the parent of any
-// other in its time. Only who has the lock of all pools does that, which ThreadSanitizer's search
-// for cycles does not see.
-extern "C" __attribute__((used)) inline const char* __tsan_default_suppressions()
-{
-    return "deadlock:lock_all\n";
-}
-
 #define MUST(condition) stress::must((condition), #condition, __FILE__, __LINE__)
 
 namespace stress
