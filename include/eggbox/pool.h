@@ -20,7 +20,9 @@
 // Threads  Any thread, any call, at any time, unless a function says otherwise. A block may be
 //          freed by another thread than the one that allocated it.
 // Progress alloc and free take no lock while the thread's magazine serves them. Else they take the
-//          pool's lock for O(1) steps, or, when a limited pool is used up, one lock of the process.
+//          pool's lock, for as many steps as a batch has blocks at most; and one lock of the
+//          process when the pool is used up, and for a thread's first magazine and its table's
+//          growth.
 // Signals  No call is safe in a signal handler that may interrupt another call of this header.
 // Fork     Both sides may go on with every call. In the child the blocks that other threads had in
 //          their magazines are free again.
@@ -43,7 +45,7 @@ typedef struct egb_pool {
 } egb_pool;
 
 /// What a pool does for its pages, each independent of the others. egb_pool_stats() says what was
-/// obtained.
+/// obtained. The first two do nothing about static memory; the second, about chunks under 2 MiB.
 #define EGB_PREFAULT   1u  // a chunk's pages are in memory before its first block is handed out
 #define EGB_HUGE_PAGES 2u  // chunks are in large pages, if the system has some
 #define EGB_CACHE_LINE 4u  // no two blocks share a cache line: the stride is a multiple of 64 bytes
@@ -107,7 +109,8 @@ typedef enum egb_destroy {
 /// Destroys a pool and all its descendants. Every handle of them is stale from now on.
 ///
 /// Returns  EGB_OK; EGB_BUSY if `how` is REFUSE and a block of the subtree is in use: nothing has
-///          changed; EGB_STALE; EGB_INVALID for the null pool or an unknown `how`.
+///          changed, but that free blocks are no longer in magazines; EGB_STALE; EGB_INVALID for
+///          the null pool or an unknown `how`.
 /// Threads  Others may be inside alloc and free of the pool: they get what they came for, or a
 ///          stale handle. The memory of a static pool is the caller's again when no other thread
 ///          is inside such a call any more. The pages of other pools go back to the system at once;
@@ -134,7 +137,9 @@ EGB_NODISCARD EGB_INLINE void* egb_pool_alloc(egb_pool pool);
 ///          "check" also EGB_EVENT_FOREIGN, EGB_EVENT_WRONG_POOL, EGB_EVENT_INTERIOR,
 ///          EGB_EVENT_NEVER_ALLOCATED and EGB_EVENT_DOUBLE_FREE, each for certain, whatever the
 ///          block holds: but two threads that free the same block at the very same moment, neither
-///          before the other, may both succeed. At "off" such a free may be found later or never.
+///          before the other, may both succeed; and a double free of a block whose chunk another
+///          thread gives back in egb_pool_trim() at that moment may look where no memory is. At
+///          "off" such a free may be found later or never.
 /// Cost     O(1)
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block);
 
@@ -179,7 +184,7 @@ void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user);
 
 /// Calls `visit` with every block that is in use, chunk by chunk. Empties every thread's magazine
 /// of the pool first. A block that another thread allocates or frees meanwhile may be seen or not.
-/// O(touched blocks).
+/// O(touched blocks); at level "off" O(touched * free / 2048).
 void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user);
 
 /// Gives back a block of any pool. NULL: no effect. Misuse as egb_pool_free(); what is in no pool's

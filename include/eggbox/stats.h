@@ -34,10 +34,10 @@ typedef struct egb_stats {
 } egb_stats;
 
 // `peak` is never less than the most blocks that were in use at one time. It may be more, by the
-// free blocks that were in magazines then: per thread that used the pool at most
-// EGB_MAGAZINE_BLOCKS_MAX, and at most EGB_MAGAZINE_BYTES_MAX bytes of them, twice. It is exact for
-// blocks too large for magazines. That of a subtree is the sum of its pools' peaks, which need not
-// have been at the same time.
+// free blocks that were in magazines then: per thread that used the pool, and per egb_cache, at
+// most EGB_MAGAZINE_BLOCKS_MAX, and at most EGB_MAGAZINE_BYTES_MAX bytes of them, twice. It is
+// exact for blocks too large for magazines. That of a subtree is the sum of its pools' peaks, which
+// need not have been at the same time.
 
 /// The most blocks, and the most bytes of blocks, in one of a magazine's two batches.
 #define EGB_MAGAZINE_BLOCKS_MAX 63u
