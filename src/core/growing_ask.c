@@ -59,7 +59,7 @@ enum { WINDOW_WORDS = 64, WINDOW = WINDOW_WORDS * 32 };
 // Sets a bit for each of the WINDOW blocks from `start` on that is on the free list.
 static void find_free(const egb_fixed* fixed, uint32_t touched, uint32_t start, egb_word* is_free)
 {
-    egb_clear_words(is_free, WINDOW_WORDS * EGB_WORD_BYTES);
+    egb_clear_words(is_free, sizeof(egb_word) * WINDOW_WORDS);
     uint32_t at = egb_fixed_head(fixed);
     for (uint32_t left = touched; left > 0; left--) {
         const size_t in_window = egb_fixed_index_(fixed, at) - start;

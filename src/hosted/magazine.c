@@ -8,6 +8,7 @@
 static egb_os_mutex workshop;  // keeps the next
 static egb_growing  batches;
 
+// NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
 static void* reserve_pages(void* user, size_t least, size_t* bytes)
 {
     (void)user;
