@@ -110,8 +110,9 @@ TEST(thread_ends, waves_of_threads_strand_nothing_and_stay_as_large)
     }
     const stress::memory late = stress::memory_now();
     if (STRESS_IS_SANITIZED == 0) {
-        // A wave whose threads met more often may have asked for one more chunk, and that for a leaf
-        // of the chunk map. What each of 800 threads left behind, 8 KiB of a table, would be more.
+        // A wave whose threads met more often may have asked for one more chunk, and that for a
+        // leaf of the chunk map. What each of 800 threads left behind, 8 KiB of a table, would be
+        // more.
         EXPECT_LE(late.mapped, early.mapped + (std::size_t{4} << 20));
         EXPECT_LE(late.resident, early.resident + (std::size_t{1} << 20));
     }
