@@ -54,7 +54,9 @@ test-all: test coverage sizes
 coverage: | build
 	@scripts/setup.sh all
 	$(call preset,coverage)
-	gcovr --root . --filter src/core/ --exclude-throw-branches --print-summary \
+	@# A test that leaves by longjmp or dies in a fork makes gcov count some branch less than never.
+	gcovr --root . --filter src/core/ --exclude-throw-branches --gcov-ignore-parse-errors \
+	    --print-summary \
 	    --branches --fail-under-line 100 --fail-under-branch 97 build/coverage
 
 sizes: | build
