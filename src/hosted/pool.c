@@ -255,12 +255,12 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
     egb_status         status  = EGB_STALE;
     if (control != NULL) {
         const egb_cache none = {.magazine = {.key = EGB_NO_KEY_, .checked = EGB_NO_KEY_}};
-        if (!egb_the_world.can_take) {
-            *cache      = none;  // there are no magazines: each call goes to the pool
+        if (control->growing.options.block_bytes > EGB_MAGAZINE_BYTES_MAX) {
+            status = EGB_INVALID;
+        } else if (control->batch_blocks == 0) {
+            *cache      = none;  // there are no magazines here: each call goes to the pool
             cache->pool = pool;
             status      = EGB_OK;
-        } else if (control->batch_blocks == 0) {
-            status = EGB_INVALID;
         } else {
             *cache      = none;
             cache->pool = pool;

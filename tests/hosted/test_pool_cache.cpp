@@ -171,7 +171,7 @@ TEST(pool_cache, it_survives_being_emptied)
             egb_cache_free(&cache, held.back());
             held.pop_back();
         }
-        EXPECT_GT(stats_of(pool).cached, 0u);
+        EXPECT_EQ(stats_of(pool).cached > 0, has_magazines());
         switch (round % 3) {
             case 0: (void)egb_pool_trim(pool, 0); break;
             case 1: egb_pool_each_block(pool, [](void*, void*) {}, nullptr); break;

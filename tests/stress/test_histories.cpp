@@ -129,7 +129,7 @@ class player
 {
   public:
     player(world* all, std::size_t self, std::uint64_t seed)
-        : all_(all), self_(self), random_(seed * THREADS + self), stamp_(self << 56)
+        : all_(all), self_(self), random_(seed * THREADS + self), stamp_(std::uint64_t{self} << 56)
     {
     }
 
@@ -452,7 +452,7 @@ TEST(histories, agree_with_the_model)
         const std::unique_ptr<world> all(new world);
         make_shared_pools(all.get());
         stress::in_threads(THREADS, [&](std::size_t self) {
-            player(all.get(), self, seed).play(operations);
+            player(all.get(), self, seed).play(static_cast<std::size_t>(operations));
         });
         give_all_back(all.get());
     }

@@ -83,6 +83,16 @@ inline egb_stats stats_of(egb_pool pool)
     return stats;
 }
 
+// Without a fence for other threads, as under Wine, each call goes to the chunks.
+inline bool has_magazines()
+{
+    const egb_pool pool = make(64);
+    egb_pool_free(pool, egb_pool_alloc(pool));
+    const bool has = stats_of(pool).cached != 0;
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    return has;
+}
+
 inline egb_stats subtree_of(egb_pool root)
 {
     egb_stats stats{};
