@@ -4,6 +4,7 @@
 #include "pools.hpp"
 
 #include <memory>
+#include <new>
 #include <set>
 
 namespace
@@ -42,6 +43,32 @@ std::size_t use_all(egb_pool pool, char* memory, std::size_t bytes, std::size_t 
     return blocks.size();
 }
 
+// Aligned to 16 bytes on every machine, so that `shift` is all the misalignment there is.
+class aligned_memory
+{
+  public:
+    explicit aligned_memory(std::size_t bytes)
+        : start_(static_cast<char*>(::operator new(bytes, std::align_val_t{16})))
+    {
+    }
+
+    ~aligned_memory()
+    {
+        ::operator delete(start_, std::align_val_t{16});
+    }
+
+    aligned_memory(const aligned_memory&)            = delete;
+    aligned_memory& operator=(const aligned_memory&) = delete;
+
+    char* get() const
+    {
+        return start_;
+    }
+
+  private:
+    char* start_;
+};
+
 }  // namespace
 
 TEST(pool_static, every_small_size_at_every_misalignment)
@@ -53,7 +80,7 @@ TEST(pool_static, every_small_size_at_every_misalignment)
             for (std::size_t shift = 0; shift < 16; shift++) {
                 std::size_t before = 0;
                 for (std::size_t bytes = 1; bytes < largest; bytes += shift < 8 ? 1 : 7) {
-                    const std::unique_ptr<char[]> memory(new char[shift + bytes]);
+                    const aligned_memory memory(shift + bytes);
                     std::memset(memory.get(), 0xA5, shift + bytes);
                     egb_pool_options options =
                         static_options(block_bytes, memory.get() + shift, bytes);
