@@ -61,9 +61,9 @@ static unit_entry* entry_in(leaf* in, size_t unit)
     return &in->entries[unit & (((size_t)1 << LEAF_BITS) - 1)];
 }
 
-static unit_entry* entry_of(const void* address)
+// NULL: there is no chunk in the unit, nor was there one near.
+static unit_entry* entry_at(size_t unit)
 {
-    const size_t unit = unit_of(address);
     if (!is_in_map(unit)) {
         return NULL;
     }
@@ -94,10 +94,9 @@ void egb_chunk_map_clear(void* region, size_t bytes)
 {
     const size_t first = unit_of(region);
     const size_t count = bytes >> UNIT_BITS;
-    for (size_t unit = first; unit < first + count && is_in_map(unit); unit++) {
-        leaf* const in = __atomic_load_n(&leaves[unit >> LEAF_BITS], __ATOMIC_ACQUIRE);
-        if (in != NULL) {
-            unit_entry* const entry = entry_in(in, unit);
+    for (size_t unit = first; unit < first + count; unit++) {
+        unit_entry* const entry = entry_at(unit);
+        if (entry != NULL) {
             __atomic_store_n(&entry->owner, NULL, __ATOMIC_RELEASE);
             __atomic_store_n(&entry->chunk, NULL, __ATOMIC_RELEASE);
         }
@@ -106,13 +105,13 @@ void egb_chunk_map_clear(void* region, size_t bytes)
 
 egb_control* egb_chunk_map_owner(const void* address)
 {
-    unit_entry* const entry = entry_of(address);
+    unit_entry* const entry = entry_at(unit_of(address));
     return entry == NULL ? NULL : __atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE);
 }
 
 egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address)
 {
-    unit_entry* const entry = entry_of(address);
+    unit_entry* const entry = entry_at(unit_of(address));
     return entry == NULL || __atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) != owner
                ? NULL
                : __atomic_load_n(&entry->chunk, __ATOMIC_RELAXED);

@@ -104,8 +104,7 @@ static egb_status destroy(egb_control* root, egb_destroy how)
 
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how)
 {
-    if ((how != EGB_DESTROY_REFUSE && how != EGB_DESTROY_FORCE) ||
-        (pool.slot == 0 && pool.generation == 0)) {
+    if ((how != EGB_DESTROY_REFUSE && how != EGB_DESTROY_FORCE) || egb_is_null(pool)) {
         return EGB_INVALID;
     }
     egb_os_lock(&egb_the_world.lock);

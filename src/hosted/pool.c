@@ -247,7 +247,7 @@ void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count)
 
 egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
 {
-    if (cache == NULL || (pool.slot == 0 && pool.generation == 0)) {
+    if (cache == NULL || egb_is_null(pool)) {
         return EGB_INVALID;
     }
     egb_os_lock(&egb_the_world.lock);
@@ -280,12 +280,9 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
 
 static void give_back_magazine(egb_cache* cache)
 {
-    egb_control* const control = cache->magazine.control;
     egb_os_lock(&egb_the_world.lock);
     egb_cache_unlink(cache);
-    egb_os_lock(&control->lock);
-    egb_magazine_detach(control, &cache->magazine);
-    egb_os_unlock(&control->lock);
+    egb_magazine_let_go(&cache->magazine);
     egb_os_unlock(&egb_the_world.lock);
 }
 

@@ -108,7 +108,7 @@ static bool has_free(const egb_growing* growing, size_t blocks)
 
 egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
 {
-    if (pool.slot == 0 && pool.generation == 0) {
+    if (egb_is_null(pool)) {
         return EGB_INVALID;
     }
     egb_status status = EGB_STALE;
@@ -278,7 +278,7 @@ static void describe_pool(const egb_control* control, egb_stats* out)
 
 egb_status egb_pool_stats(egb_pool pool, egb_stats* out)
 {
-    if (out == NULL || (pool.slot == 0 && pool.generation == 0)) {
+    if (out == NULL || egb_is_null(pool)) {
         return EGB_INVALID;
     }
     egb_os_lock(&egb_the_world.lock);

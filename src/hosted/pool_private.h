@@ -92,6 +92,12 @@ bool egb_world_is_made(void);
 egb_control* egb_slot_take(void);
 void         egb_slot_give_back(egb_control* control);
 
+// The null pool: the root, which is no pool that a call can be for.
+static inline bool egb_is_null(egb_pool pool)
+{
+    return pool.slot == 0 && pool.generation == 0;
+}
+
 // What a handle leads to, without a lock; NULL for null and stale handles. The root's of {0, 0}.
 egb_control* egb_control_of(egb_pool pool);
 egb_control* egb_control_or_root(egb_pool pool);
@@ -181,6 +187,10 @@ void egb_depot_flush(egb_control* control);
 void* egb_take_one(egb_control* control);
 
 // ---- thread.c: with the world locked, and the pool ----------------------------------------------
+
+// Gives a magazine's blocks back to its pool, which it locks, and makes it no pool's. No effect if
+// it is no pool's.
+void egb_magazine_let_go(egb_magazine_* magazine);
 
 // This thread's magazine for the pool, or what is to become it; NULL: the thread has none. No lock
 // is held.

@@ -77,7 +77,7 @@ static void unlink_thread(egb_thread_* thread)
     }
 }
 
-static void detach(egb_magazine_* magazine)
+void egb_magazine_let_go(egb_magazine_* magazine)
 {
     egb_control* const control = magazine->control;
     if (control != NULL) {
@@ -129,7 +129,7 @@ static egb_thread_* first_table(void)
 void egb_thread_end(egb_thread_* thread)
 {
     for (size_t i = 0; i <= thread->mask; i++) {
-        detach(&thread->magazines[i]);
+        egb_magazine_let_go(&thread->magazines[i]);
     }
     unlink_thread(thread);
     egb_pages_release(thread, thread->bytes);
@@ -158,7 +158,7 @@ static void drop_revoked(egb_thread_* thread)
     }
     for (size_t i = 0; i <= thread->mask; i++) {
         if (EGB_LOAD_(thread->magazines[i].key) == EGB_NO_KEY_) {
-            detach(&thread->magazines[i]);
+            egb_magazine_let_go(&thread->magazines[i]);
         }
     }
 }
@@ -171,7 +171,7 @@ void egb_thread_drop_revoked(void)
 void egb_caches_let_go(void)
 {
     for (egb_cache* cache = egb_the_world.caches; cache != NULL; cache = cache->next) {
-        detach(&cache->magazine);
+        egb_magazine_let_go(&cache->magazine);
     }
     egb_the_world.caches = NULL;
 }
@@ -233,7 +233,7 @@ egb_magazine_* egb_thread_magazine(egb_pool pool)
     // The table could not grow, or the other pool is being destroyed and has not said so yet: then
     // this waits for the end of that.
     if (magazine->control != NULL && EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
-        detach(magazine);
+        egb_magazine_let_go(magazine);
     }
     return magazine;
 }

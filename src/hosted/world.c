@@ -76,14 +76,9 @@ egb_control* egb_control_of(egb_pool pool)
                                                                                       : NULL;
 }
 
-static bool is_null(egb_pool pool)
-{
-    return pool.slot == 0 && pool.generation == 0;
-}
-
 egb_control* egb_control_or_root(egb_pool pool)
 {
-    return is_null(pool) ? egb_the_world.controls : egb_control_of(pool);
+    return egb_is_null(pool) ? egb_the_world.controls : egb_control_of(pool);
 }
 
 egb_pool egb_handle_of(const egb_control* control)
@@ -140,7 +135,7 @@ void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void*
 
 void egb_pool_report_handle(egb_pool pool, const void* site)
 {
-    const egb_event_kind kind = is_null(pool) ? EGB_EVENT_NO_POOL : EGB_EVENT_STALE;
+    const egb_event_kind kind = egb_is_null(pool) ? EGB_EVENT_NO_POOL : EGB_EVENT_STALE;
     egb_pool_report(kind, pool, NULL, EGB_NO_INDEX, site);
 }
 
