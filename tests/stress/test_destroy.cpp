@@ -68,18 +68,13 @@ void expect_steady(stress::memory before, stress::memory after)
     }
 }
 
-}  // namespace
-
-// The pools of the rounds are destroyed while three threads use them; with `others_end` by threads
-// that end, else by threads that go on with another pool.
-TEST(destroy, under_threads_that_allocate_and_free)
+// Pools are destroyed, `many` one after the other, while three threads use them. Ends when all
+// threads have, so that nothing holds on to a destroyed pool's memory.
+void destroy_in_turn(egb_pool other, std::uint64_t many)
 {
-    const stress::only_stale      handler;
-    const egb_pool                other = stress::make(64);
-    std::atomic<uint64_t>         current{0};
-    std::atomic<bool>             is_over{false};
-    std::array<stress::memory, 2> seen;
-    const auto                    pack = [](egb_pool pool) {
+    std::atomic<uint64_t> current{0};
+    std::atomic<bool>     is_over{false};
+    const auto            pack = [](egb_pool pool) {
         return std::uint64_t{pool.generation} << 32 | pool.slot;
     };
     const auto unpack = [](std::uint64_t both) {
@@ -95,10 +90,9 @@ TEST(destroy, under_threads_that_allocate_and_free)
                     let_go(other);
                 }
             }
-            let_go(other);
             return;
         }
-        for (std::uint64_t round = 1; round <= rounds(); round++) {
+        for (std::uint64_t round = 1; round <= many; round++) {
             const egb_pool old = unpack(current);
             for (std::size_t spin = random.below(20); spin > 0; spin--) {
                 use(old, &random);
@@ -107,15 +101,23 @@ TEST(destroy, under_threads_that_allocate_and_free)
             current = pack(make_pool(round));
             MUST(egb_pool_destroy(old, EGB_DESTROY_FORCE) == EGB_OK);
             MUST(!egb_pool_alive(old));
-            if (round == rounds() / 10) {
-                seen[0] = stress::memory_now();
-            }
         }
-        seen[1] = stress::memory_now();
         is_over = true;
     });
-    expect_steady(seen[0], seen[1]);
     EXPECT_EQ(egb_pool_destroy(unpack(current), EGB_DESTROY_FORCE), EGB_OK);
+}
+
+}  // namespace
+
+TEST(destroy, under_threads_that_allocate_and_free)
+{
+    stress::keep_one_heap();
+    const stress::only_stale handler;
+    const egb_pool           other = stress::make(64);
+    destroy_in_turn(other, rounds() / 10);
+    const stress::memory before = stress::memory_now();
+    destroy_in_turn(other, rounds());
+    expect_steady(before, stress::memory_now());
     EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_OK);
 }
 
@@ -173,6 +175,7 @@ TEST(destroy, the_memory_goes_when_threads_call_again_or_end)
 // thread that has a magazine of it takes its first block of the other.
 TEST(destroy, under_a_thread_that_puts_another_pool_in_its_place)
 {
+    stress::keep_one_heap();
     const stress::only_stale none(false);
     std::vector<egb_pool>    pools;
     stress::barrier          step(2);
