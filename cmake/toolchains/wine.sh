@@ -1,6 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Runs a Windows program with a home of its own, so that nobody's is filled.
-export WINEDEBUG=-all
+# Runs a Windows program under wine, in a prefix of our own.
+#
+# Two programs that start together may each start wine's server, of which one then looks for the
+# folder of the other: so the server is started by one at a time, and stays for a while.
+export WINEDEBUG="${WINEDEBUG:--all}"
 export WINEPREFIX="${WINEPREFIX:-${TMPDIR:-/tmp}/eggbox-wine}"
+(
+    flock 9
+    [ -e "$WINEPREFIX/system.reg" ] || wineboot --init 9>&-
+    wineserver -p60 9>&- || true  # there is one already
+) 9>"$WINEPREFIX.lock" > "$WINEPREFIX.log" 2>&1
 exec wine "$@"
