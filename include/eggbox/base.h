@@ -50,6 +50,7 @@
 #endif
 
 #if defined(__GNUC__)
+  #define EGB_LIKELY(condition)   __builtin_expect(!!(condition), 1)
   #define EGB_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
   #define EGB_COLD                __attribute__((cold, noinline))
   #define EGB_NODISCARD           __attribute__((warn_unused_result))
@@ -58,6 +59,7 @@
   // Where the caller of this function goes on: names the place of a misuse in the user's code.
   #define EGB_CALLER() __builtin_return_address(0)
 #else
+  #define EGB_LIKELY(condition)   (condition)
   #define EGB_UNLIKELY(condition) (condition)
   #define EGB_COLD
   #define EGB_NODISCARD

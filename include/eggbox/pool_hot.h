@@ -10,16 +10,19 @@ extern "C" {
 #endif
 
 // A magazine's entries are written by its thread alone. Other threads, with the pool's lock held,
-// read `top` and the entries below it, and write `bottom`, `full`, `key`, `checked` and `limit`: to
-// take blocks out, and to end the magazine when its pool is destroyed. Hence the atomic accesses:
-// plain moves on x86-64, where some plain accesses would have been part of another instruction.
+// read `top` and the entries below it, and write `bottom`, `full`, `key` and `limit`: to take
+// blocks out, and to end the magazine when its pool is destroyed. What a trim gives back they also
+// strike from the entries above. Hence the atomic accesses: plain moves on x86-64, where some plain
+// accesses would have been part of another instruction.
 #define EGB_LOAD_(place)         __atomic_load_n(&(place), __ATOMIC_RELAXED)
 #define EGB_STORE_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 
-// A free block in a magazine, and the byte that says so.
+// A free block in a magazine, and the byte that says so. Behind the newest entry stand the ones
+// that were taken: a block that comes back in the order of a stack finds itself there, and with it
+// its state.
 typedef struct egb_entry_ {
     void*          block;
-    unsigned char* state;
+    unsigned char* state;  // not set at level "off"
 } egb_entry_;
 
 // The states of a block. Fresh ones are zero, as the system's memory is.
@@ -28,17 +31,16 @@ typedef struct egb_entry_ {
 
 // Addresses of entries are numbers, because another thread sets `bottom` to one beyond all of them.
 typedef struct egb_magazine_ {
-    EGB_ALIGNAS_(8) uint64_t key;      // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
-    EGB_ALIGNAS_(8) uint64_t checked;  // the same if the pool's level is check, else EGB_NO_KEY_
-    uintptr_t top;                     // behind the newest entry
+    EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
+    uintptr_t top;                 // behind the newest entry; 0: there are no entries
     uintptr_t bottom;  // the oldest entry; INTPTR_MAX while another thread takes entries
     uintptr_t full;    // where top cannot go further; 0: revoked
     EGB_ALIGNAS_(8) uint64_t allocations;
     // The chunk that a block was freed to last: enough of it to find its blocks' states.
     uintptr_t      first;
     size_t         inverse;
-    unsigned char* states;  // at level "off": one byte that nobody asks
-    uint32_t       limit;   // blocks of the chunk; 0: no chunk
+    unsigned char* states;
+    uint32_t       limit;  // blocks of the chunk; 0: no chunk
     uint8_t        shift;
     // Not for the hot path.
     struct egb_control* control;  // the pool's; NULL: this magazine is no pool's
@@ -46,20 +48,30 @@ typedef struct egb_magazine_ {
     struct egb_batch*   spare;    // full or empty; NULL: none
     uintptr_t           lowest;   // what `bottom` is when no other thread takes entries
     size_t              wish;     // blocks to get at the next refill
-    size_t              unused;   // 128 bytes on 64-bit machines
+    uint64_t            unused[sizeof(void*) == 8 ? 2 : 7];
 } egb_magazine_;
 
-// A thread's magazines, found by a part of the pool's slot. One thread-local pointer leads to them.
-// It starts at one that belongs to no thread and no pool, so that the first use of a thread falls
-// into the cold path by itself.
+// A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
+// find it; the lowest bit says that the pool's level is "check", so that nothing is loaded for it.
+enum { EGB_SLOT_STEP_ = 128, EGB_SLOT_CHECKED_ = 1 };
+EGB_STATIC_ASSERT(sizeof(egb_magazine_) == EGB_SLOT_STEP_, "a slot counts magazines");
+
+// Pools whose slots are this far apart share a place. Most of a table is never touched.
+#if UINTPTR_MAX > UINT32_MAX
+enum { EGB_THREAD_MAGAZINES_ = 4096 };
+#else
+enum { EGB_THREAD_MAGAZINES_ = 512 };
+#endif
+
+// A thread's magazines. One thread-local pointer leads to them. It starts at a table that belongs
+// to no thread and no pool, so that the first use of a thread falls into the cold path by itself.
 typedef struct egb_thread_ {
-    uint32_t            mask;     // of a slot
+    uint32_t            used;     // magazines from the first on that a pool may have
     uint32_t            revoked;  // not 0: a pool that has a magazine here was destroyed
-    size_t              bytes;    // of this and the magazines
     struct egb_thread_* next;     // of all threads
     struct egb_thread_* previous;
-    uint64_t            unused[12];    // so that a magazine is two cache lines
-    egb_magazine_       magazines[1];  // mask + 1 of them
+    uint64_t            unused[sizeof(void*) == 8 ? 13 : 14];  // a magazine is two cache lines
+    egb_magazine_       magazines[EGB_THREAD_MAGAZINES_];
 } egb_thread_;
 
 // In no handle: there is no generation 0.
@@ -84,12 +96,17 @@ EGB_INLINE uint64_t egb_pool_key_(egb_pool pool)
     return (uint64_t)pool.generation << 32 | pool.slot;
 }
 
+EGB_INLINE bool egb_pool_is_checked_(egb_pool pool)
+{
+    return (pool.slot & EGB_SLOT_CHECKED_) != 0;
+}
+
 // A compiler that knows how the address came about computes it anew for each field.
 EGB_INLINE egb_magazine_* egb_magazine_of_(egb_thread_* thread, egb_pool pool)
 {
-    size_t offset = (pool.slot & thread->mask) * sizeof(egb_magazine_);
-    EGB_OPAQUE_(offset);
-    egb_magazine_* magazine = (egb_magazine_*)(void*)((char*)thread->magazines + offset);
+    const uint32_t places = (uint32_t)EGB_THREAD_MAGAZINES_ * EGB_SLOT_STEP_ - EGB_SLOT_STEP_;
+    egb_magazine_* magazine =
+        (egb_magazine_*)(void*)((char*)thread->magazines + (pool.slot & places));
     EGB_OPAQUE_(magazine);
     return magazine;
 }
@@ -97,7 +114,7 @@ EGB_INLINE egb_magazine_* egb_magazine_of_(egb_thread_* thread, egb_pool pool)
 // Takes the newest entry off. False, and nothing has changed, if there is none, or another thread
 // is taking them. The order matters: first lower `top`, then look at `bottom`. The other thread
 // does the opposite, with a fence for both in between: so one of the two sees the other.
-EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
+EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block, bool is_checked)
 {
     const uintptr_t top = EGB_LOAD_(magazine->top) - sizeof(egb_entry_);
     __atomic_store_n(&magazine->top, top, __ATOMIC_RELEASE);
@@ -108,7 +125,9 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
     }
     const egb_entry_* const entry = (const egb_entry_*)top;
     EGB_STORE_(magazine->allocations, magazine->allocations + 1);
-    EGB_STORE_(*entry->state, EGB_STATE_LIVE_);
+    if (is_checked) {
+        EGB_STORE_(*entry->state, EGB_STATE_LIVE_);
+    }
     *block = entry->block;
     return true;
 }
@@ -127,18 +146,49 @@ egb_magazine_find_(const egb_magazine_* magazine, const void* block, unsigned ch
     return EGB_LOAD_(**state) == EGB_STATE_LIVE_;
 }
 
-EGB_INLINE bool egb_magazine_push_(egb_magazine_* magazine, void* block, unsigned char* state)
+// `state` is not looked at where blocks have none. False, and nothing has changed: it is full.
+EGB_INLINE bool
+egb_magazine_push_(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
 {
     const uintptr_t top = EGB_LOAD_(magazine->top);
     if (EGB_UNLIKELY(top >= EGB_LOAD_(magazine->full))) {
         return false;
     }
     egb_entry_* const entry = (egb_entry_*)top;
-    EGB_STORE_(*state, EGB_STATE_FREE_);
+    if (is_checked) {
+        EGB_STORE_(*state, EGB_STATE_FREE_);
+    }
     EGB_STORE_(entry->block, block);  // two stores: a load of half of one has to wait for it
     EGB_STORE_(entry->state, state);
     __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
     return true;
+}
+
+// The block goes on top again, where it was taken off.
+EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, uintptr_t top, bool is_checked)
+{
+    if (is_checked) {
+        unsigned char* const state = EGB_LOAD_(((const egb_entry_*)top)->state);
+        if (EGB_UNLIKELY(EGB_LOAD_(*state) != EGB_STATE_LIVE_)) {
+            return false;
+        }
+        EGB_STORE_(*state, EGB_STATE_FREE_);
+    }
+    __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
+    return true;
+}
+
+// Whether the magazine took the block. Where `top` cannot go further there is an entry, too, which
+// is no block's.
+EGB_INLINE bool egb_magazine_give_(egb_magazine_* magazine, void* block, bool is_checked)
+{
+    const uintptr_t top = EGB_LOAD_(magazine->top);
+    if (EGB_LIKELY(EGB_LOAD_(((const egb_entry_*)top)->block) == block)) {
+        return egb_magazine_undo_(magazine, top, is_checked);
+    }
+    unsigned char* state = NULL;
+    return (is_checked ? egb_magazine_find_(magazine, block, &state) : block != NULL) &&
+           egb_magazine_push_(magazine, block, state, is_checked);
 }
 
 EGB_INLINE void* egb_pool_alloc(egb_pool pool)
@@ -146,34 +196,20 @@ EGB_INLINE void* egb_pool_alloc(egb_pool pool)
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
     void*                block;
     if (EGB_UNLIKELY(
-            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) || !egb_magazine_pop_(magazine, &block)
+            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
+            !egb_magazine_pop_(magazine, &block, egb_pool_is_checked_(pool))
         )) {
         return egb_pool_alloc_cold_(pool);
     }
     return block;
 }
 
-// Whether the magazine took the block.
-EGB_INLINE bool egb_magazine_give_(egb_magazine_* magazine, void* block, bool is_checked)
-{
-    unsigned char* state = magazine->states;
-    if (EGB_UNLIKELY(!is_checked)) {
-        return block != NULL && egb_magazine_push_(magazine, block, state);
-    }
-    return egb_magazine_find_(magazine, block, &state) &&
-           egb_magazine_push_(magazine, block, state);
-}
-
-// Whether the thread's magazine took it. The first comparison is the handle's, too.
+// Whether the thread's magazine took it.
 EGB_INLINE bool egb_pool_free_hot_(egb_pool pool, void* block)
 {
-    egb_magazine_* const magazine   = egb_magazine_of_(egb_thread_self_(), pool);
-    const uint64_t       key        = egb_pool_key_(pool);
-    const bool           is_checked = EGB_LOAD_(magazine->checked) == key;
-    if (EGB_UNLIKELY(!is_checked && EGB_LOAD_(magazine->key) != key)) {
-        return false;
-    }
-    return egb_magazine_give_(magazine, block, is_checked);
+    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    return EGB_LOAD_(magazine->key) == egb_pool_key_(pool) &&
+           egb_magazine_give_(magazine, block, egb_pool_is_checked_(pool));
 }
 
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
@@ -198,7 +234,8 @@ EGB_COLD void  egb_cache_free_cold_(egb_cache* cache, void* block);
 EGB_INLINE void* egb_cache_alloc(egb_cache* cache)
 {
     void* block;
-    if (EGB_UNLIKELY(!egb_magazine_pop_(&cache->magazine, &block))) {
+    if (EGB_UNLIKELY(!egb_magazine_pop_(&cache->magazine, &block, egb_pool_is_checked_(cache->pool))
+        )) {
         return egb_cache_alloc_cold_(cache);
     }
     return block;
@@ -206,8 +243,11 @@ EGB_INLINE void* egb_cache_alloc(egb_cache* cache)
 
 EGB_INLINE void egb_cache_free(egb_cache* cache, void* block)
 {
-    const bool is_checked = EGB_LOAD_(cache->magazine.checked) != EGB_NO_KEY_;
-    if (EGB_UNLIKELY(!egb_magazine_give_(&cache->magazine, block, is_checked))) {
+    egb_magazine_* const magazine = &cache->magazine;
+    if (EGB_UNLIKELY(
+            EGB_LOAD_(magazine->top) == 0 ||
+            !egb_magazine_give_(magazine, block, egb_pool_is_checked_(cache->pool))
+        )) {
         egb_cache_free_cold_(cache, block);
     }
 }

@@ -41,6 +41,9 @@ static bool workshop_is_open(void)
     return egb_growing_init(&batches, &options) == EGB_OK;
 }
 
+// Stands in the entries that are no block's; no caller has its address. As a state it is not live.
+static unsigned char no_block = EGB_STATE_FREE_;
+
 static egb_batch* new_batch(void)
 {
     egb_os_lock(&workshop);
@@ -49,6 +52,9 @@ static egb_batch* new_batch(void)
     if (batch != NULL) {
         batch->next  = NULL;
         batch->count = 0;
+        for (size_t i = 0; i <= EGB_MAGAZINE_BLOCKS_MAX; i++) {
+            batch->entries[i].block = batch->entries[i].state = &no_block;
+        }
     }
     return batch;
 }
@@ -198,12 +204,6 @@ static void load(const egb_control* control, egb_magazine_* magazine, egb_batch*
 {
     magazine->loaded = batch;
     magazine->lowest = (uintptr_t)batch->entries;
-    if (!control->is_checked) {
-        magazine->states = &batch->nobody;
-        for (uint32_t i = 0; i < batch->count; i++) {
-            batch->entries[i].state = &batch->nobody;
-        }
-    }
     EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
     EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + control->batch_blocks));
     EGB_STORE_(magazine->bottom, magazine->lowest);
@@ -242,7 +242,6 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     load(control, magazine, batch);
     control->attached++;
     EGB_STORE_(magazine->control, control);
-    EGB_STORE_(magazine->checked, control->is_checked ? egb_pool_key_(pool) : EGB_NO_KEY_);
     EGB_STORE_(magazine->key, egb_pool_key_(pool));
     return true;
 }
@@ -271,7 +270,7 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
         control->allocations += magazine->allocations;
     }
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
-    EGB_STORE_(magazine->checked, EGB_NO_KEY_);
+    EGB_STORE_(magazine->top, 0);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
     EGB_STORE_(magazine->limit, 0);
@@ -288,6 +287,45 @@ void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk)
         magazine->shift   = (uint8_t)(chunk->fixed.shift + 2);  // counts bytes, not words
         magazine->states  = chunk->states;
         EGB_STORE_(magazine->limit, (uint32_t)egb_fixed_capacity(&chunk->fixed));
+    }
+}
+
+static void strike(const egb_control* control, egb_entry_* entry)
+{
+    void*                   block = EGB_LOAD_(entry->block);
+    const egb_chunk_* const chunk = block == &no_block ? NULL : egb_chunk_in(control, block);
+    if (chunk != NULL && chunk->in_use == 0) {
+        // Unless the thread just puts another block there. This one it will not: it is free.
+        (void)__atomic_compare_exchange_n(
+            &entry->block, &block, (void*)&no_block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        );
+    }
+}
+
+// Strikes what a batch remembers but does not hold: it holds the entries from `first` to `end`.
+static void strike_around(
+    const egb_control* control, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
+)
+{
+    for (size_t i = 0; i < control->batch_blocks; i++) {
+        egb_entry_* const entry = &batch->entries[i];
+        if (entry < first || entry >= end) {
+            strike(control, entry);
+        }
+    }
+}
+
+void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
+{
+    strike_around(
+        control,
+        magazine->loaded,
+        (const egb_entry_*)magazine->lowest,
+        (const egb_entry_*)EGB_LOAD_(magazine->top)
+    );
+    if (magazine->spare != NULL) {
+        const egb_entry_* const first = magazine->spare->entries;
+        strike_around(control, magazine->spare, first, first + magazine->spare->count);
     }
 }
 

@@ -21,7 +21,8 @@ static void* take(egb_control* control, egb_magazine_* magazine, egb_pool pool)
         return egb_take_one(control);
     }
     void* block;
-    if (egb_magazine_refill(control, magazine) && egb_magazine_pop_(magazine, &block)) {
+    if (egb_magazine_refill(control, magazine) &&
+        egb_magazine_pop_(magazine, &block, control->is_checked)) {
         return block;
     }
     return NULL;
@@ -152,11 +153,7 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
         return;
     }
     egb_magazine_remember(magazine, giving.chunk);
-    for (;;) {
-        unsigned char* const state = giving.state != NULL ? giving.state : magazine->states;
-        if (egb_magazine_push_(magazine, giving.block, state)) {
-            return;
-        }
+    while (!egb_magazine_push_(magazine, giving.block, giving.state, control->is_checked)) {
         egb_magazine_make_room(control, magazine);
     }
 }
@@ -165,7 +162,8 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
 // even with its pool, of which this thread has a magazine.
 static bool give_from_other_chunk(egb_pool pool, egb_magazine_* magazine, void* block)
 {
-    if (magazine == NULL || EGB_LOAD_(magazine->checked) != egb_pool_key_(pool)) {
+    if (magazine == NULL || !egb_pool_is_checked_(pool) ||
+        EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
         return false;
     }
     const egb_chunk_* const chunk = egb_chunk_map_find(magazine->control, block);
@@ -254,7 +252,7 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
     egb_control* const control = egb_pool_lock(pool);
     egb_status         status  = EGB_STALE;
     if (control != NULL) {
-        const egb_cache none = {.magazine = {.key = EGB_NO_KEY_, .checked = EGB_NO_KEY_}};
+        const egb_cache none = {.magazine = {.key = EGB_NO_KEY_}};
         if (control->growing.options.block_bytes > EGB_MAGAZINE_BYTES_MAX) {
             status = EGB_INVALID;
         } else if (control->batch_blocks == 0) {

@@ -83,7 +83,12 @@ static size_t batch_blocks_for(size_t stride, size_t max_blocks)
 // generation.
 static void set_up(egb_control* control, const egb_pool_options* options, bool is_checked)
 {
-    control->is_checked       = is_checked;
+    control->is_checked = is_checked;
+    EGB_STORE_(
+        control->slot,
+        control->slot / EGB_SLOT_STEP_ * EGB_SLOT_STEP_ +
+            (is_checked ? (uint32_t)EGB_SLOT_CHECKED_ : 0)
+    );
     control->is_charged       = options->memory == NULL;
     control->flags            = options->flags;
     control->on_exhausted     = options->on_exhausted;

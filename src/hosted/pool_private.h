@@ -15,19 +15,19 @@
 
 enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_DEPOT_BATCHES_MAX = 256 };
 
-// An array of free blocks: what magazines hold, and what they exchange with the depot.
+// An array of free blocks: what magazines hold, and what they exchange with the depot. Each entry
+// behind the last is one that was taken, or no block's; so is the last one always.
 typedef struct egb_batch {
-    struct egb_batch* next;    // in the depot
-    uint32_t          count;   // of entries, while it is not loaded in a magazine
-    unsigned char     nobody;  // stands in for the states of blocks that have none
-    egb_entry_        entries[EGB_MAGAZINE_BLOCKS_MAX];
+    struct egb_batch* next;   // in the depot
+    uint32_t          count;  // of entries, while it is not loaded in a magazine
+    egb_entry_        entries[EGB_MAGAZINE_BLOCKS_MAX + 1];
 } egb_batch;
 
 // What a handle leads to. There is an array of them, which is never given back: a stale handle
 // leads to a control block that says so.
 typedef struct egb_control {
     egb_os_mutex lock;
-    uint32_t     slot;
+    uint32_t     slot;             // as in the handle
     uint32_t     generation;       // of the pool that is there now, atomic; 0: none is
     uint32_t     last_generation;  // that was ever there
     bool         is_checked;
@@ -178,6 +178,10 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine);
 // Lets frees to the chunk take the short way.
 void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk);
 
+// The magazine forgets what it remembers of chunks that are wholly free. Its thread may be using
+// it.
+void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine);
+
 // A block goes back to its chunk; all blocks of a batch; of the depot.
 void egb_put_back(egb_control* control, void* block);
 void egb_batch_flush(egb_control* control, egb_batch* batch);
@@ -207,7 +211,7 @@ size_t egb_reclaim(egb_control* control);
 // Ends all magazines of a pool that is being destroyed.
 void egb_revoke(egb_control* control);
 
-// No magazine knows a chunk any more: some are about to go.
+// No magazine knows a chunk that is wholly free any more: it may be about to go.
 void egb_forget_chunks(egb_control* control);
 
 // Prepares for the ends of threads, once. False: there can be no magazines.

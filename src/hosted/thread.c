@@ -3,15 +3,10 @@
 // of the magazines of others.
 #include "pool_private.h"
 
-#include <stddef.h>
-
-enum { FIRST_MAGAZINES = 16, MAGAZINES_MAX = 1 << 16 };
-
-#define NO_MAGAZINE_ {.key = EGB_NO_KEY_, .checked = EGB_NO_KEY_}
-
-// What threads have before their first magazine, and after their end. Nothing writes to them.
-static egb_thread_ before = {.magazines = {NO_MAGAZINE_}};
-static egb_thread_ after  = {.magazines = {NO_MAGAZINE_}};
+// What threads have before their first magazine, and after their end. Nothing writes to them, and
+// hardly a page of them is ever read. A key of zero is no handle's but the null pool's.
+static egb_thread_ before = {.magazines = {{.key = EGB_NO_KEY_}}};
+static egb_thread_ after  = {.magazines = {{.key = EGB_NO_KEY_}}};
 
 #if defined(_WIN32)
 static _Thread_local egb_thread_* here = &before;
@@ -35,25 +30,6 @@ static void set_here(egb_thread_* thread)
 #endif
 
 // ---- one thread's table -------------------------------------------------------------------------
-
-static size_t table_bytes(size_t magazines)
-{
-    return offsetof(egb_thread_, magazines) + magazines * sizeof(egb_magazine_);
-}
-
-static egb_thread_* new_table(size_t magazines)
-{
-    egb_thread_* const thread = egb_pages(table_bytes(magazines));
-    if (thread != NULL) {
-        thread->mask  = (uint32_t)magazines - 1;
-        thread->bytes = table_bytes(magazines);
-        for (size_t i = 0; i < magazines; i++) {
-            const egb_magazine_ none = NO_MAGAZINE_;
-            thread->magazines[i]     = none;
-        }
-    }
-    return thread;
-}
 
 static void link_thread(egb_thread_* thread)
 {
@@ -87,40 +63,18 @@ void egb_magazine_let_go(egb_magazine_* magazine)
     }
 }
 
-// The world is locked, so no other thread looks for a magazine that is in neither table.
-static egb_thread_* larger_table(egb_thread_* old)
+// The world is locked. NULL: refused.
+static egb_thread_* new_table(void)
 {
-    egb_thread_* const thread = new_table(2 * ((size_t)old->mask + 1));
-    if (thread == NULL || !egb_os_arm_thread_exit(thread)) {
-        if (thread != NULL) {
-            egb_pages_release(thread, thread->bytes);
-        }
-        return old;
-    }
-    unlink_thread(old);
-    for (size_t i = 0; i <= old->mask; i++) {
-        const egb_control* const control = old->magazines[i].control;
-        if (control != NULL) {
-            thread->magazines[control->slot & thread->mask] = old->magazines[i];
-        }
-    }
-    thread->revoked = EGB_LOAD_(old->revoked);
-    link_thread(thread);
-    set_here(thread);
-    egb_pages_release(old, old->bytes);
-    return thread;
-}
-
-static egb_thread_* first_table(void)
-{
-    egb_thread_* const thread = new_table(FIRST_MAGAZINES);
+    egb_thread_* const thread = egb_pages(sizeof(egb_thread_));
     if (thread == NULL) {
         return NULL;
     }
     if (!egb_os_arm_thread_exit(thread)) {
-        egb_pages_release(thread, thread->bytes);
+        egb_pages_release(thread, sizeof(egb_thread_));
         return NULL;
     }
+    thread->magazines[0].key = EGB_NO_KEY_;
     link_thread(thread);
     set_here(thread);
     return thread;
@@ -128,11 +82,11 @@ static egb_thread_* first_table(void)
 
 void egb_thread_end(egb_thread_* thread)
 {
-    for (size_t i = 0; i <= thread->mask; i++) {
+    for (size_t i = 0; i < thread->used; i++) {
         egb_magazine_let_go(&thread->magazines[i]);
     }
     unlink_thread(thread);
-    egb_pages_release(thread, thread->bytes);
+    egb_pages_release(thread, sizeof(egb_thread_));
 }
 
 static void at_exit(void* argument)
@@ -156,7 +110,7 @@ static void drop_revoked(egb_thread_* thread)
         __atomic_exchange_n(&thread->revoked, 0, __ATOMIC_ACQ_REL) == 0) {
         return;
     }
-    for (size_t i = 0; i <= thread->mask; i++) {
+    for (size_t i = 0; i < thread->used; i++) {
         if (EGB_LOAD_(thread->magazines[i].key) == EGB_NO_KEY_) {
             egb_magazine_let_go(&thread->magazines[i]);
         }
@@ -198,31 +152,15 @@ void egb_cache_unlink(egb_cache* cache)
     }
 }
 
-// Whether the magazine at the place for `pool` is another pool's.
-static bool is_taken(egb_thread_* thread, egb_pool pool)
-{
-    const uint64_t key = EGB_LOAD_(egb_magazine_of_(thread, pool)->key);
-    return key != EGB_NO_KEY_ && key != egb_pool_key_(pool);
-}
-
 egb_magazine_* egb_thread_magazine(egb_pool pool)
 {
     egb_thread_* thread = egb_thread_self_();
     if (thread == &after || egb_control_of(pool) == NULL || !egb_the_world.can_take) {
         return NULL;
     }
-    if (thread == &before || is_taken(thread, pool)) {
+    if (thread == &before) {
         egb_os_lock(&egb_the_world.lock);
-        if (thread == &before) {
-            thread = first_table();
-        }
-        while (thread != NULL && is_taken(thread, pool) && thread->mask + 1 < MAGAZINES_MAX) {
-            egb_thread_* const larger = larger_table(thread);
-            if (larger == thread) {
-                break;
-            }
-            thread = larger;
-        }
+        thread = new_table();
         egb_os_unlock(&egb_the_world.lock);
         if (thread == NULL) {
             return NULL;
@@ -230,11 +168,13 @@ egb_magazine_* egb_thread_magazine(egb_pool pool)
     }
     drop_revoked(thread);
     egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
-    // The table could not grow, or the other pool is being destroyed and has not said so yet: then
-    // this waits for the end of that.
+    // Another pool's, alive or not: one that is being destroyed and has not said so yet is waited
+    // for.
     if (magazine->control != NULL && EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
         egb_magazine_let_go(magazine);
     }
+    const uint32_t place = (uint32_t)(magazine - thread->magazines);
+    thread->used         = thread->used > place ? thread->used : place + 1;
     return magazine;
 }
 
@@ -244,7 +184,7 @@ void egb_each_magazine(
     egb_control* control, void (*visit)(egb_magazine_* magazine, void* user), void* user
 )
 {
-    const egb_pool pool = {control->slot, 0};
+    const egb_pool pool = egb_handle_of(control);
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
         egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
         if (EGB_LOAD_(magazine->control) == control) {
@@ -309,7 +249,6 @@ static void revoke_magazine(egb_magazine_* magazine, void* user)
 {
     (void)user;
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
-    EGB_STORE_(magazine->checked, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
     EGB_STORE_(magazine->limit, 0);
@@ -318,7 +257,7 @@ static void revoke_magazine(egb_magazine_* magazine, void* user)
 void egb_revoke(egb_control* control)
 {
     egb_each_magazine(control, revoke_magazine, NULL);
-    const egb_pool pool = {control->slot, 0};
+    const egb_pool pool = egb_handle_of(control);
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
         if (EGB_LOAD_(egb_magazine_of_(thread, pool)->control) == control) {
             __atomic_store_n(&thread->revoked, 1, __ATOMIC_RELEASE);
@@ -326,13 +265,13 @@ void egb_revoke(egb_control* control)
     }
 }
 
-static void forget_chunk(egb_magazine_* magazine, void* user)
+static void forget_chunks(egb_magazine_* magazine, void* user)
 {
-    (void)user;
     EGB_STORE_(magazine->limit, 0);
+    egb_magazine_strike(user, magazine);
 }
 
 void egb_forget_chunks(egb_control* control)
 {
-    egb_each_magazine(control, forget_chunk, NULL);
+    egb_each_magazine(control, forget_chunks, control);
 }

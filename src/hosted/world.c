@@ -45,7 +45,7 @@ egb_control* egb_slot_take(void)
         world->free_slots = control->next_free;
     } else if (world->slots < world->slots_max) {
         control       = &world->controls[world->slots];
-        control->slot = (uint32_t)world->slots;
+        control->slot = (uint32_t)(world->slots * EGB_SLOT_STEP_);
         __atomic_store_n(&world->slots, world->slots + 1, __ATOMIC_RELEASE);
     }
     egb_os_unlock(&world->ledger);
@@ -67,13 +67,16 @@ void egb_slot_give_back(egb_control* control)
 egb_control* egb_control_of(egb_pool pool)
 {
     egb_control* const controls = __atomic_load_n(&egb_the_world.controls, __ATOMIC_ACQUIRE);
+    const size_t       index    = pool.slot / EGB_SLOT_STEP_;
     if (controls == NULL || pool.generation == 0 ||
-        pool.slot >= __atomic_load_n(&egb_the_world.slots, __ATOMIC_ACQUIRE)) {
+        index >= __atomic_load_n(&egb_the_world.slots, __ATOMIC_ACQUIRE)) {
         return NULL;
     }
-    egb_control* const control = &controls[pool.slot];
-    return __atomic_load_n(&control->generation, __ATOMIC_ACQUIRE) == pool.generation ? control
-                                                                                      : NULL;
+    egb_control* const control = &controls[index];
+    return __atomic_load_n(&control->generation, __ATOMIC_ACQUIRE) == pool.generation &&
+                   EGB_LOAD_(control->slot) == pool.slot
+               ? control
+               : NULL;
 }
 
 egb_control* egb_control_or_root(egb_pool pool)

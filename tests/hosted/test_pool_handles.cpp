@@ -186,7 +186,7 @@ class handles
 
 egb_control* control_in(std::uint32_t slot)
 {
-    return &egb_the_world.controls[slot];
+    return &egb_the_world.controls[slot / EGB_SLOT_STEP_];
 }
 
 }  // namespace
