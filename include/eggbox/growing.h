@@ -71,6 +71,22 @@ typedef struct egb_growing_options {
     egb_backing backing;          // required
 } egb_growing_options;
 
+/// Private: what finds the state of a block of a chunk. Never changes while the chunk is there.
+typedef struct egb_shape_ {
+    uintptr_t      first;    // address of block 0
+    size_t         inverse;  // as in egb_fixed
+    unsigned char* states;   // NULL: there are none
+    uint32_t       blocks;
+    uint8_t        shift;  // counts bytes, not words
+} egb_shape_;
+
+EGB_INLINE size_t egb_shape_index_(const egb_shape_* shape, const void* block)
+{
+    return egb_rotate_right_(
+        (size_t)((uintptr_t)block - shape->first) * shape->inverse, shape->shift
+    );
+}
+
 /// Private: what stands at the end of each chunk.
 typedef struct egb_chunk_ egb_chunk_;
 

@@ -3,6 +3,7 @@
 #ifndef EGGBOX_POOL_HOT_H
 #define EGGBOX_POOL_HOT_H
 
+#include "eggbox/growing.h"
 #include "eggbox/pool.h"
 
 #if defined(__cplusplus)
@@ -10,7 +11,7 @@ extern "C" {
 #endif
 
 // A magazine's entries are written by its thread alone. Other threads, with the pool's lock held,
-// read `top` and the entries below it, and write `bottom`, `full`, `key` and `limit`: to take
+// read `top` and the entries below it, and write `bottom`, `full` and `key`: to take
 // blocks out, and to end the magazine when its pool is destroyed. What a trim gives back they also
 // strike from the entries above. Hence the atomic accesses: plain moves on x86-64, where some plain
 // accesses would have been part of another instruction.
@@ -36,19 +37,14 @@ typedef struct egb_magazine_ {
     uintptr_t bottom;  // the oldest entry; INTPTR_MAX while another thread takes entries
     uintptr_t full;    // where top cannot go further; 0: revoked
     EGB_ALIGNAS_(8) uint64_t allocations;
-    // The chunk that a block was freed to last: enough of it to find its blocks' states.
-    uintptr_t      first;
-    size_t         inverse;
-    unsigned char* states;
-    uint32_t       limit;  // blocks of the chunk; 0: no chunk
-    uint8_t        shift;
     // Not for the hot path.
     struct egb_control* control;  // the pool's; NULL: this magazine is no pool's
+    const egb_shape_*   shape;    // of a pool's one chunk on static memory, else NULL
     struct egb_batch*   loaded;   // has the entries
     struct egb_batch*   spare;    // full or empty; NULL: none
     uintptr_t           lowest;   // what `bottom` is when no other thread takes entries
     size_t              wish;     // blocks to get at the next refill
-    uint64_t            unused[sizeof(void*) == 8 ? 2 : 7];
+    uint64_t            unused[sizeof(void*) == 8 ? 5 : 9];
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
@@ -89,6 +85,7 @@ EGB_INLINE egb_thread_* egb_thread_self_(void)
 #endif
 
 EGB_COLD void* egb_pool_alloc_cold_(egb_pool pool);
+void           egb_pool_free_other_(egb_pool pool, void* block);  // not the last one taken
 EGB_COLD void  egb_pool_free_cold_(egb_pool pool, void* block);
 
 EGB_INLINE uint64_t egb_pool_key_(egb_pool pool)
@@ -132,43 +129,18 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block, bool is
     return true;
 }
 
-// Whether `block` is in the chunk freed to last, and in use: then `*state` is the byte that says
-// so.
-EGB_INLINE bool
-egb_magazine_find_(const egb_magazine_* magazine, const void* block, unsigned char** state)
+// Puts the block that was taken last on top again, where it still stands. False, and nothing has
+// changed, if it is another one, or free already. Where `top` cannot go further there is an entry,
+// too, which is no block's.
+EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is_checked)
 {
-    const size_t distance = (size_t)((uintptr_t)block - magazine->first);
-    const size_t index    = egb_rotate_right_(distance * magazine->inverse, magazine->shift);
-    if (EGB_UNLIKELY(index >= EGB_LOAD_(magazine->limit))) {
+    const uintptr_t         top   = EGB_LOAD_(magazine->top);
+    const egb_entry_* const entry = (const egb_entry_*)top;
+    if (EGB_UNLIKELY(EGB_LOAD_(entry->block) != block)) {
         return false;
     }
-    *state = magazine->states + index;
-    return EGB_LOAD_(**state) == EGB_STATE_LIVE_;
-}
-
-// `state` is not looked at where blocks have none. False, and nothing has changed: it is full.
-EGB_INLINE bool
-egb_magazine_push_(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
-{
-    const uintptr_t top = EGB_LOAD_(magazine->top);
-    if (EGB_UNLIKELY(top >= EGB_LOAD_(magazine->full))) {
-        return false;
-    }
-    egb_entry_* const entry = (egb_entry_*)top;
     if (is_checked) {
-        EGB_STORE_(*state, EGB_STATE_FREE_);
-    }
-    EGB_STORE_(entry->block, block);  // two stores: a load of half of one has to wait for it
-    EGB_STORE_(entry->state, state);
-    __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
-    return true;
-}
-
-// The block goes on top again, where it was taken off.
-EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, uintptr_t top, bool is_checked)
-{
-    if (is_checked) {
-        unsigned char* const state = EGB_LOAD_(((const egb_entry_*)top)->state);
+        unsigned char* const state = EGB_LOAD_(entry->state);
         if (EGB_UNLIKELY(EGB_LOAD_(*state) != EGB_STATE_LIVE_)) {
             return false;
         }
@@ -176,19 +148,6 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, uintptr_t top, bool 
     }
     __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
     return true;
-}
-
-// Whether the magazine took the block. Where `top` cannot go further there is an entry, too, which
-// is no block's.
-EGB_INLINE bool egb_magazine_give_(egb_magazine_* magazine, void* block, bool is_checked)
-{
-    const uintptr_t top = EGB_LOAD_(magazine->top);
-    if (EGB_LIKELY(EGB_LOAD_(((const egb_entry_*)top)->block) == block)) {
-        return egb_magazine_undo_(magazine, top, is_checked);
-    }
-    unsigned char* state = NULL;
-    return (is_checked ? egb_magazine_find_(magazine, block, &state) : block != NULL) &&
-           egb_magazine_push_(magazine, block, state, is_checked);
 }
 
 EGB_INLINE void* egb_pool_alloc(egb_pool pool)
@@ -204,18 +163,14 @@ EGB_INLINE void* egb_pool_alloc(egb_pool pool)
     return block;
 }
 
-// Whether the thread's magazine took it.
-EGB_INLINE bool egb_pool_free_hot_(egb_pool pool, void* block)
-{
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    return EGB_LOAD_(magazine->key) == egb_pool_key_(pool) &&
-           egb_magazine_give_(magazine, block, egb_pool_is_checked_(pool));
-}
-
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
 {
-    if (EGB_UNLIKELY(!egb_pool_free_hot_(pool, block))) {
-        egb_pool_free_cold_(pool, block);
+    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    if (EGB_UNLIKELY(
+            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
+            !egb_magazine_undo_(magazine, block, egb_pool_is_checked_(pool))
+        )) {
+        egb_pool_free_other_(pool, block);
     }
 }
 
@@ -229,7 +184,7 @@ struct egb_cache {
 };
 
 EGB_COLD void* egb_cache_alloc_cold_(egb_cache* cache);
-EGB_COLD void  egb_cache_free_cold_(egb_cache* cache, void* block);
+void           egb_cache_free_other_(egb_cache* cache, void* block);
 
 EGB_INLINE void* egb_cache_alloc(egb_cache* cache)
 {
@@ -246,9 +201,9 @@ EGB_INLINE void egb_cache_free(egb_cache* cache, void* block)
     egb_magazine_* const magazine = &cache->magazine;
     if (EGB_UNLIKELY(
             EGB_LOAD_(magazine->top) == 0 ||
-            !egb_magazine_give_(magazine, block, egb_pool_is_checked_(cache->pool))
+            !egb_magazine_undo_(magazine, block, egb_pool_is_checked_(cache->pool))
         )) {
-        egb_cache_free_cold_(cache, block);
+        egb_cache_free_other_(cache, block);
     }
 }
 

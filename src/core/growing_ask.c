@@ -126,6 +126,13 @@ void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void*
 
 // ---- whole --------------------------------------------------------------------------------------
 
+static bool shape_is_right(const egb_chunk_* chunk, const egb_chunk_place* place)
+{
+    const egb_shape_* const shape = &chunk->shape;
+    return shape->first == (uintptr_t)place->first && shape->blocks == place->count &&
+           shape->inverse == chunk->fixed.inverse && shape->shift == chunk->fixed.shift + 2;
+}
+
 static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
 {
     egb_chunk_place place;
@@ -136,9 +143,9 @@ static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
     const size_t         block_bytes = pool->options.block_bytes;
     unsigned char* const states      = (unsigned char*)place.first + place.count * block_bytes;
     return place.header == chunk && place.first == (void*)chunk->fixed.first &&
-           place.count == egb_fixed_capacity(&chunk->fixed) &&
+           place.count == egb_fixed_capacity(&chunk->fixed) && shape_is_right(chunk, &place) &&
            block_bytes == (size_t)chunk->fixed.stride * EGB_WORD_BYTES &&
-           chunk->states == (pool->options.with_states ? states : NULL) &&
+           chunk->shape.states == (pool->options.with_states ? states : NULL) &&
            egb_fixed_in_use(&chunk->fixed) == chunk->in_use + chunk->lost;
 }
 
@@ -173,7 +180,7 @@ static bool add_up(const egb_growing* pool, sums* all)
             return false;
         }
         all->in_use += chunk->in_use;
-        all->capacity += egb_fixed_capacity(&chunk->fixed);
+        all->capacity += chunk->shape.blocks;
         all->lost += chunk->lost;
         all->held += chunk->region_bytes;
         all->available += egb_chunk_is_available(chunk);

@@ -201,13 +201,18 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
     if (egb_fixed_init(&chunk->fixed, place->first, used, options->block_bytes) != EGB_OK) {
         return NULL;
     }
-    chunk->states = NULL;
-    if (options->with_states) {
-        chunk->states = (unsigned char*)place->first + used;
-        if (!options->backing.zeroed) {
-            egb_clear_words(chunk->states, place->count);  // at most up to the header
-        }
+    unsigned char* const states = (unsigned char*)place->first + used;
+    if (options->with_states && !options->backing.zeroed) {
+        egb_clear_words(states, place->count);  // at most up to the header
     }
+    const egb_shape_ shape = {
+        .first   = (uintptr_t)place->first,
+        .inverse = chunk->fixed.inverse,
+        .states  = options->with_states ? states : NULL,
+        .blocks  = (uint32_t)place->count,
+        .shift   = (uint8_t)(chunk->fixed.shift + 2),
+    };
+    chunk->shape        = shape;
     chunk->owner        = pool;
     chunk->region       = region;
     chunk->region_bytes = bytes;
@@ -256,7 +261,7 @@ egb_chunk_* egb_growing_grow(egb_growing* pool)
         const size_t most = pool->options.chunk_bytes_max;
         pool->next_bytes  = pool->next_bytes > most / 2 ? most : pool->next_bytes * 2;
     }
-    pool->capacity += egb_fixed_capacity(&chunk->fixed);
+    pool->capacity += chunk->shape.blocks;
     pool->held += chunk->region_bytes;
     pool->chunks++;
     egb_tree_add(&pool->tree, chunk);
@@ -272,7 +277,7 @@ static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)
         egb_available_remove(pool, chunk);
     }
     egb_tree_remove(&pool->tree, chunk);
-    pool->capacity -= egb_fixed_capacity(&chunk->fixed);
+    pool->capacity -= chunk->shape.blocks;
     pool->held -= chunk->region_bytes;
     pool->chunks--;
     give_back(&pool->options.backing, chunk->region, chunk->region_bytes);

@@ -8,17 +8,17 @@
 
 // Stands at the end of its region; blocks stand at the start.
 struct egb_chunk_ {
-    egb_fixed      fixed;   // over the blocks
-    unsigned char* states;  // a byte per block; NULL: not asked for
-    egb_growing*   owner;
-    void*          region;  // as the backing gave it: region <= fixed.first
-    size_t         region_bytes;
-    size_t         in_use;    // blocks
-    size_t         lost;      // blocks: free, and on no free list since it was overwritten
-    egb_chunk_*    next;      // in the list of chunks with a free block; NULL: the last
-    egb_chunk_*    previous;  // of the first: the last
-    egb_chunk_*    left;      // in the tree by address
-    egb_chunk_*    right;
+    egb_fixed    fixed;  // over the blocks
+    egb_growing* owner;
+    void*        region;  // as the backing gave it: region <= fixed.first
+    size_t       region_bytes;
+    size_t       in_use;    // blocks
+    size_t       lost;      // blocks: free, and on no free list since it was overwritten
+    egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
+    egb_chunk_*  previous;  // of the first: the last
+    egb_chunk_*  left;      // in the tree by address
+    egb_chunk_*  right;
+    egb_shape_   shape;  // for threads that do not wait for the pool
     // Not the growing pool's: what the pool that stands on it got for the region's pages.
     size_t prefaulted;
     size_t huge;
@@ -55,7 +55,7 @@ void egb_growing_each_by_list(const egb_growing* pool, egb_growing_visit_fn visi
 // The index of a block, or a number that is no block's.
 static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
 {
-    return egb_fixed_index_(&chunk->fixed, egb_fixed_distance_(&chunk->fixed, block));
+    return egb_shape_index_(&chunk->shape, block);
 }
 
 // ---- for the files of the growing pool only ----------------------------------------------------
@@ -68,7 +68,7 @@ static inline bool egb_growing_is_made(const egb_growing* pool)
 // Whether alloc can get a block of the chunk: whether it is in the list.
 static inline bool egb_chunk_is_available(const egb_chunk_* chunk)
 {
-    return chunk->in_use + chunk->lost < egb_fixed_capacity(&chunk->fixed);
+    return chunk->in_use + chunk->lost < chunk->shape.blocks;
 }
 
 static inline bool egb_growing_is_at_limit(const egb_growing* pool)

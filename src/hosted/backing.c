@@ -95,6 +95,14 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
     return region;
 }
 
+// A pool that is being made gets the next generation.
+static uint64_t key_of(const egb_control* control)
+{
+    const uint32_t now  = EGB_LOAD_(control->generation);
+    const egb_pool pool = {control->slot, now != 0 ? now : control->last_generation + 1};
+    return egb_pool_key_(pool);
+}
+
 static egb_status commit_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const     control  = user;
@@ -109,7 +117,7 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     egb_chunk_* const chunk = egb_chunk_at_end(control, region, bytes);
     chunk->prefaulted       = 0;
     chunk->huge             = 0;
-    if (!egb_chunk_map_set(region, bytes, chunk, control)) {
+    if (!egb_chunk_map_set(region, bytes, chunk, key_of(control))) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }

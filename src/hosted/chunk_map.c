@@ -6,115 +6,76 @@
 // or holds a block of the chunk, may look into it.
 #include "pool_private.h"
 
-// 48 bits of address, on 64-bit machines, are all that systems hand out unless asked for more.
-#if UINTPTR_MAX > UINT32_MAX
-enum { ADDRESS_BITS = 48, LEAF_BITS = 16 };
-#else
-enum { ADDRESS_BITS = 32, LEAF_BITS = 8 };
-#endif
-enum { UNIT_BITS = 16, ROOT_BITS = ADDRESS_BITS - UNIT_BITS - LEAF_BITS };
+egb_leaf* egb_leaves[(size_t)1 << EGB_ROOT_BITS];
 
-// Both are atomic. The owner is the last to be set and the first to be cleared.
-typedef struct unit_entry {
-    egb_chunk_*  chunk;
-    egb_control* owner;
-} unit_entry;
-
-typedef struct leaf {
-    unit_entry entries[(size_t)1 << LEAF_BITS];
-} leaf;
-
-static leaf* leaves[(size_t)1 << ROOT_BITS];  // atomic; they are never given back
-
-static size_t unit_of(const void* address)
+// Whether there is a leaf for the unit, made if need be. Two pools may make the same one: one of
+// the two goes back.
+static bool make_leaf(size_t unit)
 {
-    return (uintptr_t)address >> UNIT_BITS;
-}
-
-static bool is_in_map(size_t unit)
-{
-    return unit >> LEAF_BITS >> ROOT_BITS == 0;
-}
-
-// The leaf for a unit, made if need be. Two pools may make the same one: one of the two goes back.
-static leaf* make_leaf(size_t unit)
-{
-    leaf** const place = &leaves[unit >> LEAF_BITS];
-    leaf*        there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (there == NULL) {
-        leaf* const made = egb_pages(sizeof(leaf));
-        if (made == NULL) {
-            return NULL;
-        }
-        if (__atomic_compare_exchange_n(
-                place, &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
-            )) {
-            return made;
-        }
-        egb_pages_release(made, sizeof(leaf));
-    }
-    return there;
-}
-
-static unit_entry* entry_in(leaf* in, size_t unit)
-{
-    return &in->entries[unit & (((size_t)1 << LEAF_BITS) - 1)];
-}
-
-// NULL: there is no chunk in the unit, nor was there one near.
-static unit_entry* entry_at(size_t unit)
-{
-    if (!is_in_map(unit)) {
-        return NULL;
-    }
-    leaf* const in = __atomic_load_n(&leaves[unit >> LEAF_BITS], __ATOMIC_ACQUIRE);
-    return in == NULL ? NULL : entry_in(in, unit);
-}
-
-bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, egb_control* owner)
-{
-    const size_t first = unit_of(region);
-    const size_t count = bytes >> UNIT_BITS;
-    if (!is_in_map(first + count - 1)) {
+    if (unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0) {
         return false;
     }
-    for (size_t unit = first; unit < first + count; unit++) {
-        leaf* const in = make_leaf(unit);
-        if (in == NULL) {
+    egb_leaf** const place = &egb_leaves[unit >> EGB_LEAF_BITS];
+    egb_leaf*        there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (there != NULL) {
+        return true;
+    }
+    egb_leaf* const made = egb_pages(sizeof(egb_leaf));
+    if (made == NULL) {
+        return false;
+    }
+    if (!__atomic_compare_exchange_n(
+            place, &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
+        )) {
+        egb_pages_release(made, sizeof(egb_leaf));
+    }
+    return true;
+}
+
+bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, uint64_t key)
+{
+    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
+        const char* const address = (const char*)region + offset;
+        if (!make_leaf((uintptr_t)address >> EGB_UNIT_BITS)) {
             return false;  // the range is given back, and thereby cleared
         }
-        unit_entry* const entry = entry_in(in, unit);
-        __atomic_store_n(&entry->chunk, chunk, __ATOMIC_RELAXED);
-        __atomic_store_n(&entry->owner, owner, __ATOMIC_RELEASE);
+        egb_unit* const unit = egb_unit_of(address);
+        __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELAXED);
+        __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
     }
     return true;
 }
 
 void egb_chunk_map_clear(void* region, size_t bytes)
 {
-    const size_t first = unit_of(region);
-    const size_t count = bytes >> UNIT_BITS;
-    for (size_t unit = first; unit < first + count; unit++) {
-        unit_entry* const entry = entry_at(unit);
-        if (entry != NULL) {
-            __atomic_store_n(&entry->owner, NULL, __ATOMIC_RELEASE);
-            __atomic_store_n(&entry->chunk, NULL, __ATOMIC_RELEASE);
+    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of((const char*)region + offset);
+        if (unit != NULL) {
+            __atomic_store_n(&unit->key, 0, __ATOMIC_RELEASE);
+            __atomic_store_n(&unit->chunk, NULL, __ATOMIC_RELEASE);
         }
     }
 }
 
+// A slot, and with it what is in the map, stays its pool's until its last chunk is gone.
+static uint32_t slot_at(const egb_unit* unit)
+{
+    return unit == NULL ? 0 : (uint32_t)__atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
+}
+
 egb_control* egb_chunk_map_owner(const void* address)
 {
-    unit_entry* const entry = entry_at(unit_of(address));
-    return entry == NULL ? NULL : __atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE);
+    const uint32_t slot = slot_at(egb_unit_of(address));
+    return slot == 0 ? NULL : &egb_the_world.controls[slot / EGB_SLOT_STEP_];
 }
 
 egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address)
 {
-    unit_entry* const entry = entry_at(unit_of(address));
-    return entry == NULL || __atomic_load_n(&entry->owner, __ATOMIC_ACQUIRE) != owner
+    const egb_unit* const unit = egb_unit_of(address);
+    const uint32_t        slot = slot_at(unit);
+    return slot == 0 || slot != EGB_LOAD_(owner->slot)
                ? NULL
-               : __atomic_load_n(&entry->chunk, __ATOMIC_RELAXED);
+               : __atomic_load_n(&unit->chunk, __ATOMIC_RELAXED);
 }
 
 egb_chunk_* egb_chunk_at_end(const egb_control* control, void* region, size_t bytes)

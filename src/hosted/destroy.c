@@ -27,7 +27,7 @@ static void forget_blocks(egb_chunk_* chunk, void* user)
     const size_t    page  = egb_os_page_bytes();
     const uintptr_t first = (uintptr_t)chunk->fixed.first;
     const uintptr_t end =
-        first + egb_fixed_capacity(&chunk->fixed) * (size_t)chunk->fixed.stride * EGB_WORD_BYTES;
+        first + chunk->shape.blocks * (size_t)chunk->fixed.stride * EGB_WORD_BYTES;
     egb_os_forget((void*)first, (end - first) / page * page);
 }
 

@@ -109,7 +109,7 @@ void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
 
 static unsigned char* state_in(const egb_chunk_* chunk, const void* block)
 {
-    return chunk->states == NULL ? NULL : chunk->states + egb_chunk_index(chunk, block);
+    return chunk->shape.states == NULL ? NULL : chunk->shape.states + egb_chunk_index(chunk, block);
 }
 
 static void note_peak(egb_control* control)
@@ -237,7 +237,7 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     }
     magazine->spare = NULL;
     magazine->wish  = 1;
-    EGB_STORE_(magazine->limit, 0);
+    magazine->shape = control->memory.region != NULL ? &control->growing.tree->shape : NULL;
     EGB_STORE_(magazine->allocations, 0);
     load(control, magazine, batch);
     control->attached++;
@@ -273,21 +273,9 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
     EGB_STORE_(magazine->top, 0);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
-    EGB_STORE_(magazine->limit, 0);
     EGB_STORE_(magazine->allocations, 0);
     EGB_STORE_(magazine->control, NULL);  // last: others look for their pool's magazines by it
     egb_magazine_left(control);
-}
-
-void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk)
-{
-    if (chunk->states != NULL) {
-        magazine->first   = (uintptr_t)chunk->fixed.first;
-        magazine->inverse = chunk->fixed.inverse;
-        magazine->shift   = (uint8_t)(chunk->fixed.shift + 2);  // counts bytes, not words
-        magazine->states  = chunk->states;
-        EGB_STORE_(magazine->limit, (uint32_t)egb_fixed_capacity(&chunk->fixed));
-    }
 }
 
 static void strike(const egb_control* control, egb_entry_* entry)

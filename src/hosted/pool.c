@@ -135,7 +135,7 @@ static int fault_of(const egb_control* control, egb_giving* giving)
     if (!control->is_checked) {
         return 0;
     }
-    giving->state = giving->chunk->states + index;
+    giving->state = giving->chunk->shape.states + index;
     switch (EGB_LOAD_(*giving->state)) {
         case EGB_STATE_LIVE_: return 0;
         case EGB_STATE_FREE_: return EGB_EVENT_DOUBLE_FREE;
@@ -152,26 +152,9 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
         egb_put_back(control, giving.block);
         return;
     }
-    egb_magazine_remember(magazine, giving.chunk);
-    while (!egb_magazine_push_(magazine, giving.block, giving.state, control->is_checked)) {
+    while (!egb_magazine_push(magazine, giving.block, giving.state, control->is_checked)) {
         egb_magazine_make_room(control, magazine);
     }
-}
-
-// A block of another chunk than the last needs no lock: while it is in use its chunk cannot go, not
-// even with its pool, of which this thread has a magazine.
-static bool give_from_other_chunk(egb_pool pool, egb_magazine_* magazine, void* block)
-{
-    if (magazine == NULL || !egb_pool_is_checked_(pool) ||
-        EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
-        return false;
-    }
-    const egb_chunk_* const chunk = egb_chunk_map_find(magazine->control, block);
-    if (chunk == NULL) {
-        return false;
-    }
-    egb_magazine_remember(magazine, chunk);
-    return egb_magazine_give_(magazine, block, true);
 }
 
 static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
@@ -180,10 +163,7 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
         return;
     }
     egb_magazine_* const magazine = magazine_for(pool, cache);
-    if (give_from_other_chunk(pool, magazine, block)) {
-        return;
-    }
-    egb_control* const control = egb_pool_lock(pool);
+    egb_control* const   control  = egb_pool_lock(pool);
     if (control == NULL) {
         egb_pool_report_handle(pool, site);
         return;
@@ -202,42 +182,102 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
     }
 }
 
+// Into a magazine of the pool's, without a lock: while a block is in use its chunk cannot go, not
+// even with its pool, of which this thread has a magazine.
+static inline bool give_checked(egb_magazine_* magazine, const egb_shape_* shape, void* block)
+{
+    const size_t index = egb_shape_index_(shape, block);
+    if (EGB_UNLIKELY(index >= shape->blocks)) {
+        return false;
+    }
+    unsigned char* const state = shape->states + index;
+    return EGB_LOAD_(*state) == EGB_STATE_LIVE_ && egb_magazine_push(magazine, block, state, true);
+}
+
+static inline bool give_unchecked(egb_magazine_* magazine, void* block)
+{
+    return block != NULL && egb_magazine_push(magazine, block, NULL, false);
+}
+
+static inline const egb_shape_* shape_at(const egb_unit* unit)
+{
+    return &EGB_LOAD_(unit->chunk)->shape;
+}
+
+// Into a magazine that may be another pool's. False, and nothing has changed: that is for put().
+static inline bool give_other(egb_magazine_* magazine, egb_pool pool, void* block)
+{
+    const uint64_t key = egb_pool_key_(pool);
+    if (EGB_LOAD_(magazine->key) != key) {
+        return false;
+    }
+    if (!egb_pool_is_checked_(pool)) {
+        return give_unchecked(magazine, block);
+    }
+    const egb_unit* const unit = egb_unit_of(block);
+    if (EGB_LIKELY(unit != NULL && __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE) == key)) {
+        return give_checked(magazine, shape_at(unit), block);
+    }
+    return magazine->shape != NULL && give_checked(magazine, magazine->shape, block);
+}
+
 void egb_pool_free_cold_(egb_pool pool, void* block)
 {
     put(pool, NULL, block, EGB_CALLER());
 }
 
-void egb_cache_free_cold_(egb_cache* cache, void* block)
+void egb_pool_free_other_(egb_pool pool, void* block)
 {
-    put(cache->pool, cache, block, EGB_CALLER());
-}
-
-// Whether the address is that of a block is for free to find out, with the pool locked.
-static egb_pool pool_around(const void* address)
-{
-    const egb_control* const owner = egb_chunk_map_owner(address);
-    return owner != NULL ? egb_handle_of(owner) : egb_pool_of(address);
-}
-
-void egb_free(void* block)
-{
-    if (block == NULL) {
-        return;
-    }
-    const egb_pool pool = pool_around(block);
-    if (pool.generation == 0) {
-        egb_pool_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, EGB_CALLER());
-    } else if (!egb_pool_free_hot_(pool, block)) {
+    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    if (EGB_UNLIKELY(!give_other(magazine, pool, block))) {
         put(pool, NULL, block, EGB_CALLER());
     }
+}
+
+void egb_cache_free_other_(egb_cache* cache, void* block)
+{
+    egb_magazine_* const magazine = &cache->magazine;
+    const bool           is_open  = EGB_LOAD_(magazine->top) != 0;
+    if (EGB_UNLIKELY(!is_open || !give_other(magazine, cache->pool, block))) {
+        put(cache->pool, cache, block, EGB_CALLER());
+    }
+}
+
+EGB_COLD static void free_cold(void* block, const void* site)
+{
+    // Whether the address is that of a block is for put() to find out, with the pool locked.
+    const egb_control* const owner = egb_chunk_map_owner(block);
+    const egb_pool           pool  = owner != NULL ? egb_handle_of(owner) : egb_pool_of(block);
+    if (pool.generation != 0) {
+        put(pool, NULL, block, site);
+    } else if (block != NULL) {
+        egb_pool_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
+    }
+}
+
+// As egb_pool_free(), with the handle from the chunk map.
+void egb_free(void* block)
+{
+    const egb_unit* const unit = egb_unit_of(block);
+    if (EGB_LIKELY(unit != NULL)) {
+        const uint64_t       key        = __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
+        const egb_pool       pool       = {(uint32_t)key, (uint32_t)(key >> 32)};
+        const bool           is_checked = egb_pool_is_checked_(pool);
+        egb_magazine_* const magazine   = egb_magazine_of_(egb_thread_self_(), pool);
+        if (EGB_LIKELY(EGB_LOAD_(magazine->key) == key) &&
+            (egb_magazine_undo_(magazine, block, is_checked) ||
+             (is_checked ? give_checked(magazine, shape_at(unit), block)
+                         : give_unchecked(magazine, block)))) {
+            return;
+        }
+    }
+    free_cold(block, EGB_CALLER());
 }
 
 void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count)
 {
     for (size_t i = 0; blocks != NULL && i < count; i++) {
-        if (!egb_pool_free_hot_(pool, blocks[i])) {
-            put(pool, NULL, blocks[i], EGB_CALLER());
-        }
+        egb_pool_free(pool, blocks[i]);
     }
 }
 

@@ -61,8 +61,9 @@ size_t egb_block_bytes(const void* block)
 static bool is_live_in(const egb_chunk_* chunk, const void* block)
 {
     const size_t index = egb_chunk_index(chunk, block);
-    return index < egb_fixed_capacity(&chunk->fixed) &&
-           (chunk->states == NULL || EGB_LOAD_(chunk->states[index]) == EGB_STATE_LIVE_);
+    return index < chunk->shape.blocks &&
+           (chunk->shape.states == NULL || EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_
+           );
 }
 
 bool egb_pool_is_live(egb_pool pool, const void* block)
@@ -153,7 +154,7 @@ static void visit_live(egb_chunk_* chunk, void* user)
     const egb_fixed* const         fixed   = &chunk->fixed;
     const size_t                   touched = egb_fixed_touched(fixed);
     for (size_t index = 0; index < touched; index++) {
-        if (EGB_LOAD_(chunk->states[index]) == EGB_STATE_LIVE_) {
+        if (EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_) {
             caller->visit(fixed->first + index * fixed->stride, caller->user);
         }
     }

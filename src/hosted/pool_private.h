@@ -27,7 +27,7 @@ typedef struct egb_batch {
 // leads to a control block that says so.
 typedef struct egb_control {
     egb_os_mutex lock;
-    uint32_t     slot;             // as in the handle
+    uint32_t     slot;             // as in the handle, atomic
     uint32_t     generation;       // of the pool that is there now, atomic; 0: none is
     uint32_t     last_generation;  // that was ever there
     bool         is_checked;
@@ -133,8 +133,40 @@ void  egb_pages_release(void* region, size_t bytes);
 
 // ---- chunk_map.c: from an address to its chunk --------------------------------------------------
 
-bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, egb_control* owner);
+// Addresses have 48 bits on 64-bit machines: all that systems hand out unless asked for more.
+#if UINTPTR_MAX > UINT32_MAX
+enum { EGB_ADDRESS_BITS = 48, EGB_LEAF_BITS = 16 };
+#else
+enum { EGB_ADDRESS_BITS = 32, EGB_LEAF_BITS = 8 };
+#endif
+enum { EGB_UNIT_BITS = 16, EGB_ROOT_BITS = EGB_ADDRESS_BITS - EGB_UNIT_BITS - EGB_LEAF_BITS };
+
+// What is in a unit of the address space. Both are atomic; `key` is the last to be set and the
+// first to be cleared.
+typedef struct egb_unit {
+    egb_chunk_* chunk;
+    EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; 0: nothing is there
+} egb_unit;
+
+typedef struct egb_leaf {
+    egb_unit units[(size_t)1 << EGB_LEAF_BITS];
+} egb_leaf;
+
+extern egb_leaf* egb_leaves[(size_t)1 << EGB_ROOT_BITS];  // atomic; they are never given back
+
+bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, uint64_t key);
 void egb_chunk_map_clear(void* region, size_t bytes);
+
+// NULL: there is no chunk there, nor was there one near.
+static inline egb_unit* egb_unit_of(const void* address)
+{
+    const uintptr_t unit = (uintptr_t)address >> EGB_UNIT_BITS;
+    if (unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0) {
+        return NULL;
+    }
+    egb_leaf* const leaf = __atomic_load_n(&egb_leaves[unit >> EGB_LEAF_BITS], __ATOMIC_ACQUIRE);
+    return leaf == NULL ? NULL : &leaf->units[unit & (((uintptr_t)1 << EGB_LEAF_BITS) - 1)];
+}
 
 // Whose chunk an address is in, any part of it; NULL: no pool's, or one's on static memory. By the
 // time the caller looks it may have changed.
@@ -148,8 +180,7 @@ egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address);
 static inline bool egb_chunk_has(const egb_chunk_* chunk, const void* address)
 {
     const uintptr_t offset = (uintptr_t)address - (uintptr_t)chunk->fixed.first;
-    return offset / EGB_WORD_BYTES <
-           egb_fixed_capacity(&chunk->fixed) * (size_t)chunk->fixed.stride;
+    return offset / EGB_WORD_BYTES < chunk->shape.blocks * (size_t)chunk->fixed.stride;
 }
 
 // Where the header of a chunk in `region` is going to be.
@@ -169,14 +200,30 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
 // Gives all its blocks back and makes it no pool's. Its thread calls it, or is no more.
 void egb_magazine_detach(egb_control* control, egb_magazine_* magazine);
 
+// Puts a block on top, which is the pool's, and in use. False, and nothing has changed: it is full.
+// `state` is not looked at where blocks have none.
+static inline bool
+egb_magazine_push(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
+{
+    const uintptr_t top = EGB_LOAD_(magazine->top);
+    if (EGB_UNLIKELY(top >= EGB_LOAD_(magazine->full))) {
+        return false;
+    }
+    egb_entry_* const entry = (egb_entry_*)top;
+    if (is_checked) {
+        EGB_STORE_(*state, EGB_STATE_FREE_);
+    }
+    EGB_STORE_(entry->block, block);  // two stores: a load of half of one has to wait for it
+    EGB_STORE_(entry->state, state);
+    __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
+    return true;
+}
+
 // Puts blocks into an empty magazine. False: the pool has none.
 bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine);
 
 // Makes room in a full magazine.
 void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine);
-
-// Lets frees to the chunk take the short way.
-void egb_magazine_remember(egb_magazine_* magazine, const egb_chunk_* chunk);
 
 // The magazine forgets what it remembers of chunks that are wholly free. Its thread may be using
 // it.

@@ -251,7 +251,6 @@ static void revoke_magazine(egb_magazine_* magazine, void* user)
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
-    EGB_STORE_(magazine->limit, 0);
 }
 
 void egb_revoke(egb_control* control)
@@ -265,13 +264,12 @@ void egb_revoke(egb_control* control)
     }
 }
 
-static void forget_chunks(egb_magazine_* magazine, void* user)
+static void strike_in(egb_magazine_* magazine, void* user)
 {
-    EGB_STORE_(magazine->limit, 0);
     egb_magazine_strike(user, magazine);
 }
 
 void egb_forget_chunks(egb_control* control)
 {
-    egb_each_magazine(control, forget_chunks, control);
+    egb_each_magazine(control, strike_in, control);
 }

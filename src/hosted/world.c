@@ -86,7 +86,7 @@ egb_control* egb_control_or_root(egb_pool pool)
 
 egb_pool egb_handle_of(const egb_control* control)
 {
-    const egb_pool pool = {control->slot, EGB_LOAD_(control->generation)};
+    const egb_pool pool = {EGB_LOAD_(control->slot), EGB_LOAD_(control->generation)};
     return pool;
 }
 

@@ -182,7 +182,7 @@ TEST(growing_alloc, chunks_double_up_to_the_bound)
     ASSERT_GT(backing.wishes.size(), first.size());
     EXPECT_TRUE(std::equal(first.begin(), first.end(), backing.wishes.begin()));
     EXPECT_EQ(backing.leasts[0], backing.leasts[3]);
-    EXPECT_LE(backing.leasts[0], 32u + 192u) << "one block and the header";
+    EXPECT_LE(backing.leasts[0], 32u + 224u) << "one block and the header";
 }
 
 TEST(growing_alloc, the_sizes_that_are_not_asked_for)

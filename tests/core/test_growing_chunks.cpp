@@ -53,10 +53,10 @@ TEST(growing_chunks, take_and_put_are_alloc_and_free_of_a_known_chunk)
         const std::size_t index = egb_chunk_index(from, block);
         ASSERT_EQ(egb_growing_chunk_of(&all.pool, block), from);
         ASSERT_LT(index, egb_fixed_capacity(&from->fixed));
-        ASSERT_EQ(from->states[index], 0);
-        from->states[index] = (unsigned char)(1 + i);
+        ASSERT_EQ(from->shape.states[index], 0);
+        from->shape.states[index] = (unsigned char)(1 + i);
         if (i % 3 == 0) {
-            from->states[index] = 0;
+            from->shape.states[index] = 0;
             EXPECT_TRUE(egb_growing_put(from, block));
             EXPECT_FALSE(egb_growing_put(from, block));
         }
@@ -76,13 +76,13 @@ TEST(growing_chunks, states_are_zero_at_first_and_one_for_each_block)
             for (egb_chunk_* const chunk : chunks_of(all.pool)) {
                 const std::size_t blocks = egb_fixed_capacity(&chunk->fixed);
                 for (std::size_t i = 0; i < blocks; i++) {
-                    EXPECT_EQ(chunk->states[i], 0);
+                    EXPECT_EQ(chunk->shape.states[i], 0);
                 }
-                std::memset(chunk->states, 0xFF, blocks);
+                std::memset(chunk->shape.states, 0xFF, blocks);
                 const auto* const end = reinterpret_cast<const unsigned char*>(chunk);
-                EXPECT_LE(chunk->states + blocks, end);
+                EXPECT_LE(chunk->shape.states + blocks, end);
                 EXPECT_EQ(
-                    static_cast<void*>(chunk->states),
+                    static_cast<void*>(chunk->shape.states),
                     static_cast<void*>(chunk->fixed.first + 3 * blocks)
                 );
             }
@@ -96,7 +96,7 @@ TEST(growing_chunks, without_states_there_are_none)
     counting_backing backing;
     growing_pool     all(backing, small_chunks(12));
     ASSERT_EQ(egb_growing_reserve(&all.pool, 1), EGB_OK);
-    EXPECT_EQ(chunks_of(all.pool)[0]->states, nullptr);
+    EXPECT_EQ(chunks_of(all.pool)[0]->shape.states, nullptr);
 }
 
 TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
@@ -196,8 +196,12 @@ const change changes[] = {
     [](egb_growing& pool, egb_chunk_&) { pool.options.block_bytes = 40; },
     [](egb_growing& pool, egb_chunk_&) { pool.options.with_states = false; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.owner = nullptr; },
-    [](egb_growing&, egb_chunk_& chunk) { chunk.states++; },
-    [](egb_growing&, egb_chunk_& chunk) { chunk.states = nullptr; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.shape.first++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.shape.inverse ^= 2; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.shape.shift++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.shape.blocks--; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.shape.states++; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.shape.states = nullptr; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.region_bytes = 8; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.region_bytes += 64; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.in_use++; },
