@@ -37,6 +37,7 @@
     #include "os/none.c"
   #endif
   #include "hosted/backing.c"
+  #include "hosted/batch.c"
   #include "hosted/chunk_map.c"
   #include "hosted/destroy.c"
   #include "hosted/fork.c"

@@ -44,7 +44,8 @@ typedef struct egb_magazine_ {
     struct egb_batch*   spare;    // full or empty; NULL: none
     uintptr_t           lowest;   // what `bottom` is when no other thread takes entries
     size_t              wish;     // blocks to get at the next refill
-    uint64_t            unused[sizeof(void*) == 8 ? 5 : 9];
+    size_t              lane;     // of the pool's depot
+    uint64_t            unused[sizeof(void*) == 8 ? 4 : 8];
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
@@ -64,9 +65,10 @@ enum { EGB_THREAD_MAGAZINES_ = 512 };
 typedef struct egb_thread_ {
     uint32_t            used;     // magazines from the first on that a pool may have
     uint32_t            revoked;  // not 0: a pool that has a magazine here was destroyed
+    uint64_t            lane;     // which of the depots' lanes is this thread's
     struct egb_thread_* next;     // of all threads
     struct egb_thread_* previous;
-    uint64_t            unused[sizeof(void*) == 8 ? 13 : 14];  // a magazine is two cache lines
+    uint64_t            unused[sizeof(void*) == 8 ? 12 : 13];  // a magazine is two cache lines
     egb_magazine_       magazines[EGB_THREAD_MAGAZINES_];
 } egb_thread_;
 

@@ -15,12 +15,12 @@ static void prepare(void)
         egb_os_lock(&egb_the_world.controls[slot].lock);
     }
     egb_os_lock(&egb_the_world.ledger);
-    egb_workshop_lock();
+    egb_workshops_lock();
 }
 
 static void in_parent(void)
 {
-    egb_workshop_unlock();
+    egb_workshops_unlock();
     egb_os_unlock(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_unlock(&egb_the_world.controls[slot].lock);
@@ -30,7 +30,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
-    egb_workshop_reset();
+    egb_workshops_reset();
     egb_os_lock_reset(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_lock_reset(&egb_the_world.controls[slot].lock);

@@ -3,86 +3,6 @@
 // locked.
 #include "pool_private.h"
 
-// ---- batches ------------------------------------------------------------------------------------
-
-static egb_os_mutex workshop;  // keeps the next
-static egb_growing  batches;
-
-// NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
-static void* reserve_pages(void* user, size_t least, size_t* bytes)
-{
-    (void)user;
-    (void)least;
-    return egb_os_reserve(*bytes, EGB_UNIT_BYTES);
-}
-
-static egb_status commit_pages(void* user, void* region, size_t bytes)
-{
-    (void)user;
-    return egb_os_commit(region, bytes, 0, NULL);
-}
-
-static void release_pages(void* user, void* region, size_t bytes)
-{
-    (void)user;
-    egb_os_release(region, bytes);
-}
-
-static bool workshop_is_open(void)
-{
-    if (batches.options.block_bytes != 0) {
-        return true;
-    }
-    const egb_growing_options options = {
-        .block_bytes = sizeof(egb_batch),
-        .block_align = sizeof(void*),
-        .backing     = {reserve_pages, commit_pages, release_pages, NULL, EGB_UNIT_BYTES, true},
-    };
-    return egb_growing_init(&batches, &options) == EGB_OK;
-}
-
-// Stands in the entries that are no block's; no caller has its address. As a state it is not live.
-static unsigned char no_block = EGB_STATE_FREE_;
-
-static egb_batch* new_batch(void)
-{
-    egb_os_lock(&workshop);
-    egb_batch* const batch = workshop_is_open() ? egb_growing_alloc(&batches) : NULL;
-    egb_os_unlock(&workshop);
-    if (batch != NULL) {
-        batch->next  = NULL;
-        batch->count = 0;
-        for (size_t i = 0; i <= EGB_MAGAZINE_BLOCKS_MAX; i++) {
-            batch->entries[i].block = batch->entries[i].state = &no_block;
-        }
-    }
-    return batch;
-}
-
-static void drop_batch(egb_batch* batch)
-{
-    if (batch != NULL) {
-        egb_os_lock(&workshop);
-        egb_growing_free(&batches, batch);
-        egb_os_unlock(&workshop);
-    }
-}
-
-void egb_workshop_lock(void)
-{
-    egb_os_lock(&workshop);
-}
-
-void egb_workshop_unlock(void)
-{
-    egb_os_unlock(&workshop);
-}
-
-void egb_workshop_reset(void)
-{
-    egb_os_lock_reset(&workshop);
-}
-
 // ---- blocks in and out of chunks ----------------------------------------------------------------
 
 // What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
@@ -120,19 +40,36 @@ static void note_peak(egb_control* control)
     }
 }
 
-static void depot_push(egb_control* control, egb_batch* batch)
+static egb_batch* pop_batch(egb_batch** list)
 {
-    batch->next    = control->depot;
-    control->depot = batch;
+    egb_batch* const batch = *list;
+    if (batch != NULL) {
+        *list = batch->next;
+    }
+    return batch;
+}
+
+static void push_batch(egb_batch** list, egb_batch* batch)
+{
+    batch->next = *list;
+    *list       = batch;
+}
+
+static void depot_push(egb_control* control, size_t lane, egb_batch* batch)
+{
+    push_batch(&control->lanes[lane].full, batch);
     control->depot_batches++;
     control->depot_blocks += batch->count;
 }
 
-static egb_batch* depot_pop(egb_control* control)
+// A batch that this thread, or at least its lane, filled is in its processor's cache.
+static egb_batch* depot_pop(egb_control* control, size_t lane)
 {
-    egb_batch* const batch = control->depot;
+    egb_batch* batch = pop_batch(&control->lanes[lane].full);
+    for (size_t i = 0; batch == NULL && control->depot_batches != 0; i++) {
+        batch = pop_batch(&control->lanes[i].full);
+    }
     if (batch != NULL) {
-        control->depot = batch->next;
         control->depot_batches--;
         control->depot_blocks -= batch->count;
     }
@@ -141,22 +78,20 @@ static egb_batch* depot_pop(egb_control* control)
 
 // Empty batches stay with the pool, whose lock is held already: the workshop's is one for all
 // pools, and threads that have nothing in common would meet there.
-static void keep_empty(egb_control* control, egb_batch* batch)
+static void keep_empty(egb_control* control, size_t lane, egb_batch* batch)
 {
     if (batch != NULL) {
-        batch->next      = control->empties;
-        control->empties = batch;
+        push_batch(&control->lanes[lane].empty, batch);
     }
 }
 
-static egb_batch* empty_batch(egb_control* control)
+static egb_batch* empty_batch(egb_control* control, size_t lane)
 {
-    egb_batch* const batch = control->empties;
+    egb_batch* const batch = pop_batch(&control->lanes[lane].empty);
     if (batch == NULL) {
-        return new_batch();
+        return egb_batch_new(lane);
     }
-    control->empties = batch->next;
-    batch->count     = 0;
+    batch->count = 0;
     return batch;
 }
 
@@ -170,18 +105,21 @@ void egb_batch_flush(egb_control* control, egb_batch* batch)
 
 void egb_depot_flush(egb_control* control)
 {
-    for (egb_batch* batch = depot_pop(control); batch != NULL; batch = depot_pop(control)) {
+    while (control->depot_batches != 0) {
+        egb_batch* const batch = depot_pop(control, 0);
         egb_batch_flush(control, batch);
-        drop_batch(batch);
+        egb_batch_drop(batch);
     }
-    while (control->empties != NULL) {
-        drop_batch(empty_batch(control));
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        while (control->lanes[lane].empty != NULL) {
+            egb_batch_drop(pop_batch(&control->lanes[lane].empty));
+        }
     }
 }
 
 void* egb_take_one(egb_control* control)
 {
-    if (control->depot != NULL) {
+    if (control->depot_batches != 0) {
         egb_depot_flush(control);
     }
     egb_chunk_* chunk;
@@ -215,11 +153,10 @@ static egb_batch* unload(egb_magazine_* magazine)
     egb_batch* const  batch = magazine->loaded;
     const egb_entry_* from  = (const egb_entry_*)magazine->lowest;
     const egb_entry_* end   = (const egb_entry_*)EGB_LOAD_(magazine->top);
-    uint32_t          count = 0;
-    for (; from < end; from++) {
-        batch->entries[count++] = *from;
+    batch->count            = (uint32_t)(end - from);
+    for (uint32_t i = 0; from != batch->entries && i < batch->count; i++) {
+        batch->entries[i] = from[i];
     }
-    batch->count = count;
     return batch;
 }
 
@@ -231,12 +168,14 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     if (magazine->control == control) {
         return true;
     }
-    egb_batch* const batch = new_batch();
+    const size_t     lane  = egb_thread_self_()->lane;
+    egb_batch* const batch = egb_batch_new(lane);
     if (batch == NULL) {
         return false;
     }
     magazine->spare = NULL;
     magazine->wish  = 1;
+    magazine->lane  = lane;
     magazine->shape = control->memory.region != NULL ? &control->growing.tree->shape : NULL;
     EGB_STORE_(magazine->allocations, 0);
     load(control, magazine, batch);
@@ -246,34 +185,39 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     return true;
 }
 
-static void keep_or_flush(egb_control* control, egb_batch* batch)
+static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
 {
     if (batch->count == control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX) {
-        depot_push(control, batch);
+        depot_push(control, lane, batch);
     } else {
         egb_batch_flush(control, batch);
-        drop_batch(batch);
+        egb_batch_drop(batch);
     }
+}
+
+void egb_magazine_clear(egb_magazine_* magazine)
+{
+    EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
+    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+    EGB_STORE_(magazine->full, 0);
+    EGB_STORE_(magazine->allocations, 0);
 }
 
 void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
 {
     const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
     if (is_revoked) {
-        drop_batch(magazine->loaded);
-        drop_batch(magazine->spare);
+        egb_batch_drop(magazine->loaded);
+        egb_batch_drop(magazine->spare);
     } else {
-        keep_or_flush(control, unload(magazine));
+        keep_or_flush(control, magazine->lane, unload(magazine));
         if (magazine->spare != NULL) {
-            keep_or_flush(control, magazine->spare);
+            keep_or_flush(control, magazine->lane, magazine->spare);
         }
         control->allocations += magazine->allocations;
     }
-    EGB_STORE_(magazine->key, EGB_NO_KEY_);
-    EGB_STORE_(magazine->top, 0);
-    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
-    EGB_STORE_(magazine->full, 0);
-    EGB_STORE_(magazine->allocations, 0);
+    egb_magazine_clear(magazine);
     EGB_STORE_(magazine->control, NULL);  // last: others look for their pool's magazines by it
     egb_magazine_left(control);
 }
@@ -281,11 +225,12 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
 static void strike(const egb_control* control, egb_entry_* entry)
 {
     void*                   block = EGB_LOAD_(entry->block);
-    const egb_chunk_* const chunk = block == &no_block ? NULL : egb_chunk_in(control, block);
+    const egb_chunk_* const chunk =
+        block == egb_no_entry()->block ? NULL : egb_chunk_in(control, block);
     if (chunk != NULL && chunk->in_use == 0) {
         // Unless the thread just puts another block there. This one it will not: it is free.
         (void)__atomic_compare_exchange_n(
-            &entry->block, &block, (void*)&no_block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+            &entry->block, &block, egb_no_entry()->block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
         );
     }
 }
@@ -317,19 +262,43 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
     }
 }
 
+// The states of 64 blocks are in one cache line, which two threads would take from each other at
+// every call: so a run of fresh blocks ends where a line of states does.
+static bool ends_a_line(const egb_chunk_* chunk, const void* block, const unsigned char* state)
+{
+    enum { LINE_BYTES = 64 };
+    return state != NULL && (uintptr_t)(state + 1) % LINE_BYTES == 0 &&
+           egb_chunk_index(chunk, block) + 1 == egb_fixed_touched(&chunk->fixed);
+}
+
+// What its thread puts there at this moment belongs to the dead pool, too.
+void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
+{
+    EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+    EGB_STORE_(magazine->full, 0);
+    for (size_t i = 0; i < control->batch_blocks; i++) {  // a cache's key is not asked for
+        EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry()->block);
+    }
+}
+
 // Blocks ahead of their use are taken from chunks that are there: only for the first of them may
 // the system be asked.
 static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_batch* batch)
 {
-    uint32_t count = 0;
-    while (count < magazine->wish && (count == 0 || control->growing.available != NULL)) {
+    uint32_t count  = 0;
+    bool     is_end = false;
+    while (count < magazine->wish && !is_end && (count == 0 || control->growing.available != NULL)
+    ) {
         egb_chunk_* chunk;
         void* const block = egb_take_from_chunks(control, &chunk);
         if (block == NULL) {
             break;
         }
+        unsigned char* const state  = state_in(chunk, block);
         batch->entries[count].block = block;
-        batch->entries[count].state = state_in(chunk, block);
+        batch->entries[count].state = state;
+        is_end                      = ends_a_line(chunk, block, state);
         count++;
     }
     batch->count = count;
@@ -337,17 +306,15 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         2 * magazine->wish < control->batch_blocks ? 2 * magazine->wish : control->batch_blocks;
 }
 
-// The first blocks of a pool's second thread are not next to those of its first: their states, a
-// byte each, would be in one cache line, which the two would take from each other at every call.
+// The first blocks of a pool's second thread are not in the line where those of its first are.
 static void step_aside(egb_control* control, egb_magazine_* magazine)
 {
-    enum { STATES_OF_A_LINE = 64 };
     const bool is_unlimited = control->growing.options.max_blocks == 0;
     const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
     if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
-        2 * control->batch_blocks > STATES_OF_A_LINE) {
+        control->batch_blocks == EGB_MAGAZINE_BLOCKS_MAX) {
         magazine->wish  = control->batch_blocks;
-        magazine->spare = new_batch();
+        magazine->spare = egb_batch_new(magazine->lane);
         if (magazine->spare != NULL) {
             fill_from_chunks(control, magazine, magazine->spare);
         }
@@ -363,9 +330,9 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
     egb_batch* empty = magazine->loaded;
     if (magazine->spare != NULL && magazine->spare->count != 0) {
         load(control, magazine, magazine->spare);
-    } else if (control->depot != NULL) {
-        keep_empty(control, magazine->spare);
-        load(control, magazine, depot_pop(control));
+    } else if (control->depot_batches != 0) {
+        keep_empty(control, magazine->lane, magazine->spare);
+        load(control, magazine, depot_pop(control, magazine->lane));
     } else {
         step_aside(control, magazine);
         fill_from_chunks(control, magazine, empty);
@@ -390,11 +357,11 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
     }
     egb_batch* empty = magazine->spare;
     if (empty != NULL && empty->count != 0) {
-        keep_or_flush(control, empty);
+        keep_or_flush(control, magazine->lane, empty);
         empty = NULL;
     }
     if (empty == NULL) {
-        empty = empty_batch(control);
+        empty = empty_batch(control, magazine->lane);
     }
     if (empty == NULL) {  // no memory for another batch: this one must do
         egb_batch_flush(control, loaded);

@@ -97,8 +97,6 @@ static void set_up(egb_control* control, const egb_pool_options* options, bool i
     control->refusal          = EGB_OK;
     control->prefaulted       = 0;
     control->huge             = 0;
-    control->depot            = NULL;
-    control->empties          = NULL;
     control->depot_batches    = 0;
     control->depot_blocks     = 0;
     control->attached         = 0;
@@ -109,6 +107,9 @@ static void set_up(egb_control* control, const egb_pool_options* options, bool i
     control->held             = 0;
     control->budget_bytes     = options->budget_bytes;
     copy_name(control->name, options->name != NULL ? options->name : "pool");
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        control->lanes[lane].full = control->lanes[lane].empty = NULL;
+    }
     const egb_static_region memory = {options->memory, options->memory_bytes, false};
     control->memory                = memory;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Layer hosted: what the files of the pool share among themselves.
 //
-// Locks, in the order in which they are taken: the world's, a pool's, the ledger's or the
-// workshop's. The world's keeps the tree, the lists of threads and caches, and the size of each
-// thread's table. A pool's keeps everything in its control block but the links of the tree, and in
-// every magazine of the pool what is not the hot path's. With both, another thread's magazine may
-// be emptied.
+// Locks, in the order in which they are taken: the world's, a pool's, the ledger's or a workshop's.
+// The world's keeps the tree, and the lists of threads and caches. A pool's keeps everything in its
+// control block but the links of the tree, and in every magazine of the pool what is not the hot
+// path's. With both, another thread's magazine may be emptied.
 #ifndef EGGBOX_SRC_HOSTED_POOL_PRIVATE_H
 #define EGGBOX_SRC_HOSTED_POOL_PRIVATE_H
 
@@ -13,27 +12,34 @@
 #include "../os/os.h"
 #include "eggbox/pool.h"
 
-enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_DEPOT_BATCHES_MAX = 256 };
+enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_DEPOT_BATCHES_MAX = 256, EGB_LANES = 8 };
 
 // An array of free blocks: what magazines hold, and what they exchange with the depot. Each entry
 // behind the last is one that was taken, or no block's; so is the last one always.
 typedef struct egb_batch {
-    struct egb_batch* next;   // in the depot
-    uint32_t          count;  // of entries, while it is not loaded in a magazine
-    egb_entry_        entries[EGB_MAGAZINE_BLOCKS_MAX + 1];
+    EGB_ALIGNAS_(64) struct egb_batch* next;  // in the depot
+    uint32_t   count;                         // of entries, while it is not loaded in a magazine
+    uint32_t   lane;                          // of the workshop it is from
+    egb_entry_ entries[EGB_MAGAZINE_BLOCKS_MAX + 1];
 } egb_batch;
+
+// A part of a depot, so that batches come back to the threads that filled them.
+typedef struct egb_lane {
+    egb_batch* full;
+    egb_batch* empty;  // without blocks
+} egb_lane;
 
 // What a handle leads to. There is an array of them, which is never given back: a stale handle
 // leads to a control block that says so.
 typedef struct egb_control {
-    egb_os_mutex lock;
-    uint32_t     slot;             // as in the handle, atomic
-    uint32_t     generation;       // of the pool that is there now, atomic; 0: none is
-    uint32_t     last_generation;  // that was ever there
-    bool         is_checked;
-    bool         is_charged;  // what it holds counts for its ancestors
-    unsigned     flags;
-    char         name[EGB_NAME_BYTES];
+    EGB_ALIGNAS_(128) egb_os_mutex lock;
+    uint32_t slot;             // as in the handle, atomic
+    uint32_t generation;       // of the pool that is there now, atomic; 0: none is
+    uint32_t last_generation;  // that was ever there
+    bool     is_checked;
+    bool     is_charged;  // what it holds counts for its ancestors
+    unsigned flags;
+    char     name[EGB_NAME_BYTES];
 
     egb_exhausted_fn on_exhausted;
     void*            user;
@@ -45,8 +51,7 @@ typedef struct egb_control {
     size_t            prefaulted;
     size_t            huge;
 
-    egb_batch* depot;    // full batches
-    egb_batch* empties;  // without blocks, of the same make
+    egb_lane   lanes[EGB_LANES];  // the depot
     size_t     depot_batches;
     size_t     depot_blocks;
     size_t     batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
@@ -75,6 +80,7 @@ typedef struct egb_world {
     size_t       slots;     // in use or used once, atomic
     size_t       slots_max;
     egb_thread_* threads;
+    size_t       next_lane;
     egb_cache*   caches;
     egb_control* statics;
     egb_os_mutex ledger;
@@ -189,6 +195,20 @@ egb_chunk_* egb_chunk_at_end(const egb_control* control, void* region, size_t by
 // The chunk of this pool that `address` is in. The pool is locked.
 egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
 
+// ---- batch.c ------------------------------------------------------------------------------------
+
+// An empty batch from the lane's workshop; NULL: the system refused. And back; NULL is no batch.
+egb_batch* egb_batch_new(size_t lane);
+void       egb_batch_drop(egb_batch* batch);
+
+// An entry that is no block's.
+const egb_entry_* egb_no_entry(void);
+
+// The locks of all workshops.
+void egb_workshops_lock(void);
+void egb_workshops_unlock(void);
+void egb_workshops_reset(void);
+
 // ---- magazine.c: with the pool locked -----------------------------------------------------------
 
 // As egb_growing_take(); damage is kept for the report.
@@ -196,6 +216,12 @@ void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk);
 
 // Whether the magazine is the pool's now. `magazine` may be NULL.
 bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool);
+
+// Makes the magazine one without entries, and no pool's, as far as the hot path knows.
+void egb_magazine_clear(egb_magazine_* magazine);
+
+// Ends it for a pool that is being destroyed, whatever its thread is doing.
+void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine);
 
 // Gives all its blocks back and makes it no pool's. Its thread calls it, or is no more.
 void egb_magazine_detach(egb_control* control, egb_magazine_* magazine);
@@ -281,11 +307,6 @@ void egb_thread_end(egb_thread_* thread);
 // ---- fork.c -------------------------------------------------------------------------------------
 
 bool egb_fork_start(void);
-
-// The lock that keeps the batches of all pools.
-void egb_workshop_lock(void);
-void egb_workshop_unlock(void);
-void egb_workshop_reset(void);
 
 // ---- destroy.c ----------------------------------------------------------------------------------
 

@@ -4,9 +4,17 @@
 #include "pool_private.h"
 
 // What threads have before their first magazine, and after their end. Nothing writes to them, and
-// hardly a page of them is ever read. A key of zero is no handle's but the null pool's.
-static egb_thread_ before = {.magazines = {{.key = EGB_NO_KEY_}}};
-static egb_thread_ after  = {.magazines = {{.key = EGB_NO_KEY_}}};
+// hardly a page of them is ever read. They are zero at first, so that programs do not grow by them:
+// a key of zero is no handle's but the null pool's, for which the first place is made ready before
+// main().
+static egb_thread_ before;
+static egb_thread_ after;
+
+__attribute__((constructor)) static void make_first_places(void)
+{
+    egb_magazine_clear(&before.magazines[0]);
+    egb_magazine_clear(&after.magazines[0]);
+}
 
 #if defined(_WIN32)
 static _Thread_local egb_thread_* here = &before;
@@ -74,7 +82,8 @@ static egb_thread_* new_table(void)
         egb_pages_release(thread, sizeof(egb_thread_));
         return NULL;
     }
-    thread->magazines[0].key = EGB_NO_KEY_;
+    egb_magazine_clear(&thread->magazines[0]);
+    thread->lane = (uint32_t)(egb_the_world.next_lane++ % EGB_LANES);
     link_thread(thread);
     set_here(thread);
     return thread;
@@ -99,6 +108,7 @@ static void at_exit(void* argument)
 
 bool egb_threads_start(void)
 {
+    make_first_places();  // for who comes before the constructor
     return egb_os_at_thread_exit(at_exit) && egb_fork_start();
 }
 
@@ -245,17 +255,14 @@ size_t egb_reclaim(egb_control* control)
 
 // ---- the end of a pool --------------------------------------------------------------------------
 
-static void revoke_magazine(egb_magazine_* magazine, void* user)
+static void revoke_in(egb_magazine_* magazine, void* user)
 {
-    (void)user;
-    EGB_STORE_(magazine->key, EGB_NO_KEY_);
-    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
-    EGB_STORE_(magazine->full, 0);
+    egb_magazine_revoke(user, magazine);
 }
 
 void egb_revoke(egb_control* control)
 {
-    egb_each_magazine(control, revoke_magazine, NULL);
+    egb_each_magazine(control, revoke_in, control);
     const egb_pool pool = egb_handle_of(control);
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
         if (EGB_LOAD_(egb_magazine_of_(thread, pool)->control) == control) {

@@ -82,18 +82,17 @@ static bool try_to_lock(atomic_uint* word)
 }
 
 // Whoever has the lock lets go of it in a fraction of the microseconds that two system calls take,
-// to sleep and to be woken: so the first attempts are without them, each after a longer wait.
+// to sleep and to be woken: so the first attempts are without them. Between them the word is only
+// read, which does not take it from the processor that is about to write it.
 void egb_os_lock(egb_os_mutex* mutex)
 {
-    enum { LONGEST_WAIT = 256 };
+    enum { LOOKS = 400 };
     atomic_uint* const word = word_of(mutex);
-    for (int wait = 1; wait <= LONGEST_WAIT; wait *= 2) {
-        if (try_to_lock(word)) {
+    for (int look = 0; look < LOOKS; look++) {
+        if (atomic_load_explicit(word, memory_order_relaxed) == LOCK_FREE && try_to_lock(word)) {
             return;
         }
-        for (int i = 0; i < wait; i++) {
-            wait_a_moment();
-        }
+        wait_a_moment();
     }
     while (atomic_exchange_explicit(word, LOCK_WAITED_FOR, memory_order_acquire) != LOCK_FREE) {
         sleep_on(word);

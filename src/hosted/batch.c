@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Batches, and the workshops that make them: growing pools of the library's own, one a lane. So
+// what threads of different lanes use is not side by side. A processor that reads one batch in a
+// row fetches ahead what follows it: were that another's, it would take it from that processor.
+#include "pool_private.h"
+
+typedef struct egb_workshop {
+    EGB_ALIGNAS_(128) egb_os_mutex lock;
+    egb_growing batches;
+} egb_workshop;
+
+static egb_workshop workshops[EGB_LANES];
+
+// Stands in the entries that are no block's; no caller has its address. As a state it is not live.
+static unsigned char    no_block = EGB_STATE_FREE_;
+static const egb_entry_ no_entry = {&no_block, &no_block};
+
+const egb_entry_* egb_no_entry(void)
+{
+    return &no_entry;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
+static void* reserve_pages(void* user, size_t least, size_t* bytes)
+{
+    (void)user;
+    (void)least;
+    return egb_os_reserve(*bytes, EGB_UNIT_BYTES);
+}
+
+static egb_status commit_pages(void* user, void* region, size_t bytes)
+{
+    (void)user;
+    return egb_os_commit(region, bytes, 0, NULL);
+}
+
+static void release_pages(void* user, void* region, size_t bytes)
+{
+    (void)user;
+    egb_os_release(region, bytes);
+}
+
+static bool is_open(egb_workshop* workshop)
+{
+    if (workshop->batches.options.block_bytes != 0) {
+        return true;
+    }
+    const egb_growing_options options = {
+        .block_bytes = sizeof(egb_batch),
+        .block_align = EGB_ALIGNOF_(egb_batch),
+        .backing     = {reserve_pages, commit_pages, release_pages, NULL, EGB_UNIT_BYTES, true},
+    };
+    return egb_growing_init(&workshop->batches, &options) == EGB_OK;
+}
+
+egb_batch* egb_batch_new(size_t lane)
+{
+    egb_workshop* const workshop = &workshops[lane];
+    egb_os_lock(&workshop->lock);
+    egb_batch* const batch = is_open(workshop) ? egb_growing_alloc(&workshop->batches) : NULL;
+    egb_os_unlock(&workshop->lock);
+    if (batch != NULL) {
+        batch->next  = NULL;
+        batch->count = 0;
+        batch->lane  = (uint32_t)lane;
+        for (size_t i = 0; i <= EGB_MAGAZINE_BLOCKS_MAX; i++) {
+            batch->entries[i] = no_entry;
+        }
+    }
+    return batch;
+}
+
+void egb_batch_drop(egb_batch* batch)
+{
+    if (batch != NULL) {
+        egb_workshop* const workshop = &workshops[batch->lane];
+        egb_os_lock(&workshop->lock);
+        egb_growing_free(&workshop->batches, batch);
+        egb_os_unlock(&workshop->lock);
+    }
+}
+
+void egb_workshops_lock(void)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_lock(&workshops[lane].lock);
+    }
+}
+
+void egb_workshops_unlock(void)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_unlock(&workshops[lane].lock);
+    }
+}
+
+void egb_workshops_reset(void)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_lock_reset(&workshops[lane].lock);
+    }
+}

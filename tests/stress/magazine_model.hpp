@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: MIT
+// The protocol by which threads take blocks out of another thread's magazine, as a model: a search
+// through every order in which its steps can happen, on a processor whose threads have store
+// buffers (x86-64's order: a thread's stores reach memory later, but in their order).
+// docs/decisions/0008-magazines.md says which step stands for which line of pool_hot.h, magazine.c
+// and thread.c.
+//
+// One owner allocates and frees by a script; one or two others take all they find and put it in
+// their hands, which are the chunks: an owner that finds nothing takes a block from there. One that
+// trims then strikes what the batch remembers of free blocks, and unmaps these. In the end each
+// block must be in exactly one place, and nobody may have looked at one that is gone. Each way of
+// leaving out what the protocol rests on must be found wrong, else the search proves nothing.
+#ifndef EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
+#define EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
+
+#include "magazine_state.hpp"
+
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace magazine_model
+{
+
+// What is left out or changed.
+enum class fault {
+    none,
+    no_fence,         // the other threads do not wait for the owner's stores
+    fence_after_top,  // they do, but only when they have read `top`
+    pop_looks_first,  // the owner reads `bottom`, then lowers `top`
+    bottom_never_closed,
+    opens_too_early,    // `bottom` is opened before `lowest` is raised
+    push_before_entry,  // the owner raises `top`, then writes the entry
+    pop_does_not_restore,
+    refill_without_lock,
+    strike_by_plain_store,  // not by a compare-exchange
+    strike_in_use,          // what the batch remembers of any block
+    strike_only_above,      // not what was taken out
+    strike_before_taking,   // who trims does it first
+    undo_without_state,     // the owner puts back what the entry remembers, free or not
+    undo_without_comparing,
+};
+
+class search
+{
+  public:
+    // `takers` has a letter for each: r for one that takes, t for one that trims, too.
+    search(std::string script, std::string takers, fault what)
+        : script_(std::move(script)), takers_(std::move(takers)), fault_(what)
+    {
+    }
+
+    // Whether nothing can go wrong.
+    bool is_safe()
+    {
+        state start;
+        start.memory.fill(NOTHING);
+        start.memory[TOP]    = BLOCKS;
+        start.memory[BOTTOM] = 0;
+        for (int i = 0; i < BLOCKS; i++) {
+            start.memory[static_cast<std::size_t>(ENTRY + i)] = static_cast<std::int8_t>(i);
+        }
+        std::vector<state> open{start};
+        seen_.insert(start.key());
+        while (!open.empty() && is_safe_) {
+            const state now = open.back();
+            open.pop_back();
+            bool can_go_on = false;
+            for (const state& next : all_next(now)) {
+                can_go_on = true;
+                if (seen_.insert(next.key()).second) {
+                    open.push_back(next);
+                }
+            }
+            if (!can_go_on) {
+                look_at_end(now);
+            }
+        }
+        return is_safe_;
+    }
+
+    std::size_t states() const
+    {
+        return seen_.size();
+    }
+
+    std::size_t ends() const
+    {
+        return ends_;
+    }
+
+    // How often it went this way.
+    struct ways {
+        std::size_t undone  = 0;
+        std::size_t struck  = 0;
+        std::size_t spared  = 0;  // the owner had put another block there
+        std::size_t refused = 0;  // the second free of a block
+    };
+
+    const ways& went() const
+    {
+        return went_;
+    }
+
+  private:
+    std::vector<state> all_next(const state& now)
+    {
+        std::vector<state> next;
+        if (now.buffered > 0) {  // the oldest store reaches memory
+            next.push_back(now);
+            drain_one(&next.back());
+        }
+        state after = now;
+        if (owner_steps(&after)) {
+            next.push_back(after);
+        }
+        for (std::size_t i = 1; i <= takers_.size(); i++) {
+            after = now;
+            if (taker_steps(&after, i)) {
+                next.push_back(after);
+            }
+        }
+        return next;
+    }
+
+    // ---- memory as the owner sees it ------------------------------------------------------------
+
+    static void drain_one(state* now)
+    {
+        const store oldest                                  = now->buffer[0];
+        now->memory[static_cast<std::size_t>(oldest.place)] = oldest.value;
+        for (std::size_t i = 1; i < now->buffer.size(); i++) {
+            now->buffer[i - 1] = now->buffer[i];
+        }
+        now->buffered--;
+    }
+
+    static void drain(state* now)
+    {
+        while (now->buffered > 0) {
+            drain_one(now);
+        }
+    }
+
+    // False if the buffer is full: the owner waits until a store has left it.
+    static bool owner_writes(state* now, int place, int value)
+    {
+        if (now->buffered == static_cast<std::int8_t>(now->buffer.size())) {
+            return false;
+        }
+        now->buffer[static_cast<std::size_t>(now->buffered++)] = {
+            static_cast<std::int8_t>(place), static_cast<std::int8_t>(value)
+        };
+        return true;
+    }
+
+    static std::int8_t owner_reads(const state& now, int place)
+    {
+        for (int i = now.buffered - 1; i >= 0; i--) {
+            if (now.buffer[static_cast<std::size_t>(i)].place == place) {
+                return now.buffer[static_cast<std::size_t>(i)].value;
+            }
+        }
+        return now.memory[static_cast<std::size_t>(place)];
+    }
+
+    // ---- the owner ------------------------------------------------------------------------------
+
+    // Steps of a pop: 1 lower top, 2 look at bottom, 3 read the entry, 4 restore top, 5 wait for
+    // the lock, 6 open bottom or refill, and try once more. Of a free: 8 is it what the entry at
+    // top remembers? No: write it there; 9 raise top. Of a second free: 10 look, and refuse.
+    bool owner_steps(state* now)
+    {
+        thread_state& self = now->threads[0];
+        switch (self.step) {
+            case 0: return begin(*now, &self);
+            case 1:
+                self.top  = static_cast<std::int8_t>(owner_reads(*now, TOP) - 1);
+                self.step = 2;
+                return owner_writes(now, TOP, self.top);
+            case 2: return look_at_bottom(now, &self);
+            case 3: hold(*now, &self, owner_reads(*now, ENTRY + self.top)); return true;
+            case 4:
+                self.step = 5;
+                return fault_ == fault::pop_does_not_restore ||
+                       owner_writes(now, TOP, self.top + 1);
+            case 5: return wait_for_lock(now, &self);
+            case 6: return refill(now, &self);
+            case 7: self.step = 3; return owner_writes(now, TOP, self.top);
+            case 8: return look_at_entry(now, &self);
+            case 9: return finish_free(now, &self);
+            case 10: return free_again(now, &self);
+            default: return false;
+        }
+    }
+
+    bool begin(const state& now, thread_state* self) const
+    {
+        if (static_cast<std::size_t>(self->script) == script_.size()) {
+            return false;
+        }
+        self->is_last_try = false;
+        self->block       = NOTHING;
+        switch (script_[static_cast<std::size_t>(self->script++)]) {
+            case 'a': start_pop(now, self); break;
+            case 'd': self->step = 10; break;
+            default: self->step = 8; break;
+        }
+        return true;
+    }
+
+    void start_pop(const state& now, thread_state* self) const
+    {
+        self->step = fault_ == fault::pop_looks_first ? 2 : 1;
+        if (self->step == 2) {
+            self->top = static_cast<std::int8_t>(owner_reads(now, TOP) - 1);
+        }
+    }
+
+    bool look_at_bottom(state* now, thread_state* self) const
+    {
+        if (self->top >= owner_reads(*now, BOTTOM)) {
+            self->step = fault_ == fault::pop_looks_first ? 7 : 3;
+        } else if (fault_ == fault::pop_looks_first) {
+            self->step = 5;
+        } else {
+            self->step = 4;
+        }
+        return true;
+    }
+
+    // A lock is taken and given back with the store buffer drained.
+    bool wait_for_lock(state* now, thread_state* self) const
+    {
+        if (self->is_last_try) {  // there is none: alloc returns NULL, or goes to the chunks
+            if (now->lock == 0) {
+                drain(now);
+                now->lock = NOTHING;
+            }
+            self->step = 0;
+            return true;
+        }
+        if (fault_ != fault::refill_without_lock) {
+            if (now->lock != NOTHING) {
+                return false;
+            }
+            drain(now);
+            now->lock = 0;
+        }
+        self->step = 6;
+        return true;
+    }
+
+    bool refill(state* now, thread_state* self) const
+    {
+        self->is_last_try = true;
+        if (owner_reads(*now, TOP) > now->lowest) {
+            start_pop(*now, self);
+            return owner_writes(now, BOTTOM, now->lowest);
+        }
+        drain(now);  // with the lock it may as well be at once
+        load_from_chunks(now);
+        self->step = 5;
+        if (now->memory[TOP] > 0) {
+            start_pop(*now, self);
+        }
+        return true;
+    }
+
+    // The batch begins anew, with one block if there is any.
+    static void load_from_chunks(state* now)
+    {
+        now->memory[TOP] = now->memory[BOTTOM] = now->lowest = 0;
+        for (int block = 0; block < BLOCKS; block++) {
+            if (is_free(*now, block) && !has(now->gone, block)) {
+                take_from(&now->threads[1].hand, block);
+                take_from(&now->threads[2].hand, block);
+                now->memory[ENTRY] = static_cast<std::int8_t>(block);
+                now->memory[TOP]   = 1;
+                return;
+            }
+        }
+    }
+
+    void hold(const state& now, thread_state* self, int block)
+    {
+        add_to_hand(self, block);
+        is_safe_   = is_safe_ && !has(now.gone, block);
+        self->step = self->is_last_try ? 5 : 0;
+    }
+
+    // The newest block in the hand that the entry at top does not remember.
+    static int other_than(const thread_state& self, int remembered)
+    {
+        int block = BLOCKS - 1;
+        while (block != NOTHING && (!has(self.hand, block) || block == remembered)) {
+            block--;
+        }
+        return block;
+    }
+
+    // The script says which block is freed; if it is not in the hand, none is.
+    bool look_at_entry(state* now, thread_state* self)
+    {
+        self->step             = 0;
+        self->top              = owner_reads(*now, TOP);
+        const int  at          = self->top;
+        const bool is_in_order = script_[static_cast<std::size_t>(self->script) - 1] == 's';
+        const int  remembered  = at == ENTRIES ? +NOTHING : owner_reads(*now, ENTRY + at);
+        const int  block       = is_in_order ? remembered : other_than(*self, remembered);
+        if (at == ENTRIES || block == NOTHING || !has(self->hand, block)) {
+            return true;
+        }
+        self->block = static_cast<std::int8_t>(block);
+        self->step  = 9;
+        if (is_in_order || fault_ == fault::undo_without_comparing) {
+            went_.undone++;
+            is_safe_ = is_safe_ && !has(now->gone, block);  // its state is looked at
+            return true;
+        }
+        const bool is_wrong = fault_ == fault::push_before_entry;
+        return owner_writes(now, is_wrong ? TOP : ENTRY + at, is_wrong ? at + 1 : block);
+    }
+
+    bool finish_free(state* now, thread_state* self) const
+    {
+        const bool is_push = script_[static_cast<std::size_t>(self->script) - 1] == 'f';
+        take_from(&self->hand, self->block);
+        self->step = 0;
+        return is_push && fault_ == fault::push_before_entry
+                   ? owner_writes(now, ENTRY + self->top, self->block)
+                   : owner_writes(now, TOP, self->top + 1);
+    }
+
+    // Of the block that the entry at top remembers. The misuse does not race with who takes: it
+    // comes before or after it.
+    bool free_again(state* now, thread_state* self)
+    {
+        if (now->lock != NOTHING) {
+            return false;
+        }
+        self->step      = 0;
+        const int top   = owner_reads(*now, TOP);
+        const int block = top == ENTRIES ? +NOTHING : owner_reads(*now, ENTRY + top);
+        if (block == NOTHING || has(self->hand, block)) {
+            return true;
+        }
+        is_safe_ = is_safe_ && !has(now->gone, block);  // its state is looked at, and it is free
+        went_.refused++;
+        return fault_ != fault::undo_without_state || owner_writes(now, TOP, top + 1);
+    }
+
+    // ---- those who take -------------------------------------------------------------------------
+
+    enum : std::int8_t {
+        LOCK,
+        CLOSE,
+        FENCE,
+        READ,
+        TAKE,
+        RAISE,
+        OPEN,
+        LOOK,
+        FIND,
+        STRIKE,
+        UNMAP,
+        UNLOCK,
+        DONE
+    };
+
+    // What they write is in memory at once: they drain their buffers with the fence, with the lock
+    // and with a compare-exchange, and the owner can read `bottom` early in any case.
+    bool taker_steps(state* now, std::size_t number)
+    {
+        thread_state& self = now->threads[number];
+        switch (self.step) {
+            case LOCK:
+                if (now->lock != NOTHING) {
+                    return false;
+                }
+                now->lock = static_cast<std::int8_t>(number);
+                break;
+            case CLOSE:
+                if (fault_ != fault::bottom_never_closed) {
+                    now->memory[BOTTOM] = CLOSED;
+                }
+                break;
+            case FENCE:
+                if (fault_ != fault::no_fence && fault_ != fault::fence_after_top) {
+                    drain(now);
+                }
+                break;
+            case READ: read_top(now, &self); break;
+            case TAKE: return take(now, &self, number);
+            case RAISE: now->lowest = self.top > now->lowest ? self.top : now->lowest; break;
+            case OPEN: now->memory[BOTTOM] = now->lowest; break;
+            case LOOK:
+                self.top = now->memory[TOP];
+                self.at  = 0;
+                break;
+            case FIND: return find(*now, &self, number);
+            case STRIKE: strike(now, &self); return true;
+            case UNMAP: now->gone = in_chunks(*now); break;
+            case UNLOCK: now->lock = NOTHING; break;
+            default: return false;
+        }
+        self.step = step_after(self.step, number);
+        return true;
+    }
+
+    std::int8_t step_after(int step, std::size_t number) const
+    {
+        const bool is_trim = takers_[number - 1] == 't';
+        const bool is_odd  = is_trim && fault_ == fault::strike_before_taking;
+        switch (step) {
+            case LOCK: return is_odd ? LOOK : CLOSE;
+            case OPEN: return !is_trim ? UNLOCK : is_odd ? UNMAP : LOOK;
+            case FIND: return is_odd ? CLOSE : UNMAP;
+            default: return static_cast<std::int8_t>(step + 1);
+        }
+    }
+
+    void read_top(state* now, thread_state* self) const
+    {
+        self->top = now->memory[TOP];
+        self->at  = now->lowest;
+        if (fault_ == fault::opens_too_early) {
+            now->memory[BOTTOM] = now->lowest;
+        }
+    }
+
+    bool take(state* now, thread_state* self, std::size_t number)
+    {
+        if (fault_ == fault::fence_after_top) {
+            drain(now);
+        }
+        if (self->at < self->top) {
+            add_to_hand(self, now->memory[static_cast<std::size_t>(ENTRY + self->at++)]);
+        } else {
+            self->step = step_after(TAKE, number);
+        }
+        return true;
+    }
+
+    // Looks at the next entry; at those from `lowest` to `top` it need not.
+    bool find(const state& now, thread_state* self, std::size_t number) const
+    {
+        if (self->at == ENTRIES) {
+            self->step = step_after(FIND, number);
+            return true;
+        }
+        const bool is_below   = self->at < now.lowest && fault_ != fault::strike_only_above;
+        const bool is_outside = is_below || self->at >= self->top;
+        self->block           = now.memory[static_cast<std::size_t>(ENTRY + self->at)];
+        if (is_outside && self->block != NOTHING &&
+            (is_free(now, self->block) || fault_ == fault::strike_in_use)) {
+            self->step = STRIKE;
+        } else {
+            self->at++;
+        }
+        return true;
+    }
+
+    void strike(state* now, thread_state* self)
+    {
+        std::int8_t* const entry = &now->memory[static_cast<std::size_t>(ENTRY + self->at++)];
+        (*entry == self->block ? went_.struck : went_.spared)++;
+        if (*entry == self->block || fault_ == fault::strike_by_plain_store) {
+            *entry = NOTHING;
+        }
+        self->block = NOTHING;
+        self->step  = FIND;
+    }
+
+    // ---- what must hold -------------------------------------------------------------------------
+
+    static bool has(int blocks, int block)
+    {
+        return block != NOTHING && (blocks >> block & 1) != 0;
+    }
+
+    static void take_from(std::uint8_t* blocks, int block)
+    {
+        *blocks = static_cast<std::uint8_t>(*blocks & ~(1 << block));
+    }
+
+    static std::uint8_t in_chunks(const state& now)
+    {
+        return static_cast<std::uint8_t>(now.threads[1].hand | now.threads[2].hand);
+    }
+
+    // Whether the chunk of the block is wholly free. The pool is locked.
+    static bool is_free(const state& now, int block)
+    {
+        return has(in_chunks(now), block);
+    }
+
+    void add_to_hand(thread_state* self, int block)
+    {
+        if (block == NOTHING || has(self->hand, block)) {
+            is_safe_ = false;  // an entry that was not written, or a block twice
+            return;
+        }
+        self->hand = static_cast<std::uint8_t>(self->hand | 1 << block);
+    }
+
+    // Nobody can go on. Each block is in one hand, or in the magazine.
+    void look_at_end(const state& now)
+    {
+        ends_++;
+        int count[BLOCKS] = {};
+        for (const thread_state& one : now.threads) {
+            for (int block = 0; block < BLOCKS; block++) {
+                count[block] += one.hand >> block & 1;
+            }
+        }
+        for (int i = now.lowest; i < now.memory[TOP]; i++) {
+            const int block = now.memory[static_cast<std::size_t>(ENTRY + i)];
+            if (block == NOTHING) {
+                is_safe_ = false;
+                return;
+            }
+            count[block]++;
+        }
+        for (const int one : count) {
+            is_safe_ = is_safe_ && one == 1;
+        }
+        is_safe_ = is_safe_ && static_cast<std::size_t>(now.threads[0].script) == script_.size();
+        for (std::size_t i = 1; i <= takers_.size(); i++) {
+            is_safe_ = is_safe_ && now.threads[i].step == DONE;
+        }
+        is_safe_ = is_safe_ && now.lock == NOTHING && now.memory[BOTTOM] == now.lowest;
+    }
+
+    std::string                             script_;
+    std::string                             takers_;
+    fault                                   fault_;
+    std::unordered_set<state_key, key_hash> seen_;
+    std::size_t                             ends_ = 0;
+    ways                                    went_;
+    bool                                    is_safe_ = true;
+};
+
+}  // namespace magazine_model
+
+#endif  // EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// A moment of the model in magazine_model.hpp: what is in memory, on its way there, and in the
+// threads' hands.
+#ifndef EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
+#define EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+
+namespace magazine_model
+{
+
+// Each block is a chunk of its own. An entry that is NOTHING is no block's, or was struck.
+enum : int { BLOCKS = 3, ENTRIES = 4, CLOSED = ENTRIES + 1, NOTHING = -1 };
+
+// A place in memory: `top`, `bottom` or an entry.
+enum : int { TOP = 0, BOTTOM = 1, ENTRY = 2, PLACES = ENTRY + ENTRIES };
+
+struct store {
+    std::int8_t place;
+    std::int8_t value;
+};
+
+struct thread_state {
+    std::int8_t  step        = 0;
+    std::int8_t  script      = 0;
+    std::int8_t  top         = 0;  // what it has read or computed
+    std::int8_t  at          = 0;
+    std::int8_t  block       = NOTHING;  // that it is about to free, or to strike
+    bool         is_last_try = false;
+    std::uint8_t hand        = 0;  // blocks in it, a bit for each
+};
+
+// Fields of four bits, one behind the other.
+class packed
+{
+  public:
+    void add(int number)
+    {
+        if (number < LEAST || number - LEAST > 15 || at_ == 16 * words.size()) {
+            std::abort();
+        }
+        words[at_ / 16] |= static_cast<std::uint64_t>(number - LEAST) << at_ % 16 * 4;
+        at_++;
+    }
+
+    std::array<std::uint64_t, 3> words{};
+
+  private:
+    enum : int { LEAST = -3 };
+
+    std::size_t at_ = 0;
+};
+
+using state_key = std::array<std::uint64_t, 3>;
+
+struct key_hash {
+    std::size_t operator()(const state_key& key) const
+    {
+        std::uint64_t hash = 0;
+        for (const std::uint64_t word : key) {
+            hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+            hash ^= hash >> 29;
+        }
+        return static_cast<std::size_t>(hash);
+    }
+};
+
+struct state {
+    std::array<std::int8_t, PLACES> memory{};
+    std::array<store, 4>            buffer{};  // the owner's, oldest first
+    std::int8_t                     buffered = 0;
+    std::int8_t                     lowest   = 0;  // kept by the lock
+    std::int8_t                     lock     = NOTHING;
+    std::uint8_t                    gone     = 0;  // blocks that were unmapped, a bit for each
+    std::array<thread_state, 3>     threads;       // the owner, and those who take
+
+    state_key key() const
+    {
+        packed all;
+        for (const std::int8_t one : memory) {
+            all.add(one);
+        }
+        for (std::int8_t i = 0; i < static_cast<std::int8_t>(buffer.size()); i++) {
+            const store one = i < buffered ? buffer[static_cast<std::size_t>(i)] : store{0, 0};
+            all.add(one.place);
+            all.add(one.value);
+        }
+        for (const int number : {+buffered, +lowest, +lock, +gone}) {
+            all.add(number);
+        }
+        for (const thread_state& one : threads) {
+            for (const int number : {+one.step, +one.top, +one.at, +one.block, +one.hand}) {
+                all.add(number);
+            }
+        }
+        all.add(threads[0].script);
+        all.add(threads[0].is_last_try);
+        return all.words;
+    }
+};
+
+}  // namespace magazine_model
+
+#endif  // EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
