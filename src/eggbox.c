@@ -46,6 +46,7 @@
   #include "hosted/pool.c"
   #include "hosted/pool_ask.c"
   #include "hosted/pool_make.c"
+  #include "hosted/shelf.c"
   #include "hosted/thread.c"
   #include "hosted/world.c"
 #endif

@@ -523,7 +523,7 @@ class pool
     /// egb_pool_trim()
     std::size_t trim(std::size_t keep_bytes = 0) noexcept
     {
-        return egb_pool_trim(handle_.get(), keep_bytes);
+        return status() == EGB_OK ? egb_pool_trim(handle_.get(), keep_bytes) : 0;
     }
 
     /// egb_pool_stats(); all zero when there is no pool.

@@ -100,6 +100,9 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// The most pools at one time. Fewer where the system refuses the address space for so many.
 #define EGB_POOLS_MAX 65535u
 
+/// The most bytes that the library keeps of pools that were destroyed. They count for no budget.
+#define EGB_SHELF_BYTES_MAX ((size_t)8 << 20)
+
 /// What destroy does about blocks that are in use.
 typedef enum egb_destroy {
     EGB_DESTROY_REFUSE = 0,  // nothing, if any pool of the subtree has one
@@ -114,8 +117,10 @@ typedef enum egb_destroy {
 /// Threads  Others may be inside alloc and free of the pool: they get what they came for, or a
 ///          stale handle. The memory of a static pool is the caller's again when no other thread
 ///          is inside such a call any more. The pages of other pools go back to the system at once;
-///          their addresses, once every thread that had a magazine of the pool has made an alloc or
-///          free that took a lock, or has ended, and every egb_cache of it is closed.
+///          their addresses, once every other thread that had a magazine of the pool has made an
+///          alloc or free that took a lock, or has ended, and every egb_cache of it is closed. But
+///          of chunks of 64 KiB, the first ones of pools, up to EGB_SHELF_BYTES_MAX stay with the
+///          library, for pools to come; egb_pool_trim() of the null pool gives those back.
 /// Cost     O(pools of the subtree, their chunks, and threads)
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how);
 
@@ -157,8 +162,9 @@ void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count);
 EGB_NODISCARD egb_status egb_pool_reserve(egb_pool pool, size_t blocks);
 
 /// Gives wholly free chunks back to the system, as long as the pool then still holds at least
-/// `keep_bytes`. Empties every thread's magazine of the pool first. Returns the bytes given back; 0
-/// for a stale, null or static pool. O(chunks, free blocks in magazines, and threads).
+/// `keep_bytes`. Empties every thread's magazine of the pool first. Of the null pool: what the
+/// library keeps of pools that were destroyed. Returns the bytes given back; 0 for a stale or
+/// static pool. O(chunks, free blocks in magazines, and threads).
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes);
 
 /// The numbers of a pool. EGB_STALE; EGB_INVALID if `out` is NULL or the pool is null. O(threads).

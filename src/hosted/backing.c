@@ -74,6 +74,11 @@ void egb_uncharge_all(egb_control* control)
 
 // ---- the backing --------------------------------------------------------------------------------
 
+static bool may_be_shelved(const egb_control* control, size_t bytes)
+{
+    return bytes == EGB_UNIT_BYTES && (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
+}
+
 static void* reserve_chunk(void* user, size_t least, size_t* bytes)
 {
     egb_control* const control = user;
@@ -84,6 +89,11 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
             control->refusal = full == control ? EGB_INVALID : EGB_LIMIT;
             return NULL;
         }
+    }
+    void* const old      = may_be_shelved(control, *bytes) ? egb_shelf_take() : NULL;
+    control->is_recycled = old != NULL;
+    if (old != NULL) {
+        return old;
     }
     const size_t huge   = (size_t)2 << 20;
     const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
@@ -103,6 +113,17 @@ static uint64_t key_of(const egb_control* control)
     return egb_pool_key_(pool);
 }
 
+// What stands behind the blocks is zero again.
+static void clear_behind_blocks(const egb_control* control, void* region, size_t bytes)
+{
+    const egb_growing_options* const options = &control->growing.options;
+    egb_chunk_place                  place;
+    if (egb_chunk_find_place(options, region, bytes, &place)) {
+        char* const from = (char*)place.first + place.count * options->block_bytes;
+        __builtin_memset(from, 0, (size_t)((char*)region + bytes - from));
+    }
+}
+
 static egb_status commit_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const     control  = user;
@@ -110,7 +131,9 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     const unsigned         huge = (control->flags & EGB_HUGE_PAGES) != 0 ? EGB_OS_HUGE_PAGES : 0;
     egb_os_obtained        obtained = {0, 0};
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
-    if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
+    if (control->is_recycled) {
+        clear_behind_blocks(control, region, bytes);
+    } else if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }
@@ -128,7 +151,8 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     return EGB_OK;
 }
 
-// A range that is in no map was refused when it was to become memory.
+// A range that is in no map was refused when it was to become memory. What a living pool gives back
+// goes to the system: that is what trim is for.
 static void give_back_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const      control = user;
@@ -138,7 +162,10 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
         control->huge -= chunk->huge;
     }
     egb_chunk_map_clear(region, bytes);
-    egb_os_release(region, bytes);
+    const bool is_dead = EGB_LOAD_(control->generation) == 0;
+    if (!is_dead || chunk == NULL || !may_be_shelved(control, bytes) || !egb_shelf_put(region)) {
+        egb_os_release(region, bytes);
+    }
     uncharge(control, bytes);
 }
 

@@ -72,12 +72,22 @@ static void unlink_from_tree(egb_control* control)
     }
 }
 
+// The thread that destroys a pool is in no other call, and often the only one that has used it.
+static void detach_own(egb_control* control)
+{
+    egb_magazine_* const own = egb_magazine_of_(egb_thread_self_(), egb_handle_of(control));
+    if (own->control == control) {
+        egb_magazine_detach(control, own);
+    }
+}
+
 // Locks the pools of the subtree and says how many blocks are in use in them.
 static size_t lock_all(egb_control* root)
 {
     size_t in_use = 0;
     for (egb_control* one = root; one != NULL; one = egb_tree_next(root, one)) {
         egb_os_lock(&one->lock);
+        detach_own(one);
         (void)egb_reclaim(one);
         in_use += one->growing.in_use;
     }

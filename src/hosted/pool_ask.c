@@ -128,6 +128,9 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
 
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
 {
+    if (egb_is_null(pool)) {
+        return egb_shelf_trim(keep_bytes);
+    }
     size_t given = 0;
     egb_os_lock(&egb_the_world.lock);
     egb_control* const control = egb_pool_lock(pool);

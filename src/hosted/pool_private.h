@@ -37,7 +37,8 @@ typedef struct egb_control {
     uint32_t generation;       // of the pool that is there now, atomic; 0: none is
     uint32_t last_generation;  // that was ever there
     bool     is_checked;
-    bool     is_charged;  // what it holds counts for its ancestors
+    bool     is_charged;   // what it holds counts for its ancestors
+    bool     is_recycled;  // the region that is to become a chunk is from the shelf
     unsigned flags;
     char     name[EGB_NAME_BYTES];
 
@@ -136,6 +137,15 @@ void egb_uncharge_all(egb_control* control);
 // Memory for the library itself, of whole pages, all zero; NULL: refused. And back.
 void* egb_pages(size_t bytes);
 void  egb_pages_release(void* region, size_t bytes);
+
+// ---- shelf.c: regions of one unit, no longer zero -----------------------------------------------
+
+// One region; NULL: there is none. And back; false: there is no room.
+void* egb_shelf_take(void);
+bool  egb_shelf_put(void* region);
+
+// Gives all but `keep_bytes` back to the system, and says how many bytes that were.
+size_t egb_shelf_trim(size_t keep_bytes);
 
 // ---- chunk_map.c: from an address to its chunk --------------------------------------------------
 

@@ -48,6 +48,7 @@ struct first_chunk {
 
     static egb_pool_options page_blocks(unsigned flags)
     {
+        egb_pool_trim(egb_pool{}, 0);  // the first chunk is new
         egb_pool_options options = options_for(page_bytes());
         options.block_align      = page_bytes();
         options.reserve_blocks   = 2;

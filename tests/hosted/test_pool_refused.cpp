@@ -280,6 +280,7 @@ int run(int from, int to, std::size_t expected, std::size_t* out)
     refuse_from     = -1;
     scenario();
     scenario();
+    egb_pool_trim(egb_pool{}, 0);
     *out = bytes_out();
     if (expected != 0) {
         // Less if the batches of magazines, of which a process keeps the most it had, were fewer.
