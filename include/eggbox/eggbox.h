@@ -7,6 +7,7 @@
 #include "eggbox/check.h"
 #include "eggbox/fixed.h"
 #include "eggbox/growing.h"
+#include "eggbox/heap.h"
 #include "eggbox/pool.h"
 #include "eggbox/stats.h"
 

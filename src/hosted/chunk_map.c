@@ -73,7 +73,7 @@ egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address)
 {
     const egb_unit* const unit = egb_unit_of(address);
     const uint32_t        slot = slot_at(unit);
-    return slot == 0 || slot != EGB_LOAD_(owner->slot)
+    return slot == 0 || &egb_the_world.controls[slot / EGB_SLOT_STEP_] != owner
                ? NULL
                : __atomic_load_n(&unit->chunk, __ATOMIC_RELAXED);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A fork in a threaded process. All locks are taken before, so that what they keep is whole in the
 // child, whose other threads are gone; their magazines are emptied there.
-#include "pool_private.h"
+#include "heap_private.h"
 
 static size_t used_slots(void)
 {
@@ -10,32 +10,38 @@ static size_t used_slots(void)
 
 static void prepare(void)
 {
+    egb_heap_lock_classes();
     egb_os_lock(&egb_the_world.lock);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_lock(&egb_the_world.controls[slot].lock);
     }
     egb_os_lock(&egb_the_world.ledger);
     egb_workshops_lock();
+    egb_large_lock();
 }
 
 static void in_parent(void)
 {
+    egb_large_unlock();
     egb_workshops_unlock();
     egb_os_unlock(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_unlock(&egb_the_world.controls[slot].lock);
     }
     egb_os_unlock(&egb_the_world.lock);
+    egb_heap_unlock_classes();
 }
 
 static void in_child(void)
 {
+    egb_large_reset();
     egb_workshops_reset();
     egb_os_lock_reset(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_lock_reset(&egb_the_world.controls[slot].lock);
     }
     egb_os_lock_reset(&egb_the_world.lock);
+    egb_heap_reset_classes();
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL;) {
         egb_thread_* const following = thread->next;
         if (thread != egb_thread_self_()) {

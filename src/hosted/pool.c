@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Alloc and free where the thread's magazine could not serve them, and calls made of them.
-#include "pool_private.h"
+#include "heap_private.h"
 
 // ---- alloc --------------------------------------------------------------------------------------
 
@@ -243,14 +243,14 @@ void egb_cache_free_other_(egb_cache* cache, void* block)
     }
 }
 
-EGB_COLD static void free_cold(void* block, const void* site)
+EGB_COLD void egb_free_refused(void* block, const void* site)
 {
     // Whether the address is that of a block is for put() to find out, with the pool locked.
     const egb_control* const owner = egb_chunk_map_owner(block);
     const egb_pool           pool  = owner != NULL ? egb_handle_of(owner) : egb_pool_of(block);
     if (pool.generation != 0) {
         put(pool, NULL, block, site);
-    } else if (block != NULL) {
+    } else if (block != NULL && !egb_large_free(block, site)) {
         egb_pool_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
     }
 }
@@ -271,7 +271,7 @@ void egb_free(void* block)
             return;
         }
     }
-    free_cold(block, EGB_CALLER());
+    egb_free_refused(block, EGB_CALLER());
 }
 
 void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Questions about pools, and the calls that look at every chunk or every pool.
-#include "pool_private.h"
+#include "heap_private.h"
 
 bool egb_pool_alive(egb_pool pool)
 {
@@ -36,11 +36,11 @@ static egb_pool static_pool_of(const void* address)
 
 egb_pool egb_pool_of(const void* address)
 {
+    const egb_pool     none  = {0, 0};
     egb_control* const owner = egb_chunk_map_owner(address);
     if (owner != NULL) {
-        return pool_if_it_has(owner, address);
+        return owner == egb_the_world.controls ? none : pool_if_it_has(owner, address);
     }
-    const egb_pool none = {0, 0};
     return __atomic_load_n(&egb_the_world.statics, __ATOMIC_ACQUIRE) == NULL
                ? none
                : static_pool_of(address);
@@ -50,7 +50,7 @@ size_t egb_block_bytes(const void* block)
 {
     egb_control* const control = egb_pool_lock(egb_pool_of(block));
     if (control == NULL) {
-        return 0;
+        return egb_large_bytes(block);
     }
     const size_t bytes = control->block_bytes;
     egb_pool_unlock(control);

@@ -164,6 +164,10 @@ typedef struct egb_unit {
     EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; 0: nothing is there
 } egb_unit;
 
+// In the place of a handle: a large block of the heap is here, and `chunk` is its record. It is no
+// pool's handle, and it leads to the root.
+#define EGB_LARGE_KEY ((uint64_t)EGB_SLOT_STEP_ / 2)
+
 typedef struct egb_leaf {
     egb_unit units[(size_t)1 << EGB_LEAF_BITS];
 } egb_leaf;
@@ -317,6 +321,12 @@ void egb_thread_end(egb_thread_* thread);
 // ---- fork.c -------------------------------------------------------------------------------------
 
 bool egb_fork_start(void);
+
+// ---- pool.c -------------------------------------------------------------------------------------
+
+// As egb_free(), for what the hot path did not take: large blocks, blocks for which the magazine
+// has no room, and misuse. Not NULL.
+void egb_free_refused(void* block, const void* site);
 
 // ---- destroy.c ----------------------------------------------------------------------------------
 

@@ -38,6 +38,30 @@ void egb_os_release(void* region, size_t bytes)
     (void)bytes;
 }
 
+egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+{
+    (void)region;
+    (void)bytes;
+    (void)new_bytes;
+    return EGB_UNSUPPORTED;
+}
+
+egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+{
+    (void)from;
+    (void)bytes;
+    (void)to;
+    (void)to_bytes;
+    return EGB_UNSUPPORTED;
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+uint64_t egb_os_milliseconds(void)
+{
+    return 0;
+}
+
 // ---- threads ------------------------------------------------------------------------------------
 
 void egb_os_lock(egb_os_mutex* mutex)

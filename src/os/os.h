@@ -50,6 +50,24 @@ void egb_os_release(void* region, size_t bytes);
 // reads as it likes from now on, zero or what was there. May be written to again. A hint.
 void egb_os_forget(void* region, size_t bytes);
 
+// Makes a committed range larger or smaller where it is: whole pages, more or fewer. What is new is
+// committed, and all zero. Returns EGB_OK; EGB_NO_MEMORY: refused, or the addresses behind it are
+// in use; EGB_UNSUPPORTED: this system cannot. But for EGB_OK nothing has changed.
+egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes);
+
+// Moves the memory of a committed range into another, without copying it. `to` was reserved, is not
+// smaller, and stays where it is; what is behind the moved is committed, and all zero. `from` is
+// given back by it. Returns EGB_OK; EGB_UNSUPPORTED: this system cannot; EGB_NO_MEMORY: refused,
+// and then `to` must not be used nor released, because another may have its addresses: they are
+// lost. But for EGB_OK `from` is as it was.
+egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes);
+
+// ---- time ---------------------------------------------------------------------------------------
+
+// Milliseconds since some moment, never fewer than before, and not finer than a few of them. Cheap.
+// A system without a clock stays at 0.
+uint64_t egb_os_milliseconds(void);
+
 // ---- threads ------------------------------------------------------------------------------------
 
 // A lock. All zero is unlocked; nothing to undo at its end.

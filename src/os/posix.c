@@ -4,7 +4,14 @@
 #include "os.h"
 
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
+
+#if defined(CLOCK_MONOTONIC_COARSE)
+  #define EGB_CLOCK CLOCK_MONOTONIC_COARSE  // read without asking the kernel, on every machine
+#else
+  #define EGB_CLOCK CLOCK_MONOTONIC
+#endif
 
 void egb_os_write_error(const char* text, size_t bytes)
 {
@@ -21,4 +28,13 @@ void egb_os_write_error(const char* text, size_t bytes)
         bytes -= (size_t)written;
     }
     errno = before;
+}
+
+uint64_t egb_os_milliseconds(void)
+{
+    struct timespec now    = {0, 0};
+    const int       before = errno;
+    (void)clock_gettime(EGB_CLOCK, &now);
+    errno = before;
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }

@@ -8,6 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#if defined(__linux__)
+  #include <sys/syscall.h>
+#endif
+
 #if defined(MAP_ANONYMOUS)
   #define EGB_MAP_ANONYMOUS MAP_ANONYMOUS
 #else
@@ -113,6 +117,53 @@ void egb_os_forget(void* region, size_t bytes)
     discard_pages(region, bytes);
     errno = before;
 }
+
+// ---- resize and move ----------------------------------------------------------------------------
+
+#if defined(__linux__)
+
+// The system call itself: the C library declares it for GNU programs only. Its flags by number, for
+// the same reason.
+static egb_status remap(void* region, size_t bytes, size_t new_bytes, int flags, void* to)
+{
+    const int  before = errno;
+    const long start  = syscall(SYS_mremap, region, bytes, new_bytes, flags, to);
+    errno             = before;
+    return start == -1 ? EGB_NO_MEMORY : EGB_OK;
+}
+
+egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+{
+    return remap(region, bytes, new_bytes, 0, NULL);
+}
+
+// The kernel unmaps the goal first, and only then may find that it has no memory for its tables.
+egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+{
+    enum { MAY_MOVE = 1, TO_THIS_PLACE = 2 };
+    return remap(from, bytes, to_bytes, MAY_MOVE | TO_THIS_PLACE, to);
+}
+
+#else
+
+egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+{
+    (void)region;
+    (void)bytes;
+    (void)new_bytes;
+    return EGB_UNSUPPORTED;
+}
+
+egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+{
+    (void)from;
+    (void)bytes;
+    (void)to;
+    (void)to_bytes;
+    return EGB_UNSUPPORTED;
+}
+
+#endif
 
 // ---- commit -------------------------------------------------------------------------------------
 

@@ -11,3 +11,8 @@ void egb_os_write_error(const char* text, size_t bytes)
     (void)WriteFile(GetStdHandle(STD_ERROR_HANDLE), text, (DWORD)bytes, &written, NULL);
     SetLastError(before);
 }
+
+uint64_t egb_os_milliseconds(void)
+{
+    return GetTickCount64();
+}

@@ -69,6 +69,24 @@ void egb_os_release(void* region, size_t bytes)
     SetLastError(before);
 }
 
+// A reservation is as long as it was made, and nothing moves pages.
+egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+{
+    (void)region;
+    (void)bytes;
+    (void)new_bytes;
+    return EGB_UNSUPPORTED;
+}
+
+egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+{
+    (void)from;
+    (void)bytes;
+    (void)to;
+    (void)to_bytes;
+    return EGB_UNSUPPORTED;
+}
+
 // ---- commit -------------------------------------------------------------------------------------
 
 // Writes to each page, and changes nothing that is there. The system has promised memory for all.

@@ -63,6 +63,77 @@ TEST(os_pages, a_part_of_a_range_can_be_committed)
     EXPECT_EQ(one.start()[3 * page], 1);
 }
 
+// On a system that cannot, all answers are the same.
+bool can_resize()
+{
+    const std::size_t page = egb_os_page_bytes();
+    char* const       here = static_cast<char*>(egb_os_reserve(2 * page, page));
+    EXPECT_EQ(egb_os_commit(here, 2 * page, 0, nullptr), EGB_OK);
+    const egb_status status = egb_os_resize(here, 2 * page, page);
+    EXPECT_TRUE(status == EGB_OK || status == EGB_UNSUPPORTED);
+    egb_os_release(here, status == EGB_OK ? page : 2 * page);
+    return status == EGB_OK;
+}
+
+TEST(os_pages, a_range_becomes_smaller_and_larger_where_it_is)
+{
+    const std::size_t page  = egb_os_page_bytes();
+    const std::size_t most  = 64 * page;
+    const std::size_t least = 16 * page;
+    char* const       here  = static_cast<char*>(egb_os_reserve(most, page));
+    ASSERT_EQ(egb_os_commit(here, most, 0, nullptr), EGB_OK);
+    std::memset(here, 0x55, most);
+    if (!can_resize()) {
+        EXPECT_EQ(egb_os_resize(here, most, least), EGB_UNSUPPORTED);
+        EXPECT_EQ(std::vector<char>(most, 0x55), std::vector<char>(here, here + most));
+        egb_os_release(here, most);
+        return;
+    }
+    ASSERT_EQ(egb_os_resize(here, most, least), EGB_OK);
+    ASSERT_EQ(egb_os_resize(here, least, most), EGB_OK) << "there was room for it";
+    EXPECT_EQ(std::vector<char>(least, 0x55), std::vector<char>(here, here + least));
+    EXPECT_EQ(std::vector<char>(most - least), std::vector<char>(here + least, here + most));
+    std::memset(here, 0x66, most);
+    egb_os_release(here, most);
+}
+
+TEST(os_pages, a_range_does_not_grow_over_another)
+{
+    const std::size_t page = egb_os_page_bytes();
+    char* const       here = static_cast<char*>(egb_os_reserve(8 * page, page));
+    ASSERT_EQ(egb_os_commit(here, 8 * page, 0, nullptr), EGB_OK);
+    std::memset(here, 0x55, 8 * page);
+    // The second half stands for the other.
+    EXPECT_NE(egb_os_resize(here, 4 * page, 8 * page), EGB_OK);
+    EXPECT_EQ(std::vector<char>(8 * page, 0x55), std::vector<char>(here, here + 8 * page));
+    egb_os_release(here, 8 * page);
+}
+
+TEST(os_pages, memory_moves_into_another_range)
+{
+    const std::size_t page  = egb_os_page_bytes();
+    const std::size_t align = 16 * page;
+    for (const std::size_t more : {std::size_t{0}, 3 * page}) {
+        char* const from = static_cast<char*>(egb_os_reserve(4 * page, page));
+        char* const to   = static_cast<char*>(egb_os_reserve(4 * page + more, align));
+        ASSERT_EQ(egb_os_commit(from, 4 * page, 0, nullptr), EGB_OK);
+        std::memset(from, 0x55, 4 * page);
+        const egb_status status = egb_os_move(from, 4 * page, to, 4 * page + more);
+        ASSERT_EQ(status, can_resize() ? EGB_OK : EGB_UNSUPPORTED);
+        if (status == EGB_OK) {
+            EXPECT_EQ(std::vector<char>(4 * page, 0x55), std::vector<char>(to, to + 4 * page));
+            EXPECT_EQ(
+                std::vector<char>(more), std::vector<char>(to + 4 * page, to + 4 * page + more)
+            );
+            std::memset(to, 0x66, 4 * page + more);
+        } else {
+            EXPECT_EQ(std::vector<char>(4 * page, 0x55), std::vector<char>(from, from + 4 * page));
+            egb_os_release(from, 4 * page);
+        }
+        egb_os_release(to, 4 * page + more);
+    }
+}
+
 TEST(os_pages, what_was_forgotten_can_be_written_again)
 {
     const std::size_t page = egb_os_page_bytes();
@@ -107,6 +178,23 @@ TEST(os_pages, commit_says_what_came_of_each_wish)
         );
         std::memset(one.start(), 1, bytes);
     }
+}
+
+// ---- time ---------------------------------------------------------------------------------------
+
+TEST(os_time, milliseconds_pass_as_they_do_elsewhere)
+{
+    using clock               = std::chrono::steady_clock;
+    const auto          start = clock::now();
+    const std::uint64_t first = egb_os_milliseconds();
+    std::uint64_t       last  = first;
+    while (last - first < 100) {
+        const std::uint64_t now = egb_os_milliseconds();
+        ASSERT_GE(now, last);
+        last = now;
+    }
+    const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - start);
+    EXPECT_GE(passed.count(), 60) << "it may be some milliseconds coarse";
 }
 
 // ---- locks --------------------------------------------------------------------------------------

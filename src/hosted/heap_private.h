@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: what the files of the heap share among themselves.
+//
+// Two locks more. That of the classes is taken before the world's: it keeps the making of pools.
+// That of large blocks is taken last of all: it keeps their records and the regions kept for reuse.
+#ifndef EGGBOX_SRC_HOSTED_HEAP_PRIVATE_H
+#define EGGBOX_SRC_HOSTED_HEAP_PRIVATE_H
+
+#include "eggbox/heap.h"
+#include "pool_private.h"
+
+enum { EGB_HEAP_STEPS_TO_DOUBLE = 8, EGB_HEAP_FINE_BYTES_MAX = 128 };
+
+// ---- heap.c: size classes -----------------------------------------------------------------------
+
+// Which class serves so many bytes, up to the largest class.
+size_t egb_heap_class_of(size_t bytes);
+size_t egb_heap_class_bytes(size_t index);
+
+// The pool of a class; the null pool if it was not used yet.
+egb_pool egb_heap_pool_of_class(size_t index);
+
+// Makes the pool above the classes, and with it the world, if need be. False: refused.
+bool egb_heap_is_made(void);
+
+// As egb_aligned_alloc() of a power of two. `zeroed`: the block is all zero.
+void* egb_heap_alloc(size_t align, size_t bytes, bool zeroed);
+
+// What was counted.
+void egb_heap_count_classes(egb_heap_numbers* out);
+
+// The lock that keeps the making of pools, and the looks at them. And in the child of a fork.
+void egb_heap_lock_classes(void);
+void egb_heap_unlock_classes(void);
+void egb_heap_reset_classes(void);
+
+// ---- heap_large.c -------------------------------------------------------------------------------
+
+// A block of whole units. NULL: refused.
+void* egb_large_alloc(size_t align, size_t bytes, bool zeroed);
+
+// Frees a large block, or reports the misuse. False, and nothing happened: no large block is there.
+bool egb_large_free(void* block, const void* site);
+
+// How many bytes the large block has room for that `address` is in; 0: there is none.
+size_t egb_large_bytes(const void* address);
+
+// Whether a large block in use starts here.
+bool egb_large_is_live(const void* block);
+
+// Makes a large block larger or smaller, here or elsewhere, without copying. NULL: that cannot be
+// done, and it is as it was.
+void* egb_large_resize(void* block, size_t bytes);
+
+// Releases regions that are kept since before `turn`, the oldest first, as long as `bytes` bytes of
+// them stay. Returns the bytes given back.
+size_t egb_large_release(uint32_t turn, size_t bytes);
+
+// Bytes of all regions, and of those that are kept.
+size_t egb_large_held(size_t* cached);
+
+void egb_large_count(egb_heap_numbers* out);
+
+// The lock that keeps all this.
+void egb_large_lock(void);
+void egb_large_unlock(void);
+void egb_large_reset(void);
+
+// ---- heap_quiet.c: memory that is not needed any more -------------------------------------------
+
+// Called by every call that had to go further than a magazine, without a lock.
+void egb_heap_tick(void);
+
+// The number of the current turn: see there.
+uint32_t egb_heap_turn(void);
+
+// Bytes of all chunks and regions.
+size_t egb_heap_held(void);
+
+#endif  // EGGBOX_SRC_HOSTED_HEAP_PRIVATE_H

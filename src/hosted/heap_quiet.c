@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// What the heap does about memory that is not needed any more. Time is cut into turns; in each, one
+// call does a bounded piece of work: it gives back the large regions that were kept for a whole
+// turn, and a part of one size class that had memory to spare at the turn's start and at its end.
+#include "heap_private.h"
+
+enum { TURN_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
+
+// Least to be worth taking the blocks out of all threads' magazines; most in one turn.
+static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
+static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
+
+// After a trim that was in vain a class is left alone for twice as many turns as before.
+enum { PAUSE_TURNS_MAX = 64 };
+
+static uint32_t cold_calls;  // atomic; some are lost
+static uint32_t turn_began;  // milliseconds, atomic
+static uint32_t turn = 1;    // atomic
+
+// What the last turn saw of a class. Kept by the classes' lock.
+static struct {
+    size_t   spare;
+    uint32_t pause;    // turns to wait
+    uint32_t in_vain;  // turns that the last pause was
+} last_look[EGB_HEAP_CLASSES];
+
+uint32_t egb_heap_turn(void)
+{
+    return EGB_LOAD_(turn);
+}
+
+// ---- the classes --------------------------------------------------------------------------------
+
+// Bytes of the chunks that a class could do without, and of all its chunks.
+static size_t spare_of_class(size_t index, size_t* held)
+{
+    egb_control* const control = egb_pool_lock(egb_heap_pool_of_class(index));
+    *held                      = 0;
+    if (control == NULL) {
+        return 0;
+    }
+    const egb_growing* const growing = &control->growing;
+    *held                            = growing->held;
+    // With what is around the blocks. Those in magazines count as in use.
+    const size_t bytes_of_block = growing->capacity == 0 ? 0 : *held / growing->capacity;
+    const size_t in_use         = growing->in_use + growing->lost - control->depot_blocks;
+    const size_t spare          = *held - bytes_of_block * in_use;
+    egb_pool_unlock(control);
+    return spare;
+}
+
+static size_t lesser(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+// What a class had to spare all the time since the last turn, as far as two looks can tell.
+static size_t look_at_class(size_t index)
+{
+    size_t       held;
+    const size_t spare     = spare_of_class(index, &held);
+    const size_t least     = lesser(spare, last_look[index].spare);
+    last_look[index].spare = spare;
+    if (last_look[index].pause > 0) {
+        last_look[index].pause--;
+        return 0;
+    }
+    return least;
+}
+
+static void trim_class(size_t index, size_t spare)
+{
+    size_t held;
+    (void)spare_of_class(index, &held);
+    const size_t part  = lesser(lesser(spare, TRIM_BYTES_MAX), held);
+    const size_t given = egb_pool_trim(egb_heap_pool_of_class(index), held - part);
+    if (given != 0) {
+        last_look[index].in_vain = 0;
+        return;
+    }
+    const uint32_t longer    = last_look[index].in_vain == 0 ? 2 : 2 * last_look[index].in_vain;
+    last_look[index].in_vain = longer < PAUSE_TURNS_MAX ? longer : PAUSE_TURNS_MAX;
+    last_look[index].pause   = last_look[index].in_vain;
+}
+
+static void trim_one_class(void)
+{
+    size_t most  = 0;
+    size_t which = 0;
+    egb_heap_lock_classes();
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        const size_t spare = look_at_class(i);
+        if (spare > most) {
+            most  = spare;
+            which = i;
+        }
+    }
+    if (most >= SPARE_BYTES_MIN) {
+        trim_class(which, most);
+    }
+    egb_heap_unlock_classes();
+}
+
+// ---- turns --------------------------------------------------------------------------------------
+
+void egb_heap_tick(void)
+{
+    const uint32_t calls = EGB_LOAD_(cold_calls) + 1;
+    EGB_STORE_(cold_calls, calls);
+    if (calls % CALLS_PER_LOOK != 0) {
+        return;
+    }
+    const uint32_t now   = (uint32_t)egb_os_milliseconds();
+    uint32_t       began = EGB_LOAD_(turn_began);
+    if (now - began < TURN_MILLISECONDS ||
+        !__atomic_compare_exchange_n(
+            &turn_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        )) {
+        return;
+    }
+    const uint32_t current = __atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
+    (void)egb_large_release(current - 1, 0);
+    trim_one_class();
+}
+
+// ---- at once ------------------------------------------------------------------------------------
+
+size_t egb_heap_held(void)
+{
+    size_t cached;
+    size_t sum = egb_large_held(&cached);
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        size_t held;
+        (void)spare_of_class(i, &held);
+        sum += held;
+    }
+    return sum;
+}
+
+// How much of `held` must stay when `room` bytes may go.
+static size_t rest_of(size_t held, size_t room)
+{
+    return held > room ? held - room : 0;
+}
+
+size_t egb_heap_trim(size_t keep_bytes)
+{
+    const size_t room = rest_of(egb_heap_held(), keep_bytes);
+    size_t       cached;
+    (void)egb_large_held(&cached);
+    size_t given = egb_large_release(UINT32_MAX, rest_of(cached, room));
+    for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
+        size_t held;
+        (void)spare_of_class(i, &held);
+        if (held != 0) {
+            given += egb_pool_trim(egb_heap_pool_of_class(i), rest_of(held, room - given));
+        }
+    }
+    return given;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+egb_status egb_heap_stats(egb_heap_numbers* out)
+{
+    if (out == NULL) {
+        return EGB_INVALID;
+    }
+    egb_large_count(out);
+    egb_heap_count_classes(out);
+    return EGB_OK;
+}

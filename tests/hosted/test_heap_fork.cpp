@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Forks of a process whose threads are inside calls of the heap: the child goes on with all of it.
+#include "stress.hpp"
+
+#include "eggbox/heap.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <sys/wait.h>
+
+namespace
+{
+
+enum : std::size_t { THREADS = 3, BLOCKS = 40 };
+
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+std::size_t random_bytes(stress::random* random)
+{
+    switch (random->below(4)) {
+        case 0: return 33000 + random->below(MiB);
+        case 1: return random->below(30000);
+        default: return random->below(600);
+    }
+}
+
+// Small, large, zeroed and changed ones.
+void use(stress::random* random, std::array<unsigned char*, BLOCKS>* blocks)
+{
+    unsigned char*&   block = (*blocks)[random->below(BLOCKS)];
+    const std::size_t bytes = random_bytes(random);
+    if (random->below(2) == 0) {
+        block = static_cast<unsigned char*>(egb_realloc(block, bytes + 1));
+    } else {
+        egb_free(block);
+        block = static_cast<unsigned char*>(egb_calloc(1, bytes + 1));
+        MUST(block != nullptr && block[0] == 0 && block[bytes] == 0);
+    }
+    MUST(block != nullptr);
+    block[bytes] = 7;
+    if (random->below(100) == 0) {
+        (void)egb_heap_trim(0);
+    }
+}
+
+void use_for_a_while(std::uint64_t seed, int rounds)
+{
+    stress::random                     random(seed);
+    std::array<unsigned char*, BLOCKS> blocks{};
+    for (int i = 0; i < rounds; i++) {
+        use(&random, &blocks);
+    }
+    for (unsigned char* const block : blocks) {
+        egb_free(block);
+    }
+}
+
+struct kept {
+    unsigned char* small = static_cast<unsigned char*>(egb_calloc(1, 100));
+    unsigned char* large = static_cast<unsigned char*>(egb_calloc(1, MiB));
+};
+
+// Nobody else touches the kept ones. A thread of the child meets what the parent's left.
+void use_as_child(const kept& ours)
+{
+    use_for_a_while(1, 200);
+    if (STRESS_IS_SANITIZED == 0) {  // ThreadSanitizer forbids it
+        std::thread([] { use_for_a_while(2, 100); }).join();
+    }
+    MUST(ours.small[99] == 0 && ours.large[MiB - 1] == 0);
+    MUST(egb_block_bytes(ours.large) == MiB);
+    egb_free(ours.small);
+    egb_free(ours.large);
+    (void)egb_heap_trim(0);
+    egb_heap_numbers numbers;
+    MUST(egb_heap_stats(&numbers) == EGB_OK && numbers.cached == 0);
+}
+
+void wait_for_child(pid_t child)
+{
+    int status = 0;
+    MUST(waitpid(child, &status, 0) == child);
+    MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+
+TEST(heap_fork, children_use_all_of_it)
+{
+    const std::uint64_t forks =
+        stress::setting("EGGBOX_STRESS_ROUNDS", STRESS_IS_SANITIZED ? 40 : 200);
+    const stress::only_stale misuse(false);
+    const kept               ours;
+    std::atomic<bool>        is_over{false};
+    std::thread              parent([&] {
+        for (std::uint64_t i = 0; i < forks; i++) {
+            const pid_t child = fork();
+            MUST(child >= 0);
+            if (child == 0) {
+                use_as_child(ours);
+                _exit(0);
+            }
+            wait_for_child(child);
+        }
+        is_over = true;
+    });
+    stress::in_threads(THREADS, [&](std::size_t self) {
+        for (std::uint64_t round = 0; !is_over; round++) {
+            use_for_a_while(self * 1000 + round, 50);
+        }
+    });
+    parent.join();
+    EXPECT_EQ(ours.small[99], 0);
+    egb_free(ours.small);
+    egb_free(ours.large);
+}
+
+// Before that a process has made no pool, and nothing of its own to do at a fork.
+TEST(heap_fork, the_first_request_is_made_in_the_child)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        use_for_a_while(3, 100);
+        _exit(0);
+    }
+    wait_for_child(child);
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Large blocks touch no page without need, and ask for none again that they just had.
+#include "heaps.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace
+{
+
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+long page_faults()
+{
+    rusage used = {};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_minflt;
+}
+
+std::size_t page_bytes()
+{
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+long pages_in(std::size_t bytes)
+{
+    return static_cast<long>(bytes / page_bytes());
+}
+
+// Not instrumented, because a sanitizer's own notes about the memory would fault.
+__attribute__((noinline, no_sanitize_address, no_sanitize_thread)) void
+touch(void* block, std::size_t bytes)
+{
+    volatile char* const at = static_cast<char*>(block);
+    for (std::size_t i = 0; i < bytes; i += page_bytes()) {
+        at[i] = 1;
+    }
+}
+
+// Page faults of `work`, the second time: the first one may make pools and parts of the map.
+template <class Work>
+long faults_of(Work work)
+{
+    work();
+    const long before = page_faults();
+    work();
+    return page_faults() - before;
+}
+
+}  // namespace
+
+TEST(heap_pages, a_large_block_is_not_touched)
+{
+    EXPECT_LT(faults_of([] { egb_free(egb_malloc(64 * MiB)); }), 100);
+    EXPECT_LT(faults_of([] { egb_free(egb_calloc(64, MiB)); }), 100);
+    EXPECT_LT(faults_of([] { egb_free(egb_aligned_alloc(4 * MiB, 64 * MiB)); }), 100);
+}
+
+TEST(heap_pages, a_long_zeroed_block_is_not_touched_where_a_freed_one_is_kept)
+{
+    (void)egb_heap_trim(0);
+    for (int i = 0; i < 3; i++) {
+        void* const block = egb_malloc(16 * MiB);
+        touch(block, 16 * MiB);
+        egb_free(block);
+        EXPECT_EQ(heap_numbers().cached, 1u);
+        const long  before = page_faults();
+        void* const zeroed = egb_calloc(16, MiB);
+        EXPECT_LT(page_faults() - before, 100);
+        EXPECT_EQ(heap_numbers().cached, 0u) << "nor is more held for it";
+        const long untouched = page_faults();
+        touch(zeroed, 16 * MiB);
+        // Or the system gives large pages.
+        EXPECT_GE(page_faults() - untouched, pages_in(16 * MiB) / 1024) << "it was in memory";
+        egb_free(zeroed);
+        (void)egb_heap_trim(0);
+    }
+}
+
+TEST(heap_pages, a_loop_over_large_buffers_does_not_fault)
+{
+    for (const std::size_t bytes : sizes{40000, 300000, 4 * MiB}) {
+        const auto loop = [bytes] {
+            for (int i = 0; i < 100; i++) {
+                void* const block = egb_malloc(bytes);
+                touch(block, bytes);
+                egb_free(block);
+            }
+        };
+        EXPECT_LT(faults_of(loop), 50) << bytes;
+    }
+}
+
+#if defined(__linux__)
+TEST(heap_pages, a_large_block_moves_without_being_copied)
+{
+    const std::size_t from = 32 * MiB;
+    const std::size_t to   = 64 * MiB;
+    long              most = 0;
+    for (int i = 0; i < 3; i++) {
+        void* const block = egb_malloc(from);
+        touch(block, from);
+        void* const beside = egb_malloc(from);  // the first one most likely cannot grow in place
+        const long  before = page_faults();
+        void* const moved  = egb_realloc(block, to);
+        most               = std::max(most, page_faults() - before);
+        EXPECT_EQ(*static_cast<char*>(moved), 1);
+        egb_free(moved);
+        egb_free(beside);
+        (void)egb_heap_trim(0);
+    }
+    EXPECT_LT(most, pages_in(from) / 1024 + 100);
+}
+#endif

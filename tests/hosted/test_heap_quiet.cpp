@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Memory that was not needed for a quiet time goes back to the system. The linker leads the
+// library's look at the clock here, so that a quiet time passes when the test says so.
+#include "heaps.hpp"
+
+#include <cstdint>
+
+namespace
+{
+
+std::uint64_t now   = 1000000;
+int           looks = 0;
+
+constexpr std::size_t MiB        = std::size_t{1} << 20;
+constexpr int         quiet_time = 500;  // milliseconds: never less than half, never more than all
+
+}  // namespace
+
+extern "C" {
+std::uint64_t __wrap_egb_os_milliseconds(void);
+
+std::uint64_t __wrap_egb_os_milliseconds(void)
+{
+    looks++;
+    return now;
+}
+}
+
+namespace
+{
+
+// Calls that go further than a magazine, without a lasting effect: enough of them for a look at the
+// clock. They need a class that nothing else in the test uses.
+void cold_calls(int count = 70)
+{
+    for (int i = 0; i < count; i++) {
+        egb_free(egb_malloc(2 * MiB + 1));
+    }
+}
+
+void pass(int milliseconds)
+{
+    now += static_cast<std::uint64_t>(milliseconds);
+    cold_calls();
+}
+
+void pass_quietly()
+{
+    pass(quiet_time / 2);
+    pass(quiet_time / 2);
+}
+
+std::size_t held_by_class(std::size_t block_bytes)
+{
+    for (const egb_heap_class& one : heap_numbers().classes) {
+        if (one.block_bytes == block_bytes) {
+            return stats_of(one.pool).bytes_held;
+        }
+    }
+    return 0;
+}
+
+std::vector<void*> take(std::size_t bytes, std::size_t count)
+{
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i < count; i++) {
+        blocks.push_back(egb_malloc(bytes));
+    }
+    return blocks;
+}
+
+void give(const std::vector<void*>& blocks)
+{
+    for (void* const block : blocks) {
+        egb_free(block);
+    }
+}
+
+// Large regions beside the one that cold_calls() uses.
+std::size_t kept_beside()
+{
+    return heap_numbers().cached_bytes - (2 * MiB + unit_bytes);
+}
+
+class heap_quiet : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        for (int i = 0; i < 70; i++) {  // no class is left alone any more
+            pass_quietly();
+        }
+        (void)egb_heap_trim(0);
+        cold_calls();
+        ASSERT_EQ(kept_beside(), 0u);
+    }
+
+    void TearDown() override
+    {
+        EXPECT_EQ(heap_in_use(), 0u);
+    }
+};
+
+}  // namespace
+
+TEST_F(heap_quiet, a_kept_region_goes_after_a_quiet_time_and_not_before)
+{
+    give(take(MiB, 3));
+    ASSERT_EQ(kept_beside(), 3 * MiB);
+    pass(quiet_time / 2 - 1);
+    EXPECT_EQ(kept_beside(), 3 * MiB);
+    pass(1);
+    EXPECT_EQ(kept_beside(), 3 * MiB) << "a turn has ended in which they were used";
+    pass(quiet_time / 2 - 1);
+    EXPECT_EQ(kept_beside(), 3 * MiB);
+    pass(1);
+    EXPECT_EQ(kept_beside(), 0u);
+}
+
+TEST_F(heap_quiet, a_region_that_is_used_again_stays)
+{
+    for (int i = 0; i < 10; i++) {
+        give(take(MiB, 1));
+        pass(quiet_time / 2);
+        EXPECT_EQ(kept_beside(), MiB);
+    }
+    pass_quietly();
+    EXPECT_EQ(kept_beside(), 0u);
+}
+
+TEST_F(heap_quiet, chunks_of_a_class_that_are_wholly_free_go)
+{
+    give(take(320, 20000));
+    const std::size_t held = held_by_class(320);
+    ASSERT_GT(held, 6 * MiB);
+    pass(quiet_time / 2);
+    EXPECT_EQ(held_by_class(320), held) << "seen free once";
+    pass(quiet_time / 2);
+    EXPECT_LT(held_by_class(320), held);
+    for (int i = 0; i < 4; i++) {
+        pass_quietly();
+    }
+    EXPECT_LT(held_by_class(320), 2 * held / 10);
+}
+
+TEST_F(heap_quiet, a_class_that_is_used_in_between_keeps_what_it_needs)
+{
+    for (int i = 0; i < 8; i++) {
+        const std::vector<void*> blocks = take(320, 20000);
+        pass(quiet_time / 2);  // in use, at this look
+        give(blocks);
+        pass(quiet_time / 2);  // free, but not long enough
+        EXPECT_GT(held_by_class(320), 6 * MiB);
+    }
+}
+
+TEST_F(heap_quiet, blocks_in_use_stay)
+{
+    const std::vector<void*> kept = take(320, 20000);
+    for (std::size_t i = 0; i < kept.size(); i++) {
+        fill(kept[i], 320, i);
+    }
+    give(take(320, 20000));
+    for (int i = 0; i < 8; i++) {
+        pass_quietly();
+    }
+    EXPECT_GE(held_by_class(320), 20000 * 320u);
+    EXPECT_LT(held_by_class(320), 2 * 20000 * 320u);
+    for (std::size_t i = 0; i < kept.size(); i++) {
+        ASSERT_TRUE(is_filled(kept[i], 320, i));
+    }
+    give(kept);
+}
+
+TEST_F(heap_quiet, one_turn_gives_back_a_bounded_part)
+{
+    give(take(30000, 4000));  // 115 MiB
+    std::size_t held = held_by_class(30720);
+    ASSERT_GT(held, 100 * MiB);
+    pass(quiet_time / 2);
+    int turns = 0;
+    while (held > 20 * MiB) {
+        pass(quiet_time / 2);
+        const std::size_t rest = held_by_class(30720);
+        ASSERT_LE(held - rest, 16 * MiB);
+        ASSERT_LT(++turns, 40);
+        held = rest;
+    }
+    EXPECT_GE(turns, 5);
+}
+
+TEST_F(heap_quiet, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and_longer)
+{
+    const std::vector<void*> blocks = take(320, 20000);
+    std::vector<void*>       spread;  // a block in every chunk
+    std::vector<void*>       rest;
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        (i % 100 == 0 ? spread : rest).push_back(blocks[i]);
+    }
+    give(rest);
+    const egb_pool    pool  = egb_pool_of(spread[0]);
+    const std::size_t held  = stats_of(pool).bytes_held;
+    int               tries = 0;
+    for (int i = 0; i < 100; i++) {
+        egb_free(egb_malloc(320));
+        pass(quiet_time / 2);
+        tries += stats_of(pool).cached == 0 ? 1 : 0;  // the magazine was emptied
+    }
+    EXPECT_EQ(stats_of(pool).bytes_held, held);
+    EXPECT_GE(tries, 1);
+    EXPECT_TRUE(!has_magazines() || tries <= 8) << tries;
+    give(spread);
+    for (int i = 0; i < 70; i++) {
+        pass(quiet_time / 2);
+    }
+    EXPECT_LT(held_by_class(320), held) << "and yet not forgotten";
+}
+
+TEST_F(heap_quiet, the_clock_is_looked_at_now_and_then)
+{
+    looks = 0;
+    cold_calls(640);
+    EXPECT_EQ(looks, 10);
+    egb_heap_measure(true);
+    egb_free(egb_malloc(48));
+    egb_heap_measure(false);
+    looks       = 0;
+    void* block = egb_malloc(48);
+    for (int i = 0; i < 100000; i++) {
+        egb_free(block);
+        block = egb_malloc(48);
+    }
+    egb_free(block);
+    EXPECT_LE(looks, has_magazines() ? 1 : 2000) << "the hot path does not";
+}

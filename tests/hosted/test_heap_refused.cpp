@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// Every request of the heap to the system refused in turn, once and for ever. The linker leads the
+// library's requests here, so each child of this process counts them, refuses the n-th, and keeps
+// books on what is out. A child each, because a process makes its heap only once.
+#include "events.hpp"
+#include "heaps.hpp"
+
+extern "C" {
+#include "pool_private.h"
+}
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace
+{
+
+struct region {
+    std::size_t bytes;
+    bool        is_chunk;  // or a large block: aligned to a unit at least
+};
+
+std::mutex               books;
+std::map<void*, region>* regions;  // what is out
+int                      requests;
+int                      refuse_from = -1;  // counted from 0; -1: none
+int                      refuse_to   = -1;  // the last
+std::size_t              most_bytes  = SIZE_MAX;
+bool                     is_undoing  = false;  // what was changed just before: never refused
+
+bool is_refused()
+{
+    const int now = requests++;
+    return refuse_from >= 0 && now >= refuse_from && now <= refuse_to;
+}
+
+// The region that has these bytes, whole.
+region* found(void* start, std::size_t bytes)
+{
+    const auto at = regions->find(start);
+    EXPECT_TRUE(at != regions->end() && at->second.bytes == bytes) << "not as it was reserved";
+    return at == regions->end() ? nullptr : &at->second;
+}
+
+// Of pools, and of large blocks and their records. The rest is made once, but for threads' tables.
+std::size_t bytes_out()
+{
+    std::size_t sum = 0;
+    for (const auto& one : *regions) {
+        sum += one.second.is_chunk ? one.second.bytes : 0;
+    }
+    return sum;
+}
+
+}  // namespace
+
+extern "C" {
+
+void*      __real_egb_os_reserve(std::size_t bytes, std::size_t align);
+egb_status __real_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __real_egb_os_release(void* start, std::size_t bytes);
+egb_status __real_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
+egb_status __real_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
+bool       __real_egb_os_arm_thread_exit(void* argument);
+bool       __real_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t);
+void*      __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
+egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __wrap_egb_os_release(void* start, std::size_t bytes);
+egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
+egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
+bool       __wrap_egb_os_arm_thread_exit(void* argument);
+bool       __wrap_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t);
+
+void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    is_undoing          = false;
+    const bool  is_over = bytes > most_bytes - bytes_out();
+    void* const start   = is_refused() || is_over ? nullptr : __real_egb_os_reserve(bytes, align);
+    if (start != nullptr) {
+        EXPECT_TRUE(regions->emplace(start, region{bytes, align >= unit_bytes}).second);
+    }
+    return start;
+}
+
+egb_status
+__wrap_egb_os_commit(void* start, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    (void)found(start, bytes);
+    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(start, bytes, wishes, obtained);
+}
+
+void __wrap_egb_os_release(void* start, std::size_t bytes)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    if (found(start, bytes) != nullptr) {
+        regions->erase(start);
+        __real_egb_os_release(start, bytes);
+    }
+}
+
+egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    region* const                     one     = found(start, bytes);
+    const bool                        is_undo = std::exchange(is_undoing, false);
+    if (one == nullptr || (!is_undo && is_refused())) {
+        is_undoing = new_bytes < bytes;
+        return EGB_NO_MEMORY;
+    }
+    const egb_status status = __real_egb_os_resize(start, bytes, new_bytes);
+    one->bytes              = status == EGB_OK ? new_bytes : bytes;
+    return status;
+}
+
+// Refused, the goal is lost to the caller: here it goes back to the system.
+egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    (void)found(from, bytes);
+    (void)found(to, to_bytes);
+    if (is_refused()) {
+        is_undoing = true;
+        __real_egb_os_release(to, to_bytes);
+        regions->erase(to);
+        return EGB_NO_MEMORY;
+    }
+    const egb_status status = __real_egb_os_move(from, bytes, to, to_bytes);
+    EXPECT_EQ(status, EGB_OK);
+    regions->erase(from);
+    return status;
+}
+
+bool __wrap_egb_os_arm_thread_exit(void* argument)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    return !is_refused() && __real_egb_os_arm_thread_exit(argument);
+}
+
+// It asks the system for a part of the map, but not for addresses that were in it just before.
+bool __wrap_egb_chunk_map_set(void* start, std::size_t bytes, egb_chunk_* chunk, std::uint64_t key)
+{
+    {
+        const std::lock_guard<std::mutex> lock(books);
+        if (!std::exchange(is_undoing, false) && is_refused()) {
+            is_undoing = key == EGB_LARGE_KEY;
+            return false;
+        }
+    }
+    return __real_egb_chunk_map_set(start, bytes, chunk, key);
+}
+}
+
+namespace
+{
+
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+// What callers have, before and after a call that failed. How much is kept may be less then.
+struct picture {
+    std::size_t      in_use  = heap_in_use();
+    egb_heap_numbers numbers = heap_numbers();
+
+    void expect_same(const picture& other) const
+    {
+        EXPECT_EQ(in_use, other.in_use);
+        EXPECT_EQ(numbers.large_in_use, other.numbers.large_in_use);
+        EXPECT_EQ(numbers.large_bytes, other.numbers.large_bytes);
+        EXPECT_EQ(numbers.large_allocations, other.numbers.large_allocations);
+        EXPECT_EQ(numbers.large_frees, other.numbers.large_frees);
+    }
+};
+
+// A block that is filled; nullptr: refused, and nothing has changed.
+template <class Take>
+void* try_take(std::size_t bytes, Take take)
+{
+    const picture before;
+    void* const   block = take(bytes);
+    if (block == nullptr) {
+        before.expect_same(picture());
+        return nullptr;
+    }
+    EXPECT_GE(egb_block_bytes(block), bytes);
+    fill(block, bytes, bytes);
+    return block;
+}
+
+// What realloc refuses leaves the block as it was, and who makes it smaller is never refused.
+void* try_change(void* block, std::size_t from, std::size_t to)
+{
+    const picture     before;
+    const std::size_t room    = egb_block_bytes(block);
+    void* const       changed = egb_realloc(block, to);
+    EXPECT_TRUE(is_filled(changed != nullptr ? changed : block, from < to ? from : to, from));
+    if (changed == nullptr) {
+        EXPECT_GT(to, room);
+        before.expect_same(picture());
+        EXPECT_EQ(egb_block_bytes(static_cast<char*>(block) + room - 1), room);
+        return block;
+    }
+    EXPECT_EQ(picture().in_use, before.in_use);
+    const std::size_t now = egb_block_bytes(changed);
+    EXPECT_GE(now, to);
+    EXPECT_EQ(egb_block_bytes(static_cast<char*>(changed) + now - 1), now);
+    fill(changed, now < from ? now : from, from);  // for the next change
+    return changed;
+}
+
+void use_large_blocks()
+{
+    const auto malloced = [](std::size_t bytes) {
+        return egb_malloc(bytes);
+    };
+    for (const std::size_t bytes : sizes{40000, 300000, MiB}) {
+        void* block = try_take(bytes, malloced);
+        if (block != nullptr) {
+            block = try_change(block, bytes, 2 * bytes);
+            block = try_change(block, bytes, 5 * bytes);
+            block = try_change(block, bytes, 2 * bytes);
+            fill(block, 1000, 1000);
+            block = try_change(block, 1000, 2000);  // smaller by far: a class again
+            egb_free(block);
+        }
+        egb_free(try_take(bytes, malloced));
+        egb_free(try_take(bytes, [](std::size_t some) { return egb_calloc(some, 1); }));
+        egb_free(try_take(bytes, [](std::size_t some) { return egb_aligned_alloc(MiB, some); }));
+    }
+}
+
+void use_small_blocks()
+{
+    std::vector<void*> blocks;
+    for (const std::size_t bytes : sizes{1, 100, 1000, 5000, 30000}) {
+        for (int i = 0; i < 20; i++) {
+            void* block = try_take(bytes, [](std::size_t some) { return egb_malloc(some); });
+            if (block != nullptr) {
+                block = try_change(block, bytes, 3 * bytes);
+                blocks.push_back(block);
+            }
+        }
+    }
+    for (void* const block : blocks) {
+        egb_free(block);
+    }
+}
+
+void scenario()
+{
+    const events seen;
+    use_large_blocks();
+    use_small_blocks();
+    std::thread(use_small_blocks).join();
+    use_large_blocks();
+    EXPECT_EQ(heap_in_use(), 0u);
+    (void)egb_heap_trim(0);
+    EXPECT_EQ(heap_numbers().cached_bytes, 0u);
+}
+
+// The scenario with requests refused, then without; what is out afterwards is what a process has
+// out in which none was refused. Returns how many requests there were in the first run.
+int run(int from, int to, std::size_t expected, std::size_t* out)
+{
+    regions     = new std::map<void*, region>;
+    refuse_from = from;
+    refuse_to   = to;
+    scenario();
+    const int count = requests;
+    refuse_from     = -1;
+    scenario();
+    scenario();
+    {
+        const std::lock_guard<std::mutex> lock(books);
+        *out = bytes_out();
+    }
+    if (expected != 0) {
+        EXPECT_LE(*out, expected) << "not all was given back";
+    }
+    return count;
+}
+
+struct answer {
+    int         requests;
+    std::size_t bytes;
+};
+
+// In a child. `failed` says whether an expectation was not met there, or it died.
+answer run_in_child(int from, int to, std::size_t expected, bool* failed)
+{
+    int ends[2] = {};
+    EXPECT_EQ(pipe(ends), 0);
+    std::fflush(stdout);  // else each child prints it again
+    const pid_t child = fork();
+    if (child == 0) {
+        answer result{};
+        result.requests = run(from, to, expected, &result.bytes);
+        const bool sent = write(ends[1], &result, sizeof result) == sizeof result;
+        std::fflush(stdout);
+        _exit(sent && !testing::Test::HasFailure() ? 0 : 1);
+    }
+    close(ends[1]);
+    answer result{};
+    EXPECT_EQ(read(ends[0], &result, sizeof result), static_cast<ssize_t>(sizeof result));
+    close(ends[0]);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    *failed = status != 0;
+    return result;
+}
+
+}  // namespace
+
+TEST(heap_refused, each_request_once_and_from_then_on)
+{
+    bool         failed = false;
+    const answer whole  = run_in_child(-1, -1, 0, &failed);
+    ASSERT_FALSE(failed);
+    ASSERT_GT(whole.requests, 50);
+    for (int n = 0; n < whole.requests; n++) {
+        for (const int to : {n, n + 1, INT32_MAX}) {
+            (void)run_in_child(n, to, whole.bytes, &failed);
+            ASSERT_FALSE(failed) << "requests " << n << " to " << to << " refused";
+        }
+    }
+}
+
+// With 16 MiB in all. What one size does not need any more is there for the next.
+TEST(heap_refused, what_the_heap_keeps_is_no_reason_to_refuse)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        regions = new std::map<void*, region>;
+        egb_free(egb_malloc(1));
+        most_bytes = 16 * MiB;
+        for (const std::size_t bytes : sizes{100, 5000, 200000, 30000, 3 * MiB, 50, MiB}) {
+            std::vector<void*> blocks;
+            for (void* block = egb_malloc(bytes); block != nullptr; block = egb_malloc(bytes)) {
+                blocks.push_back(block);
+            }
+            EXPECT_GT(blocks.size() * bytes, 8 * MiB) << bytes;
+            for (void* const block : blocks) {
+                egb_free(block);
+            }
+        }
+        (void)egb_heap_trim(0);
+        const std::size_t out = bytes_out();
+        for (int i = 0; i < 5000; i++) {
+            EXPECT_EQ(egb_malloc(64 * MiB), nullptr);
+        }
+        EXPECT_EQ(bytes_out(), out) << "nothing is left of what was refused";
+        std::fflush(stdout);
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
