@@ -6,7 +6,9 @@
 set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build"
-test="$build binutils pkg-config python3 googletest librapidcheck-dev"
+# The command eggbox: its libraries, and what its tests look at its pages and completion with.
+tool="libcli11-dev libfmt-dev nlohmann-json3-dev groff-base libcap2-bin"
+test="$build $tool binutils pkg-config python3 googletest librapidcheck-dev"
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        libtcmalloc-minimal4 libtbb-dev strace"
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.

@@ -22,6 +22,7 @@ LAYERS = {
                 "include/eggbox/pool_hot.h", "include/eggbox/stats.h", "src/hosted/"],
                {"base", "core", "os", "hosted"}, FREESTANDING | {"stdatomic.h"}),
     "faces": (["include/eggbox/"], {"base", "core", "hosted", "faces"}, ANY),
+    "tools": (["tools/"], {"base", "core", "hosted", "faces", "tools"}, ANY),
     "use": (["tests/", "bench/", "demo/", "examples/", "proof/"], ANY, ANY),
 }
 ONE_FILE_BUILD = "src/eggbox.c"  # includes every source file, and is in no layer
@@ -63,6 +64,8 @@ def include_problem(root, file, layer, kind, name):
     if target is None:
         return f"no such file: {name}"
     there = layer_of(target)
+    if layer == "tools" and not target.startswith(("include/", "tools/")):
+        return f"layer tools includes {name}, which is private"
     if there not in layers:
         return f"layer {layer} includes {name} of layer {there}"
     return None

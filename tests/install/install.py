@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Uses eggbox as other projects will: installed, as a subdirectory, by pkg-config, as one file.
 
-usage: install.py ROOT COMPILER
+usage: install.py ROOT COMPILER [ON|OFF]    whether the command is built, too
 """
 
 import os
@@ -48,8 +48,26 @@ def use(folder, name, how, compiler, *options, target="eggbox"):
     print(f"{name}: works")
 
 
+def use_command(prefix):
+    """It finds the library and its helper from where it was installed, with its pages."""
+    command = prefix / "bin/eggbox"
+    run(command, "--version")
+    for file in ("man/man1/eggbox.1", "man/man1/eggbox-run.1",
+                 "bash-completion/completions/eggbox"):
+        assert (prefix / "share" / file).is_file(), file
+    environment = {name: value for name, value in os.environ.items() if name != "EGGBOX_MALLOC_LIB"}
+    library = prefix / "lib/libeggbox-malloc.so"
+    if not library.exists():  # as long as it is not part of the build
+        (prefix / "double.c").write_text("void* malloc(unsigned long n) { (void)n; return 0; }\n")
+        run("cc", "-w", "-shared", "-fPIC", prefix / "double.c", "-o", library)
+    assert "can run on pools" in run(command, "doctor", "true", env=environment)
+    assert (prefix / "libexec/eggbox/eggbox-measure").is_file()
+    print("command: works")
+
+
 def main():
     root, compiler = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    tools = sys.argv[3].upper() if len(sys.argv) > 3 else "OFF"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for shared in ("OFF", "ON"):
@@ -57,6 +75,7 @@ def main():
             build = folder / f"build-{shared}"
             run("cmake", "-S", root, "-B", build, f"-DCMAKE_C_COMPILER={compiler}",
                 "-DEGGBOX_TESTS=OFF", f"-DBUILD_SHARED_LIBS={shared}",
+                f"-DEGGBOX_TOOLS={tools if shared == 'OFF' else 'OFF'}",
                 f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib")
             run("cmake", "--build", build)
             run("cmake", "--install", build)
@@ -65,6 +84,8 @@ def main():
         use(folder, "subdirectory", SUBDIRECTORY.format(root=root), compiler)
 
         prefix = folder / "prefix-OFF"
+        if tools == "ON":
+            use_command(prefix)
         (folder / "main.c").write_text(PROGRAM)
         if shutil.which("pkg-config"):
             flags = run("pkg-config", "--cflags", "--libs", "eggbox",

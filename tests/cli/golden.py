@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the commands print for recorded runs, compared with files that a person has read.
+
+usage: golden.py EGGBOX [--accept]
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+CASES = {  # name of the file in golden/: arguments, in the folder runs/; exit status
+    "report": (["report", "monday.json"], 0),
+    "report-two-runs": (["report", "monday.json", "tuesday.json"], 0),
+    "report-process": (["report", "process.json"], 0),
+    "report-nothing": (["report", "nothing.json"], 0),
+    "report-evil": (["report", "evil.json"], 0),
+    "report.json": (["report", "--json", "monday.json", "tuesday.json"], 0),
+    "size": (["size", "monday.json"], 0),
+    "size-two-runs": (["size", "monday.json", "tuesday.json", "--headroom", "10"], 0),
+    "size-cover": (["size", "monday.json", "--cover", "99"], 0),
+    "size-evil": (["size", "evil.json"], 0),
+    "report-evil.json": (["report", "--json", "evil.json"], 0),
+    "size.json": (["size", "monday.json", "tuesday.json", "--json"], 0),
+    "size-cover.json": (["size", "--cover", "90", "monday.json", "--emit", "json"], 0),
+    "size-c": (["size", "monday.json", "--emit", "c", "--name", "shop"], 0),
+    "size-cpp": (["size", "monday.json", "--emit", "cpp"], 0),
+    "check-fits": (["size", "--check", "../golden/size-c", "monday.json"], 0),
+    "check-grown": (["size", "--check", "../golden/size-c", "grown.json"], 3),
+    "check-fits.json": (["size", "--json", "--check", "../golden/size.json", "tuesday.json"], 0),
+    "check-cpp": (["size", "--check", "../golden/size-cpp", "grown.json"], 3),
+    "check-cover": (["size", "--check", "../golden/size-cover.json", "grown.json"], 3),
+    "check-cover-fits": (["size", "--check", "../golden/size-cover.json", "tuesday.json"], 0),
+    "help": (["--help"], 0),
+    "help-run": (["run", "--help"], 0),
+    "help-report": (["report", "--help"], 0),
+    "help-size": (["size", "--help"], 0),
+    "help-compare": (["compare", "--help"], 0),
+    "help-doctor": (["doctor", "--help"], 0),
+    "version": (["--version"], 0),
+    "no-command": ([], 1),
+    "no-file": (["report"], 1),
+    "no-such-option": (["report", "--what", "monday.json"], 1),
+    "no-such-form": (["size", "--emit", "rust", "monday.json"], 1),
+    "no-such-share": (["size", "--cover", "101", "monday.json"], 1),
+    "no-such-name": (["size", "--name", "a b", "monday.json"], 1),
+    "no-such-level": (["run", "--check", "hard", "--", "true"], 1),
+    "no-program": (["run", "--"], 1),
+    "not-there": (["report", "no-such-file.json"], 2),
+    "a-folder": (["report", "."], 2),
+    "no-json": (["report", "../golden/report"], 2),
+    "other-kind": (["report", "../golden/size.json"], 2),
+    "no-report": (["size", "--check", "monday.json", "monday.json"], 2),
+    "nothing-to-size": (["size", "nothing.json"], 2),
+    "emit-evil": (["size", "--emit", "c", "evil.json"], 2),
+}
+
+
+def outcome(eggbox, arguments):
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C", "TERM": "xterm"}
+    done = subprocess.run([eggbox, *arguments], cwd=HERE / "runs", env=environment,
+                          capture_output=True, text=True, encoding="utf-8", check=False)
+    text = done.stdout
+    if done.stderr:
+        text += "-- stderr --\n" + done.stderr
+    return done.returncode, text, done.stdout
+
+
+def problems(eggbox, name, accept):
+    arguments, expected = CASES[name]
+    status, text, data = outcome(eggbox, arguments)
+    file = HERE / "golden" / name
+    if status != expected:
+        yield f"{name}: exit status {status}, not {expected}\n{text}"
+    if accept:
+        file.write_text(text, encoding="utf-8")
+    elif not file.exists() or file.read_text(encoding="utf-8") != text:
+        yield f"{name}: differs from {file}; it is now\n{text}"
+    if any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in text):
+        yield f"{name}: a control character reaches the terminal"
+    if name.endswith(".json") and json.loads(data)["schema"] != 1:
+        yield f"{name}: no schema"
+
+
+def full_disk_problems(eggbox):
+    for arguments in (["report", "monday.json"], ["size", "monday.json"], ["--help"]):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = subprocess.run([eggbox, *arguments], cwd=HERE / "runs", stdout=full,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+        if done.returncode != 2 or "No space left" not in done.stderr:
+            yield f"{arguments} on a full disk: {done}"
+
+
+def main():
+    eggbox, accept = pathlib.Path(sys.argv[1]).resolve(), "--accept" in sys.argv
+    found = [problem for name in CASES for problem in problems(eggbox, name, accept)]
+    found += full_disk_problems(eggbox)
+    stray = {file.name for file in (HERE / "golden").iterdir()} - set(CASES)
+    found += [f"golden/{name}: belongs to no case" for name in stray]
+    print("\n".join(found) or f"{len(CASES)} outputs are as they should be")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`eggbox run` with a stand-in for the library: the program must not notice, whatever happens.
+
+usage: run.py EGGBOX DOUBLE
+"""
+
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+EGGBOX, DOUBLE = sys.argv[1], sys.argv[2]
+PYTHON = [sys.executable, "-S", "-E", "-c"]
+HERE = pathlib.Path(__file__).resolve().parent
+failures = []
+
+
+def check(truth, what, *seen):
+    if not truth:
+        failures.append(what + "".join(f"\n    {each!r}" for each in seen))
+
+
+def environment(**more):
+    return {**os.environ, "EGGBOX_MALLOC_LIB": DOUBLE, **more}
+
+
+def run(command, *options, **more):
+    extra = more.pop("extra", {})
+    return subprocess.run([EGGBOX, "run", *options, "--", *command], capture_output=True,
+                          check=False, timeout=60, env=environment(**extra), **more)
+
+
+def output_and_input_pass(folder):
+    data = bytes(range(256)) * 5000
+    copy = "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read()); " \
+           "sys.stderr.write('own\\n')"
+    done = run([*PYTHON, copy], "--report", folder / "a.json", input=data)
+    check(done.stdout == data, "stdin does not reach stdout byte by byte")
+    check(done.returncode == 0, "exit status of a program that succeeds", done)
+    check(done.stderr.startswith(b"own\n"), "the program's stderr", done.stderr)
+    check(b"9,000 of 9,006 requests served from pools, in 1 process" in done.stderr, "summary",
+          done.stderr)
+    check(f"took effect: {DOUBLE} 0.1.0 in ".encode() in done.stderr, "the proof", done.stderr)
+    check(done.stderr.endswith(f"next: eggbox report {folder}/a.json\n".encode()), "next",
+          done.stderr)
+    check(json.loads((folder / "a.json").read_text())["kind"] == "eggbox-report", "the report")
+
+
+def arguments_and_environment_pass(folder):
+    words = ["", "a b", "--report", "--", "-x", "ümlaut", "'\"\\$", "\n"]
+    show = "import sys, os, json; print(json.dumps([sys.argv[1:], dict(os.environ)]))"
+    done = run([*PYTHON, show, *words], "--report", folder / "a.json",
+               extra={"SOME": "thing", "LD_PRELOAD": ""})
+    seen, names = json.loads(done.stdout)
+    check(seen == words, "arguments", seen)
+    check(names.pop("LD_PRELOAD") == DOUBLE, "LD_PRELOAD", done)
+    check(os.path.basename(names.pop("EGGBOX_REPORT")).startswith("eggbox-"), "EGGBOX_REPORT")
+    before = environment(SOME="thing")
+    for name in ("LD_PRELOAD", "EGGBOX_REPORT"):
+        before.pop(name, None)
+    before.setdefault("LC_CTYPE", "")  # Python sets it for itself where there is none
+    names.setdefault("LC_CTYPE", before["LC_CTYPE"])
+    before["LC_CTYPE"] = names["LC_CTYPE"]
+    check(names == before, "environment", set(names.items()) ^ set(before.items()))
+
+    # The option: or else eggbox itself, if built with ASan, refuses to run behind another library.
+    done = run([*PYTHON, show], "--check", "guard",
+               extra={"LD_PRELOAD": "libm.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"})
+    names = json.loads(done.stdout)[1]
+    check(names["LD_PRELOAD"] == f"{DOUBLE}:libm.so.6", "ours comes first", names["LD_PRELOAD"])
+    check(names["EGGBOX_CHECK"] == "guard", "the level", names)
+    temporary = done.stderr.decode().split()[-1]
+    check(json.loads(pathlib.Path(temporary).read_text())["processes"][0]["level"] == "guard",
+          "the level in the report, which is temporary", done.stderr)
+    os.unlink(temporary)
+
+
+def options_end_at_the_program(folder):
+    done = subprocess.run([EGGBOX, "run", "--report", str(folder / "b.json"), *PYTHON,
+                           "import sys; print(sys.argv[1:])", "--report", "x", "--help"],
+                          env=environment(), capture_output=True, check=False, timeout=60)
+    check(done.stdout == b"['--report', 'x', '--help']\n", "without --", done)
+
+
+def exit_status_passes(folder):
+    report = folder / "c.json"
+    for status in (0, 1, 2, 3, 77, 255):
+        done = run([*PYTHON, f"raise SystemExit({status})"], "--report", report)
+        check(done.returncode == status, f"exit status {status}", done)
+        check(json.loads(report.read_text())["exit_status"] == status, "and in the report")
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGUSR1, signal.SIGINT,
+                   signal.SIGABRT, signal.SIGRTMIN):
+        done = run([*PYTHON, f"import os, signal; signal.signal({int(number)}, signal.SIG_DFL) "
+                    f"if {int(number)} != 9 else 0; os.kill(os.getpid(), {int(number)})"],
+                   "--report", report)
+        check(done.returncode == -number, f"ended by signal {number}", done)
+        check(json.loads(report.read_text())["exit_status"] == 128 + number, "and in the report")
+        check(b"NOT on pools" in done.stderr and b"ended by signal" in done.stderr,
+              "why nothing is known", done.stderr)
+
+
+WAIT = """
+import os, signal, sys, time
+def stop(number, frame):
+    os.write(1, b'got %d\\n' % number)
+    sys.exit(40)
+signal.signal({0}, stop)
+os.write(1, b'ready\\n')
+for i in range(600):
+    time.sleep(0.05)
+"""
+
+
+def signals_are_passed_on(folder):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR2, signal.SIGQUIT,
+                   signal.SIGWINCH, signal.SIGALRM, signal.SIGRTMIN + 1):
+        with subprocess.Popen([EGGBOX, "run", "--report", folder / "d.json", "--", *PYTHON,
+                               WAIT.format(int(number))], env=environment(), text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            check(process.stdout.readline() == "ready\n", f"signal {number}: start")
+            process.send_signal(number)
+            text, talk = process.communicate(timeout=30)
+            check(text == f"got {int(number)}\n", f"signal {number} arrives, once", text, talk)
+            check(process.returncode == 40, f"signal {number}: exit status", process.returncode)
+            check("took effect" in talk, f"signal {number}: summary", talk)
+
+
+INTERRUPTED = """
+import os, signal, sys, time
+left = 600
+def interrupt(number, frame):
+    global left
+    left = 12
+    os.write(1, b'got %d\\n' % number)
+signal.signal(signal.SIGINT, interrupt)
+os.write(1, b'ready\\n')
+while left > 0:
+    time.sleep(0.05)
+    left -= 1
+sys.exit(41)
+"""
+
+
+def read_until(terminal, words):
+    seen = b""
+    while words not in seen:
+        try:
+            seen += os.read(terminal, 1000)
+        except OSError:  # the other end is closed
+            break
+    return seen
+
+
+def the_terminal_interrupts_once(folder):
+    """Eggbox sleeps while the program gets its interrupt, lest a second one be merged with it."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(EGGBOX, [EGGBOX, "run", "--report", str(folder / "e.json"), "--", *PYTHON,
+                           INTERRUPTED], environment())
+    seen = read_until(terminal, b"ready")
+    os.kill(child, signal.SIGSTOP)
+    os.waitpid(child, os.WUNTRACED)
+    os.write(terminal, b"\x03")
+    seen += read_until(terminal, b"got 2")
+    os.kill(child, signal.SIGCONT)
+    seen += read_until(terminal, b"next:")
+    state = os.waitpid(child, 0)[1]
+    os.close(terminal)
+    check(seen.count(b"got 2") == 1, "an interrupt key arrives once", seen)
+    check(os.WIFEXITED(state) and os.WEXITSTATUS(state) == 41, "its exit status", state, seen)
+    check((folder / "e.json").stat().st_size > 0, "the report of an interrupted program")
+
+
+def the_terminal_stops_and_continues(folder):
+    """Eggbox stops when its program is stopped, for the shell to notice, and goes on with it."""
+    script = ("import os, time, signal\n"
+              "child = os.fork()\n"
+              "if child == 0:\n"
+              "    os.setpgid(0, 0)\n"
+              "    os.execve(os.environ['E'], [os.environ['E'], 'run', '--report', os.environ['R'],"
+              " '--'] + eval(os.environ['C']), os.environ)\n"
+              "time.sleep(0.2)\n"
+              "os.waitpid(child, os.WUNTRACED)\n"
+              "print('stopped', flush=True)\n"
+              "os.killpg(child, signal.SIGCONT)\n"
+              "print('status', os.WEXITSTATUS(os.waitpid(child, 0)[1]), flush=True)\n")
+    program = [*PYTHON, "import os, signal; os.kill(os.getpid(), signal.SIGTSTP); "
+               "print('went on'); raise SystemExit(5)"]
+    done = subprocess.run([*PYTHON, script], capture_output=True, text=True, timeout=60,
+                          check=False, env=environment(E=EGGBOX, R=str(folder / "f.json"),
+                                                       C=repr(program)))
+    check(done.stdout == "stopped\nwent on\nstatus 5\n", "stop and go on", done)
+
+
+def late_signals_do_no_harm(folder):
+    """A signal for a program that has just ended must not end eggbox before it has reported."""
+    program = "import os, sys; os.write(1, b'%d\\n' % os.getpid()); sys.stdin.read(); sys.exit(42)"
+    with subprocess.Popen([EGGBOX, "run", "--report", folder / "l.json", "--", *PYTHON, program],
+                          env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        child = int(process.stdout.readline())
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        process.stdin.close()
+        while pathlib.Path(f"/proc/{child}/stat").read_text().split()[2] != "Z":
+            time.sleep(0.01)
+        process.send_signal(signal.SIGRTMIN)  # taken after SIGCHLD, whose number is lower
+        process.send_signal(signal.SIGCONT)
+        talk = process.stderr.read()
+        check(process.wait() == 42, "the program's exit status", process.returncode)
+        check(b"took effect" in talk, "the summary", talk)
+
+
+def ignored_signals_stay_ignored(folder):
+    show = ("import signal; print(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN,"
+            " signal.getsignal(signal.SIGHUP) == signal.SIG_IGN,"
+            " sorted(map(int, signal.pthread_sigmask(0, []))))")
+    def prepare():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+    done = run([*PYTHON, show], "--report", folder / "g.json", preexec_fn=prepare)
+    check(done.stdout == b"True True [10]\n", "dispositions and mask", done.stdout, done.stderr)
+    check(done.returncode == 0, "the exit status in spite of an ignored SIGCHLD", done)
+
+
+def children_are_covered(folder):
+    report = folder / "h.json"
+    text = "import subprocess, sys\n" \
+           "for i in range(3): subprocess.run([sys.executable, '-S', '-c', ''])"
+    done = run([*PYTHON, text], "--report", report)
+    run_record = json.loads(report.read_text())
+    check(len(run_record["processes"]) == 4, "four processes", run_record["processes"])
+    first = run_record["processes"][0]
+    check(all(each["parent_pid"] == first["pid"] for each in run_record["processes"][1:]),
+          "the first one comes first")
+    check(b"36,000 of 36,024 requests" in done.stderr, "sums", done.stderr)
+
+
+def broken_and_missing_reports(folder):
+    report = folder / "i.json"
+    done = run([*PYTHON, ""], "--report", report, extra={"DOUBLE_BROKEN": "1"})
+    check(b"ends too early" in done.stderr and b"NOT on pools" in done.stderr, "half a file",
+          done.stderr)
+    check(json.loads(report.read_text())["unreadable"] == 1, "unreadable")
+    done = run([*PYTHON, "raise SystemExit(9)"], "--json", extra={"DOUBLE_SILENT": "1"})
+    line = json.loads(done.stderr)
+    check(done.returncode == 9 and not line["took_effect"] and "exit handlers" in line["reason"],
+          "no file", line)
+    os.unlink(line["report"])
+    done = run([*PYTHON, ""], "--json", "--report", report)
+    line = json.loads(done.stderr)
+    check(line["took_effect"] and line["schema"] == 1 and line["from_pools"] == 9000, "--json",
+          line)
+
+
+def our_own_failures(folder):
+    there = folder / "not-touched"
+    touch = ["touch", str(there)]
+    for what, command, options, extra, words in (
+            ("no program", ["no-such-program"], [], {}, b"no such program in PATH"),
+            ("a folder", ["/tmp"], [], {}, b"it is a folder"),
+            ("no library", touch, [], {"EGGBOX_MALLOC_LIB": "/no/where.so"}, b"No such file"),
+            ("no report", touch, ["--report", "/no/where.json"], {}, b"cannot be written"),
+            ("no folder", touch, [], {"TMPDIR": "/no/where"}, b"No such file")):
+        done = run(command, *options, extra=extra)
+        check(done.returncode == 2 and words in done.stderr, what, done)
+        check(done.stdout == b"" and not there.exists(), f"{what}: the program ran all the same")
+    done = run(["true"], "--report", "/dev/full")
+    check(done.returncode == 2 and b"No space left" in done.stderr, "a full disk", done)
+    blank = folder / "a blank.so"
+    blank.write_bytes(pathlib.Path(DOUBLE).read_bytes())
+    done = run(touch, extra={"EGGBOX_MALLOC_LIB": str(blank)})
+    check(done.returncode == 2 and b"blank" in done.stderr, "a blank in the library's path", done)
+
+
+def nothing_is_left_behind(folder):
+    place = folder / "temporary"
+    place.mkdir()
+    run([*PYTHON, ""], "--report", folder / "j.json", extra={"TMPDIR": str(place)})
+    run(["no-such-program"], extra={"TMPDIR": str(place)})
+    check(list(place.iterdir()) == [], "temporary files are left", list(place.iterdir()))
+    show = "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))"
+    descriptors = run([*PYTHON, show], "--report", folder / "j.json").stdout
+    check(descriptors == b"[0, 1, 2, 3]\n", "open files reach the program", descriptors)
+
+
+def static_programs_run_all_the_same(folder):
+    done = run(["/sbin/ldconfig", "--version"], "--report", folder / "k.json")
+    check(done.returncode == 0 and b"ldconfig" in done.stdout, "a static program runs", done)
+    check(b"NOT on pools: /sbin/ldconfig: it is statically linked" in done.stderr, "and why",
+          done.stderr)
+
+
+def main():
+    tests = [output_and_input_pass, arguments_and_environment_pass, options_end_at_the_program,
+             exit_status_passes, signals_are_passed_on, the_terminal_interrupts_once,
+             the_terminal_stops_and_continues, late_signals_do_no_harm,
+             ignored_signals_stay_ignored, children_are_covered,
+             broken_and_missing_reports, our_own_failures, nothing_is_left_behind,
+             static_programs_run_all_the_same]
+    for test in tests:
+        with tempfile.TemporaryDirectory() as name:
+            before, start = len(failures), time.monotonic()
+            test(pathlib.Path(name))
+            state = "ok" if len(failures) == before else "FAILED"
+            print(f"{test.__name__}: {state}, {time.monotonic() - start:.1f} s")
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// What `eggbox compare` says about numbers that are known.
+#include "compare.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace
+{
+
+tool::variant variant_of(const std::string& name, const std::vector<double>& wall_s)
+{
+    tool::variant out{name, name == "glibc" ? "" : "/lib/" + name + ".so", {}};
+    for (const double each : wall_s) {
+        out.samples.push_back({each, each / 2, each / 4, std::uint64_t{8} << 20, 100, 1, 0});
+    }
+    return out;
+}
+
+tool::comparison comparison_of(const std::vector<double>& glibc, const std::vector<double>& pools)
+{
+    tool::comparison out;
+    out.command  = {"a program", "x"};
+    out.runs     = static_cast<std::uint32_t>(glibc.size());
+    out.warmup   = 1;
+    out.variants = {variant_of("glibc", glibc), variant_of("eggbox", pools)};
+    return out;
+}
+
+std::string first_line(const tool::comparison& of)
+{
+    const std::string page = tool::compare_page(of);
+    return page.substr(0, page.find('\n'));
+}
+
+TEST(Compare, SaysHowManyTimesAsFast)
+{
+    EXPECT_EQ(
+        first_line(comparison_of({2.0, 2.1, 1.9, 2.0}, {1.0, 1.0, 1.1, 0.9})),
+        "eggbox is 2.00 ± 0.18 times as fast as glibc, with 1.00 times the memory."
+    );
+    EXPECT_EQ(
+        first_line(comparison_of({1.0, 1.0, 1.1, 0.9}, {2.0, 2.1, 1.9, 2.0})),
+        "eggbox is 2.00 ± 0.18 times as slow as glibc, with 1.00 times the memory."
+    );
+}
+
+TEST(Compare, AdmitsThatItCannotTell)
+{
+    const std::string same = "eggbox and glibc take the same time, as far as these runs can tell, "
+                             "with 1.00 times the memory.";
+    EXPECT_EQ(first_line(comparison_of({1.0, 1.5, 0.5, 1.0}, {1.1, 0.4, 1.5, 1.2})), same);
+    EXPECT_EQ(first_line(comparison_of({1.0, 1.0}, {2.0, 2.0})), same);  // too few
+    EXPECT_EQ(first_line(comparison_of({0, 0, 0}, {0, 0, 0})), same);
+}
+
+TEST(Compare, MoreRunsMakeItSurer)
+{
+    std::vector<double> slow, fast;
+    for (int i = 0; i < 100; i++) {
+        slow.push_back(i % 2 == 0 ? 0.9 : 1.3);
+        fast.push_back(i % 2 == 0 ? 0.8 : 1.2);
+    }
+    EXPECT_NE(first_line(comparison_of(slow, fast)).find("times as fast"), std::string::npos);
+    slow.resize(4);
+    fast.resize(4);
+    EXPECT_NE(first_line(comparison_of(slow, fast)).find("same time"), std::string::npos);
+}
+
+TEST(Compare, PrintsEveryNumber)
+{
+    EXPECT_EQ(
+        tool::compare_page(comparison_of({2.0, 2.1, 1.9, 2.0}, {1.0, 1.0, 1.1, 0.9})),
+        R"(eggbox is 2.00 ± 0.18 times as fast as glibc, with 1.00 times the memory.
+
+          time  ± spread       min     max      user    system  relative     ±  resident  faults
+glibc   2.00 s  81.65 ms    1.90 s  2.10 s    1.00 s  500.0 ms      1.00        8.00 MiB     101
+eggbox  1.00 s  81.65 ms  900.0 ms  1.10 s  500.0 ms  250.0 ms      0.50  0.05  8.00 MiB     101
+
+4 runs each, in turns, after 1 that were not counted. Time, user and faults are of the program
+and its children; resident is the peak of the largest of them.
+
+Next: eggbox run --report report.json -- 'a program' x
+)"
+    );
+}
+
+TEST(Compare, GivesTheSameAsData)
+{
+    const auto data = nlohmann::json::parse(
+        tool::compare_data(comparison_of({2.0, 2.1, 1.9, 2.0}, {1.0, 1.0, 1.1, 0.9}))
+    );
+    EXPECT_EQ(data["schema"], 1);
+    EXPECT_EQ(data["kind"], "eggbox-comparison");
+    const auto& pools = data["variants"][1];
+    EXPECT_NEAR(pools["wall_s"]["mean"], 1.0, 1e-12);
+    EXPECT_NEAR(pools["wall_s"]["stddev"], 0.0816497, 1e-6);
+    EXPECT_NEAR(pools["relative"], 0.5, 1e-12);
+    EXPECT_NEAR(pools["relative_error"], 0.5 * 0.0912871, 1e-6);
+    EXPECT_EQ(pools["peak_resident_bytes"]["max"], 8 << 20);
+    EXPECT_EQ(pools["wall_times_s"].size(), 4u);
+}
+
+}  // namespace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The same program on several allocators: what was measured, and what it says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tool
+{
+
+/// One run of the whole tree of processes. Times in seconds.
+struct sample {
+    double        wall_s         = 0;
+    double        user_s         = 0;
+    double        system_s       = 0;
+    std::uint64_t resident_bytes = 0;  // peak of the largest process
+    std::uint64_t minor_faults   = 0;
+    std::uint64_t major_faults   = 0;
+    int           status         = 0;  // as from wait
+};
+
+struct variant {
+    std::string         name;     // "glibc", "eggbox", or a library's file name
+    std::string         library;  // to preload; empty: none
+    std::vector<sample> samples;
+};
+
+/// Mean, and spread: the standard deviation of a sample.
+struct spread {
+    double mean      = 0;
+    double deviation = 0;
+    double least     = 0;
+    double most      = 0;
+};
+
+template <class Number>
+spread spread_of(const variant& of, Number sample::* number);
+
+/// How many times as long as the base, with the error of the quotient.
+struct factor {
+    double value = 1;
+    double error = 0;
+};
+
+factor relative(const spread& base, const spread& other);
+
+struct comparison {
+    std::vector<std::string> command;
+    std::uint32_t            runs                  = 0;
+    std::uint32_t            warmup                = 0;
+    bool                     outputs_were_compared = false;
+    std::vector<variant>     variants;  // the first one is the base: glibc
+};
+
+std::string compare_page(const comparison& done);
+std::string compare_data(const comparison& done);
+
+}  // namespace tool

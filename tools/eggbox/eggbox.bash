@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+# Completion of the command eggbox for bash.
+
+_eggbox_words()
+{
+    # shellcheck disable=SC2207
+    COMPREPLY=($(compgen -W "$1" -- "$2"))
+}
+
+_eggbox_files()
+{
+    local IFS=$'\n'
+    # shellcheck disable=SC2207
+    COMPREPLY=($(compgen -f -- "$1"))
+    compopt -o filenames 2>/dev/null
+}
+
+# The program after "--", or the first word that is no option, and its arguments.
+_eggbox_program()
+{
+    local first=$1 current=$2 IFS=$'\n'
+    if [ "$first" -eq "$COMP_CWORD" ]; then
+        # shellcheck disable=SC2207
+        COMPREPLY=($(compgen -c -- "$current"))
+    else
+        _eggbox_files "$current"
+    fi
+}
+
+_eggbox()
+{
+    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+    local command=${COMP_WORDS[1]} options="" i
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        _eggbox_words "run report size compare doctor --help --version" "$current"
+        return
+    fi
+    case $command in
+        run) options="--report --check --json --help --" ;;
+        report | doctor) options="--json --help" ;;
+        size) options="--emit --cover --headroom --name --check --json --help" ;;
+        compare)
+            options="--with --runs --warmup --input --check-output --ignore-failure --json --help --"
+            ;;
+    esac
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        if [ "${COMP_WORDS[i]}" = -- ]; then
+            _eggbox_program $((i + 1)) "$current"
+            return
+        fi
+    done
+    case $command:$before in
+        run:--check) _eggbox_words "off check guard track passthrough" "$current" ;;
+        size:--emit) _eggbox_words "c cpp json" "$current" ;;
+        size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
+        *:--report | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
+        doctor:*)
+            case $current in
+                -*) _eggbox_words "$options" "$current" ;;
+                *) _eggbox_program "$COMP_CWORD" "$current" ;;
+            esac
+            ;;
+        *)
+            case $current in
+                -*) _eggbox_words "$options" "$current" ;;
+                *) _eggbox_files "$current" ;;
+            esac
+            ;;
+    esac
+}
+
+complete -F _eggbox eggbox

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Reads JSON that may be anything: each answer is a checked value, or a failure that names the
+// place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace tool
+{
+
+/// A place in a file of JSON.
+class json_place
+{
+  public:
+    json_place(const nlohmann::json& value, std::string file, std::string place = "")
+        : value_(&value), file_(std::move(file)), place_(std::move(place))
+    {
+    }
+
+    json_place              member(const char* name) const;  // it must be there
+    bool                    has(const char* name) const;
+    std::vector<json_place> elements() const;
+    std::string             text() const;
+    std::uint64_t           count() const;   // a whole number, 0 or more
+    double                  number() const;  // 0 or more, and finite
+    bool                    truth() const;
+
+    [[noreturn]] void refuse(const std::string& why) const;
+
+  private:
+    const nlohmann::json* value_;
+    std::string           file_;
+    std::string           place_;  // "processes[0].pid"; empty: the whole
+};
+
+/// Parses `text`. Throws failure if it is no JSON, or nested deeper than any file of ours.
+nlohmann::json parse_json(const std::string& text, const std::string& path);
+
+/// Refuses what is not of this `kind` and of the schema we know.
+void require_kind(const json_place& top, const char* kind);
+
+}  // namespace tool
