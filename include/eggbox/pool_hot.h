@@ -65,7 +65,7 @@ enum { EGB_THREAD_MAGAZINES_ = 512 };
 typedef struct egb_thread_ {
     uint32_t            used;     // magazines from the first on that a pool may have
     uint32_t            revoked;  // not 0: a pool that has a magazine here was destroyed
-    uint64_t            lane;     // which of the depots' lanes is this thread's
+    size_t              lane;     // which of the depots' lanes is this thread's
     struct egb_thread_* next;     // of all threads
     struct egb_thread_* previous;
     uint64_t            unused[sizeof(void*) == 8 ? 12 : 13];  // a magazine is two cache lines

@@ -83,7 +83,7 @@ static egb_thread_* new_table(void)
         return NULL;
     }
     egb_magazine_clear(&thread->magazines[0]);
-    thread->lane = (uint32_t)(egb_the_world.next_lane++ % EGB_LANES);
+    thread->lane = egb_the_world.next_lane++ % EGB_LANES;
     link_thread(thread);
     set_here(thread);
     return thread;
