@@ -120,7 +120,9 @@ void egb_os_forget(void* region, size_t bytes)
 
 // ---- resize and move ----------------------------------------------------------------------------
 
-#if defined(__linux__)
+// Not with 32-bit addresses: there is little room to grow into, and QEMU's user mode, on which such
+// programs are tested, ends them with a signal (7.2; 32-bit Arm).
+#if defined(__linux__) && UINTPTR_MAX > UINT32_MAX
 
 // The system call itself: the C library declares it for GNU programs only. Its flags by number, for
 // the same reason.
