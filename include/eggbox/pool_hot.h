@@ -125,9 +125,9 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block, bool is
     const egb_entry_* const entry = (const egb_entry_*)top;
     EGB_STORE_(magazine->allocations, magazine->allocations + 1);
     if (is_checked) {
-        EGB_STORE_(*entry->state, EGB_STATE_LIVE_);
+        EGB_STORE_(*EGB_LOAD_(entry->state), EGB_STATE_LIVE_);
     }
-    *block = entry->block;
+    *block = EGB_LOAD_(entry->block);
     return true;
 }
 

@@ -80,6 +80,17 @@ void egb_batch_drop(egb_batch* batch)
     }
 }
 
+size_t egb_workshops_trim(void)
+{
+    size_t given = 0;
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_lock(&workshops[lane].lock);
+        given += egb_growing_trim(&workshops[lane].batches, 0);
+        egb_os_unlock(&workshops[lane].lock);
+    }
+    return given;
+}
+
 void egb_workshops_lock(void)
 {
     for (size_t lane = 0; lane < EGB_LANES; lane++) {

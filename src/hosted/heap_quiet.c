@@ -156,7 +156,7 @@ size_t egb_heap_trim(size_t keep_bytes)
             given += egb_pool_trim(egb_heap_pool_of_class(i), rest_of(held, room - given));
         }
     }
-    return given;
+    return room == given ? given : given + egb_workshops_trim();
 }
 
 // ---- numbers ------------------------------------------------------------------------------------

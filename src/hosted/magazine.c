@@ -85,9 +85,13 @@ static void keep_empty(egb_control* control, size_t lane, egb_batch* batch)
     }
 }
 
+// Where one thread allocates and another frees, the empty ones are all in the first one's lane.
 static egb_batch* empty_batch(egb_control* control, size_t lane)
 {
-    egb_batch* const batch = pop_batch(&control->lanes[lane].empty);
+    egb_batch* batch = pop_batch(&control->lanes[lane].empty);
+    for (size_t i = 0; batch == NULL && i < EGB_LANES; i++) {
+        batch = pop_batch(&control->lanes[i].empty);
+    }
     if (batch == NULL) {
         return egb_batch_new(lane);
     }

@@ -218,6 +218,9 @@ void       egb_batch_drop(egb_batch* batch);
 // An entry that is no block's.
 const egb_entry_* egb_no_entry(void);
 
+// Gives wholly free chunks of batches back to the system, and says how many bytes that were.
+size_t egb_workshops_trim(void);
+
 // The locks of all workshops.
 void egb_workshops_lock(void);
 void egb_workshops_unlock(void);

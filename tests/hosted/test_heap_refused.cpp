@@ -133,8 +133,10 @@ egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size
         return EGB_NO_MEMORY;
     }
     const egb_status status = __real_egb_os_move(from, bytes, to, to_bytes);
-    EXPECT_EQ(status, EGB_OK);
-    regions->erase(from);
+    EXPECT_NE(status, EGB_NO_MEMORY);
+    if (status == EGB_OK) {
+        regions->erase(from);
+    }
     return status;
 }
 
@@ -281,7 +283,11 @@ int run(int from, int to, std::size_t expected, std::size_t* out)
         *out = bytes_out();
     }
     if (expected != 0) {
-        EXPECT_LE(*out, expected) << "not all was given back";
+        // Less if the batches of magazines, of which a process keeps the most it had, were fewer. With
+        // 32-bit addresses large blocks are copied to grow, and a refusal changes which sizes are
+        // in use at a time: then there may be more batches, too.
+        const std::size_t batches = sizeof(void*) == 4 ? MiB / 2 : 0;
+        EXPECT_LE(*out, expected + batches) << "not all was given back";
     }
     return count;
 }

@@ -74,3 +74,36 @@ TEST(soak, the_process_does_not_grow)
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     }
 }
+
+// One thread allocates, the other frees: what they exchange comes back to the one that needs it.
+TEST(soak, handing_over_does_not_grow)
+{
+    enum { BLOCKS = 640 };
+    const stress::only_stale none(false);
+    stress::keep_one_heap();
+    const egb_pool      pool   = stress::make(64);
+    const std::uint64_t rounds = stress::setting("EGGBOX_STRESS_ROUNDS", 1500);
+    std::vector<void*>  blocks(BLOCKS);
+    stress::barrier     step(2);
+    stress::memory      early;
+    stress::in_threads(2, [&](std::size_t self) {
+        for (std::uint64_t round = 0; round < rounds; round++) {
+            if (self == 0) {
+                MUST(egb_pool_alloc_many(pool, blocks.data(), BLOCKS) == BLOCKS);
+            }
+            step.wait();
+            if (self == 1) {
+                egb_pool_free_many(pool, blocks.data(), BLOCKS);
+            }
+            step.wait();
+            if (self == 0 && round == rounds / 10) {
+                early = stress::memory_now();
+            }
+        }
+    });
+    if (STRESS_IS_SANITIZED == 0) {
+        // Ten batches of a kilobyte a round would be more.
+        EXPECT_LE(stress::memory_now().resident, early.resident + (std::size_t{1} << 20));
+    }
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
