@@ -120,9 +120,9 @@ void egb_os_forget(void* region, size_t bytes)
 
 // ---- resize and move ----------------------------------------------------------------------------
 
-// Not with 32-bit addresses: there is little room to grow into, and QEMU's user mode, on which such
-// programs are tested, ends them with a signal (7.2; 32-bit Arm).
-#if defined(__linux__) && UINTPTR_MAX > UINT32_MAX
+// Not on 32-bit Arm: QEMU's user mode (7.2), on which its programs are tested, ends them with a
+// signal.
+#if defined(__linux__) && !defined(__arm__)
 
 // The system call itself: the C library declares it for GNU programs only. Its flags by number, for
 // the same reason.
