@@ -36,7 +36,10 @@ EGB_INLINE void* egb_malloc(size_t bytes)
     if (EGB_UNLIKELY(bytes > EGB_HEAP_SMALL_BYTES_)) {
         return egb_malloc_more_(bytes);
     }
-    const size_t step = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
+    // The comparison is made once; compilers that do not optimise warn where it is only above.
+    const size_t step = bytes > EGB_HEAP_SMALL_BYTES_
+                            ? 0
+                            : (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
     void*        block;
     return egb_heap_pop_(EGB_LOAD_(egb_heap_small_[step]), &block) ? block
                                                                    : egb_malloc_cold_(bytes);

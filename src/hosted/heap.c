@@ -88,6 +88,7 @@ static size_t align_of_class(size_t block_bytes)
     return natural < page ? natural : page;
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
 static bool make_pool(uint64_t* place, const egb_pool_options* options)
 {
     egb_pool pool;
