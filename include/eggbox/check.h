@@ -3,8 +3,9 @@
 //
 // Exhaustion (no block left) is not misuse: allocation returns NULL. Failure (the system said no)
 // is not misuse: the call returns a status. Misuse is a call that a correct program cannot make. It
-// is refused, the pool stays as it was before the call, and egb_misuse() is told. (The exception is
-// EGB_EVENT_OVERWRITTEN: the misuse was a write, long ago; the alloc that finds it goes on.)
+// is refused, the pool stays as it was before the call, and egb_misuse() is told. (The exceptions
+// are EGB_EVENT_OVERWRITTEN, OVERRUN and UNDERRUN, where the misuse was a write, long ago, and
+// WRONG_SIZE, where it is known what is meant: the call that finds them goes on.)
 #ifndef EGGBOX_CHECK_H
 #define EGGBOX_CHECK_H
 
@@ -23,8 +24,42 @@ typedef enum egb_event_kind {
     EGB_EVENT_DOUBLE_FREE     = 5,  // a free of a block that is free already
     EGB_EVENT_OVERWRITTEN     = 6,  // a free block was written to after its free; seen by an alloc
     EGB_EVENT_WRONG_POOL      = 7,  // a free of a block that is another pool's
-    EGB_EVENT_STALE           = 8   // a handle of a pool that was destroyed
+    EGB_EVENT_STALE           = 8,  // a handle of a pool that was destroyed
+    EGB_EVENT_OVERRUN         = 9,  // bytes behind the end of a block were written to
+    EGB_EVENT_UNDERRUN        = 10,  // bytes before the start of a block were written to
+    EGB_EVENT_SEALED          = 11,  // memory was asked for that the sealed library does not have
+    EGB_EVENT_WRONG_SIZE      = 12   // C++ delete of another size or alignment than new's
 } egb_event_kind;
+
+/// How closely a pool looks: each finds what the one before it finds, and more. The numbers never
+/// change.
+typedef enum egb_level {
+    EGB_LEVEL_OFF         = 0,  // stale handles only
+    EGB_LEVEL_CHECK       = 1,  // and each free that is wrong
+    EGB_LEVEL_GUARD       = 2,  // and writes outside of blocks, and to blocks that are free
+    EGB_LEVEL_TRACK       = 3,  // and knows where each block was allocated, and freed
+    EGB_LEVEL_PASSTHROUGH = 4   // each block is one of the C library's malloc, for tools to watch
+} egb_level;
+
+/// "off", "check", "guard", "track", "passthrough"; of any other number "unknown". It lives for
+/// ever. Threads: any.
+const char* egb_level_text(egb_level level);
+
+/// What is known beside the event itself of a block of a pool at level "guard" or above. Unless it
+/// is said otherwise 0 or NULL is: not known, or not so.
+typedef struct egb_history {
+    egb_level level;    // of the pool
+    size_t    bytes;    // how many were asked for
+    ptrdiff_t damaged;  // of OVERRUN, UNDERRUN, OVERWRITTEN: the first byte that was written to,
+                        // counted from the start of the block
+    uint64_t serial;    // the block is the pool's so manieth, from 1. This and all below at
+                        // level "track"
+    const void* alloc_site;  // where it was allocated: a code address
+    const char* alloc_file;  // and in the source, where that was said; a string that stays
+    unsigned    alloc_line;
+    uint32_t    alloc_thread;  // the system's number of it
+    const void* free_site;     // where it was freed, if it is free
+} egb_history;
 
 /// One misuse, as the handler gets it. Everything in it is valid during the call only.
 typedef struct egb_event {
@@ -35,6 +70,7 @@ typedef struct egb_event {
     size_t         block_index;  // counts from 0; EGB_NO_INDEX: `address` is in no block
     const void*    site;  // a code address in the function that made the call, or in its caller
                           // if the call was its last act and became a jump; NULL: not known
+    const egb_history* history;  // NULL: the pool's level is "off" or "check", or there is none
 } egb_event;
 
 #define EGB_NO_INDEX SIZE_MAX
@@ -46,6 +82,9 @@ typedef struct egb_event {
 const char* egb_event_text(egb_event_kind kind);
 
 /// The handler: every pool calls this function for every misuse, before it refuses the call.
+/// (What is found in a block beside a free that is right - OVERRUN, UNDERRUN, OVERWRITTEN - does
+/// not make it wrong: that call goes on. So does a delete of a wrong size, which the heap knows
+/// better.)
 ///
 /// In the hosted library it passes the event on to the function set with
 /// egb_set_misuse_handler(), by default a report on stderr, once per site. A program may replace
@@ -61,7 +100,8 @@ void egb_misuse(const egb_event* event);
 typedef void (*egb_misuse_fn)(const egb_event* event, void* user);
 
 /// Sets the function that gets every misuse from now on; NULL sets the default again, which
-/// prints one line to stderr for each new site and lets the program go on. Hosted library only.
+/// prints what is known to stderr. Of pools at level "off" and "check" it does so once for each
+/// site, and lets the program go on; of others it then calls abort(). Hosted library only.
 ///
 /// Threads  any, at any time, but not in a signal handler. A misuse in another thread at this very
 ///          moment may still reach the handler set before, or the default; it never sees one

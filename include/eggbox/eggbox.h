@@ -7,8 +7,10 @@
 #include "eggbox/check.h"
 #include "eggbox/fixed.h"
 #include "eggbox/growing.h"
+#include "eggbox/guard.h"
 #include "eggbox/heap.h"
 #include "eggbox/pool.h"
+#include "eggbox/report.h"
 #include "eggbox/stats.h"
 
 #endif  // EGGBOX_EGGBOX_H

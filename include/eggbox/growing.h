@@ -68,8 +68,11 @@ typedef struct egb_growing_options {
     size_t      chunk_bytes;      // size of the first chunk, rounded up to one block; 0: 64 KiB
     size_t      chunk_bytes_max;  // chunks double up to this; 0: 4 MiB, or chunk_bytes if larger
     bool        with_states;      // a byte per block beside the blocks, zero at first
+    size_t      lead_bytes;       // kept free before the first block of each chunk
     egb_backing backing;          // required
 } egb_growing_options;
+
+#define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 
 /// Private: what finds the state of a block of a chunk. Never changes while the chunk is there.
 typedef struct egb_shape_ {
@@ -109,8 +112,9 @@ typedef struct egb_growing {
 ///
 /// Returns  EGB_OK;
 ///          EGB_INVALID if a pointer is NULL; `block_bytes` is 0 or no multiple of 4; `block_align`
-///          is no power of two or does not divide `block_bytes`; `backing.reserve` is NULL or
-///          `granule` is neither 0 nor a power of two of at least `block_align` and 4;
+///          is no power of two or does not divide `block_bytes`; `lead_bytes` is more than that,
+///          or than EGB_LEAD_BYTES_MAX; `backing.reserve` is NULL or `granule` is neither 0 nor a
+///          power of two of at least `block_align` and 4;
 ///          EGB_LIMIT if no chunk can be large enough: `block_bytes` over 16 GiB - 8 bytes, or too
 ///          close to SIZE_MAX. On anything but EGB_OK `*pool` is unchanged.
 EGB_NODISCARD egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* options);

@@ -100,6 +100,7 @@ typedef struct egb_heap_numbers {
     uint64_t       large_frees;        //   remain the same block
     uint64_t       large_failures;     // large requests that got NULL
     size_t         large_in_use;       // blocks
+    size_t         large_peak;         // the most at one time
     size_t         large_bytes;        // of these, in whole units: addresses, not all memory
     size_t         large_bytes_peak;   // the most at one time
     size_t         cached;             // freed regions that are kept

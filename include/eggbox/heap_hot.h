@@ -17,32 +17,45 @@ enum { EGB_HEAP_STEP_BYTES_ = 16, EGB_HEAP_SMALL_BYTES_ = 1024 };
 // own. Atomic.
 EGB_ALIGNAS_(8) extern uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
 
-EGB_COLD void* egb_malloc_cold_(size_t bytes);  // of a class, or large
-void*          egb_malloc_more_(size_t bytes);  // more than small
+// Not small, or not in the magazine. `site` is where the request comes from; NULL: from the caller.
+void* egb_malloc_more_(size_t bytes, const void* site);
 
-// Takes a block out of this thread's magazine of the pool. False: it has none.
+// The calls of heap.h, made for a function whose caller is at `site`.
+void* egb_calloc_from_(size_t count, size_t bytes, const void* site);
+void* egb_realloc_from_(void* block, size_t bytes, const void* site);
+void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site);
+
+// As egb_free(), for operator delete of C++, which knows what new was asked for.
+//
+// Misuse  EGB_EVENT_WRONG_SIZE, if the block is of another class than that size, or of another size
+//         where that is known; nothing is said of it at level "off". It is freed all the same.
+void egb_free_sized_(void* block, size_t bytes);
+void egb_free_aligned_(void* block, size_t align);
+void egb_free_aligned_sized_(void* block, size_t align, size_t bytes);
+
 EGB_INLINE bool egb_heap_pop_(uint64_t key, void** block)
 {
-    const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    return EGB_LIKELY(
-        EGB_LOAD_(magazine->key) == key &&
-        egb_magazine_pop_(magazine, block, egb_pool_is_checked_(pool))
-    );
+    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
+    return egb_pool_pop_(egb_magazine_of_(egb_thread_self_(), pool), pool, block);
 }
 
-EGB_INLINE void* egb_malloc(size_t bytes)
+// Serves a small request out of this thread's magazine. False: that is for egb_malloc_more_().
+EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)
 {
     if (EGB_UNLIKELY(bytes > EGB_HEAP_SMALL_BYTES_)) {
-        return egb_malloc_more_(bytes);
+        return false;
     }
     // The comparison is made once; compilers that do not optimise warn where it is only above.
     const size_t step = bytes > EGB_HEAP_SMALL_BYTES_
                             ? 0
                             : (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
-    void*        block;
-    return egb_heap_pop_(EGB_LOAD_(egb_heap_small_[step]), &block) ? block
-                                                                   : egb_malloc_cold_(bytes);
+    return egb_heap_pop_(EGB_LOAD_(egb_heap_small_[step]), block);
+}
+
+EGB_INLINE void* egb_malloc(size_t bytes)
+{
+    void* block;
+    return EGB_LIKELY(egb_malloc_pop_(bytes, &block)) ? block : egb_malloc_more_(bytes, NULL);
 }
 
 #if defined(__cplusplus)

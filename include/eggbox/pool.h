@@ -62,19 +62,20 @@ typedef egb_exhausted (*egb_exhausted_fn)(egb_pool pool, void* user);
 
 /// How to make a pool. All zero but `block_bytes` is fine.
 typedef struct egb_pool_options {
-    const char* name;         // shown in every report; copied, cut to 47 bytes; NULL: "pool"
-    size_t      block_bytes;  // required: 1 or more
-    size_t      block_align;  // 0: 16, or the largest power of two that divides block_bytes if
-                              // that is smaller, but at least 4; else a power of two up to a page
-    size_t   max_blocks;      // most blocks in use at one time; 0: no limit
-    size_t   reserve_blocks;  // so many can be allocated without asking the system
-    egb_pool parent;          // destroyed with it; {0, 0}: the root
-    size_t   budget_bytes;    // most bytes this pool AND its descendants may hold; 0: no limit.
-                              //   `memory` does not count
-    void*            memory;  // static storage: the pool never grows, never asks the system.
-    size_t           memory_bytes;  //   It is the pool's until the pool is destroyed
-    unsigned         flags;         // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE
-    const char*      check;         // "off" or "check"; NULL: "check"
+    const char* name;          // shown in every report; copied, cut to 47 bytes; NULL: "pool"
+    size_t      block_bytes;   // required: 1 or more
+    size_t      block_align;   // 0: 16, or the largest power of two that divides block_bytes if
+                               // that is smaller, but at least 4; else a power of two up to a page
+    size_t   max_blocks;       // most blocks in use at one time; 0: no limit
+    size_t   reserve_blocks;   // so many can be allocated without asking the system
+    egb_pool parent;           // destroyed with it; {0, 0}: the root
+    size_t   budget_bytes;     // most bytes this pool AND its descendants may hold; 0: no limit.
+                               //   `memory` does not count
+    void*       memory;        // static storage: the pool never grows, never asks the system.
+    size_t      memory_bytes;  //   It is the pool's until the pool is destroyed
+    unsigned    flags;         // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE
+    const char* check;         // the level; NULL: "check". All are in eggbox/check.h;
+                               //   EGGBOX_CHECK counts more: eggbox/guard.h
     egb_exhausted_fn on_exhausted;  // NULL: exhaustion is NULL at once
     void*            user;          // passed on to on_exhausted
 } egb_pool_options;
@@ -92,8 +93,8 @@ typedef struct egb_pool_options {
 ///          can say), `reserve_blocks` is over `max_blocks`, or they do not fit in `memory` or in
 ///          an ancestor's budget, or there are EGB_POOLS_MAX pools;
 ///          EGB_NO_MEMORY if the system refused;
-///          EGB_UNSUPPORTED for the levels "guard", "track" and "passthrough", which are not there
-///          yet, and on systems without pages.
+///          EGB_UNSUPPORTED for the level "passthrough" on static memory and where this library is
+///          the C library's malloc, and on systems without pages.
 ///          On anything but EGB_OK `*out` is unchanged and nothing is left behind.
 EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options);
 
@@ -132,7 +133,8 @@ bool egb_pool_alive(egb_pool pool);
 /// Returns  a block with unspecified contents; NULL if there is none: `max_blocks` are in use, a
 ///          budget is used up, or the system refused. Before that all free blocks in magazines of
 ///          other threads have been tried, and `on_exhausted`.
-/// Misuse   EGB_EVENT_NO_POOL, EGB_EVENT_STALE: returns NULL.
+/// Misuse   EGB_EVENT_NO_POOL, EGB_EVENT_STALE: returns NULL. EGB_EVENT_OVERWRITTEN: a free block
+///          was written to, and as far as it is known that has no other effect.
 /// Cost     O(1) while blocks of the pool are at hand; a system call when they are not.
 EGB_NODISCARD EGB_INLINE void* egb_pool_alloc(egb_pool pool);
 
@@ -144,7 +146,8 @@ EGB_NODISCARD EGB_INLINE void* egb_pool_alloc(egb_pool pool);
 ///          block holds: but two threads that free the same block at the very same moment, neither
 ///          before the other, may both succeed; and a double free of a block whose chunk another
 ///          thread gives back in egb_pool_trim() at that moment may look where no memory is. At
-///          "off" such a free may be found later or never.
+///          "off" such a free may be found later or never. At "guard" and "track" also, and then
+///          the block is taken back all the same, EGB_EVENT_OVERRUN and EGB_EVENT_UNDERRUN.
 /// Cost     O(1)
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block);
 
@@ -213,7 +216,13 @@ egb_pool egb_pool_of(const void* address);
 bool egb_pool_is_live(egb_pool pool, const void* block);
 
 /// How many bytes a block has room for, from its pool alone: the `block_bytes` given to create. 0
-/// for an address in no pool.
+/// for an address in no pool. Of a block of the heap at level "guard" or "track": what was asked
+/// for.
+///
+/// Threads  As egb_pool_is_live(): takes the pool's lock for what is not a block in use, and for
+///          static memory, and a block that is not in use must not be asked about while another
+///          thread trims or destroys the pool.
+/// Cost     O(1); for static memory O(log chunks)
 size_t egb_block_bytes(const void* block);
 
 // ---- owned magazines ----------------------------------------------------------------------------

@@ -43,9 +43,17 @@ typedef struct egb_magazine_ {
     struct egb_batch*   loaded;   // has the entries
     struct egb_batch*   spare;    // full or empty; NULL: none
     uintptr_t           lowest;   // what `bottom` is when no other thread takes entries
-    size_t              wish;     // blocks to get at the next refill
-    size_t              lane;     // of the pool's depot
-    uint64_t            unused[sizeof(void*) == 8 ? 4 : 8];
+    uint32_t            wish;     // blocks to get at the next refill
+    uint32_t            lane;     // of the pool's depot
+    uint32_t            home;     // whose chunks its blocks are to be of: the lane, or nobody's
+    uint32_t            padding;
+    struct egb_batch*   away;       // gets what is of another lane's chunks; NULL: none yet
+    uintptr_t           away_top;   // behind its newest entry
+    uintptr_t           away_full;  // where that cannot go further; 0: revoked
+    uintptr_t           away_lowest;
+#if UINTPTR_MAX == UINT32_MAX
+    uint64_t unused[5];
+#endif
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
@@ -87,6 +95,7 @@ EGB_INLINE egb_thread_* egb_thread_self_(void)
 #endif
 
 EGB_COLD void* egb_pool_alloc_cold_(egb_pool pool);
+EGB_COLD void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned line);
 void           egb_pool_free_other_(egb_pool pool, void* block);  // not the last one taken
 EGB_COLD void  egb_pool_free_cold_(egb_pool pool, void* block);
 
@@ -152,17 +161,20 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
     return true;
 }
 
+// Takes a block out of this thread's magazine of the pool. False: it has none.
+EGB_INLINE bool egb_pool_pop_(egb_magazine_* magazine, egb_pool pool, void** block)
+{
+    return EGB_LIKELY(
+        EGB_LOAD_(magazine->key) == egb_pool_key_(pool) &&
+        egb_magazine_pop_(magazine, block, egb_pool_is_checked_(pool))
+    );
+}
+
 EGB_INLINE void* egb_pool_alloc(egb_pool pool)
 {
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
     void*                block;
-    if (EGB_UNLIKELY(
-            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
-            !egb_magazine_pop_(magazine, &block, egb_pool_is_checked_(pool))
-        )) {
-        return egb_pool_alloc_cold_(pool);
-    }
-    return block;
+    return egb_pool_pop_(magazine, pool, &block) ? block : egb_pool_alloc_cold_(pool);
 }
 
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)

@@ -35,11 +35,11 @@ typedef struct egb_stats {
 
 // `peak` is never less than the most blocks that were in use at one time. It may be more, by the
 // free blocks that were in magazines then: per thread that used the pool, and per egb_cache, at
-// most EGB_MAGAZINE_BLOCKS_MAX, and at most EGB_MAGAZINE_BYTES_MAX bytes of them, twice. It is
-// exact for blocks too large for magazines. That of a subtree is the sum of its pools' peaks, which
-// need not have been at the same time.
+// most EGB_MAGAZINE_BLOCKS_MAX, and at most EGB_MAGAZINE_BYTES_MAX bytes of them, three times. It
+// is exact for blocks too large for magazines. That of a subtree is the sum of its pools' peaks,
+// which need not have been at the same time.
 
-/// The most blocks, and the most bytes of blocks, in one of a magazine's two batches.
+/// The most blocks, and the most bytes of blocks, in one of a magazine's three batches.
 #define EGB_MAGAZINE_BLOCKS_MAX 64u
 #define EGB_MAGAZINE_BYTES_MAX  65536u
 

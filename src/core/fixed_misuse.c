@@ -7,7 +7,7 @@ void egb_report(
     egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
 )
 {
-    const egb_event event = {kind, NULL, pool, address, index, site};
+    const egb_event event = {kind, NULL, pool, address, index, site, NULL};
     egb_misuse(&event);
 }
 

@@ -26,13 +26,21 @@ static size_t bytes_per_block(const egb_growing_options* options)
     return options->block_bytes + (options->with_states ? 1 : 0);
 }
 
-// What a chunk needs besides its blocks: the header, and what alignment may cost where the backing
-// promises none.
+// From the start of a region to its first block, which is aligned.
+static size_t bytes_before(const egb_growing_options* options, uintptr_t region)
+{
+    const uintptr_t start = region + options->lead_bytes;
+    return options->lead_bytes + ((size_t)(0 - start) & (options->block_align - 1));
+}
+
+// What a chunk needs besides its blocks: the header, what is kept free, and what alignment may cost
+// where the backing promises none.
 static size_t bytes_around(const egb_growing_options* options)
 {
     const bool is_aligned = options->backing.granule >= EGB_ALIGNOF_(egb_chunk_);
-    return sizeof(egb_chunk_) +
-           (is_aligned ? 0 : options->block_align - 1 + EGB_ALIGNOF_(egb_chunk_) - 1);
+    return sizeof(egb_chunk_) + (is_aligned ? bytes_before(options, 0)
+                                            : options->lead_bytes + options->block_align - 1 +
+                                                  EGB_ALIGNOF_(egb_chunk_) - 1);
 }
 
 static size_t round_up(const egb_growing_options* options, size_t bytes)
@@ -68,8 +76,9 @@ static size_t chunk_bytes_for(const egb_growing_options* options, size_t count)
 // The least region in which one block fits if it happens to be aligned.
 static size_t least_chunk_bytes(const egb_growing_options* options)
 {
-    return options->backing.granule != 0 ? chunk_bytes_for(options, 1)
-                                         : bytes_per_block(options) + sizeof(egb_chunk_);
+    return options->backing.granule != 0
+               ? chunk_bytes_for(options, 1)
+               : bytes_per_block(options) + sizeof(egb_chunk_) + options->lead_bytes;
 }
 
 // The region that the pool would like next: no larger than what `max_blocks` can still use.
@@ -101,7 +110,8 @@ static egb_status settle(egb_growing_options* options)
         options->block_align = EGB_WORD_BYTES;
     }
     if (block_bytes == 0 || block_bytes % EGB_WORD_BYTES != 0 ||
-        !is_power_of_two(options->block_align) || block_bytes % options->block_align != 0) {
+        !is_power_of_two(options->block_align) || block_bytes % options->block_align != 0 ||
+        options->lead_bytes > smaller(block_bytes, EGB_LEAD_BYTES_MAX)) {
         return EGB_INVALID;
     }
     options->block_align = larger(options->block_align, EGB_WORD_BYTES);
@@ -134,6 +144,7 @@ static void copy_options(egb_growing_options* to, const egb_growing_options* fro
     to->chunk_bytes       = from->chunk_bytes;
     to->chunk_bytes_max   = from->chunk_bytes_max;
     to->with_states       = from->with_states;
+    to->lead_bytes        = from->lead_bytes;
     to->backing.reserve   = from->backing.reserve;
     to->backing.commit    = from->backing.commit;
     to->backing.give_back = from->backing.give_back;
@@ -166,7 +177,7 @@ bool egb_chunk_find_place(
 )
 {
     const uintptr_t start = (uintptr_t)region;
-    const size_t    head  = (size_t)(0 - start) & (options->block_align - 1);
+    const size_t    head  = bytes_before(options, start);
     const size_t    tail  = (start + bytes) % EGB_ALIGNOF_(egb_chunk_) + sizeof(egb_chunk_);
     if (bytes > UINTPTR_MAX - start || bytes < tail || bytes - tail < head) {
         return false;

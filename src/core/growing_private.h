@@ -20,8 +20,9 @@ struct egb_chunk_ {
     egb_chunk_*  right;
     egb_shape_   shape;  // for threads that do not wait for the pool
     // Not the growing pool's: what the pool that stands on it got for the region's pages.
-    size_t prefaulted;
-    size_t huge;
+    size_t   prefaulted;
+    size_t   huge;
+    uint32_t lane;  // whose threads its blocks are for
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,
@@ -39,6 +40,13 @@ void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
 // Gives back a block of `chunk`. Returns false, and nothing changes, if the chunk's own free list
 // says that it is free already, or if no block of the chunk starts there.
 bool egb_growing_put(egb_chunk_* chunk, void* block);
+
+// The next block to be taken is one of this chunk, which is in the list.
+void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk);
+
+// Gets one more chunk and adds it to the list, at its end. NULL: the backing refused, and the pool
+// is as before.
+egb_chunk_* egb_growing_grow(egb_growing* pool);
 
 // The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
 egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address);
@@ -103,10 +111,6 @@ typedef struct egb_chunk_place {
 bool egb_chunk_find_place(
     const egb_growing_options* options, void* region, size_t bytes, egb_chunk_place* place
 );
-
-// Gets one more chunk and adds it to the list, at its end. NULL: the backing refused, and the pool
-// is as before.
-egb_chunk_* egb_growing_grow(egb_growing* pool);
 
 // The list of chunks with a free block.
 void egb_available_add_first(egb_growing* pool, egb_chunk_* chunk);

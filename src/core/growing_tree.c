@@ -162,3 +162,11 @@ void egb_available_remove(egb_growing* pool, egb_chunk_* chunk)
     chunk->next     = NULL;
     chunk->previous = NULL;
 }
+
+void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk)
+{
+    if (chunk != pool->available) {
+        egb_available_remove(pool, chunk);
+        egb_available_add_first(pool, chunk);
+    }
+}

@@ -28,6 +28,22 @@ const char* egb_event_text(egb_event_kind kind)
         case EGB_EVENT_OVERWRITTEN: return "write to a block after its free";
         case EGB_EVENT_WRONG_POOL: return "free of a block that is another pool's";
         case EGB_EVENT_STALE: return "use of a pool that was destroyed";
+        case EGB_EVENT_OVERRUN: return "write behind the end of a block";
+        case EGB_EVENT_UNDERRUN: return "write before the start of a block";
+        case EGB_EVENT_SEALED: return "request for memory of the system's after egb_seal()";
+        case EGB_EVENT_WRONG_SIZE: return "delete of another size or alignment than was asked for";
     }
     return "unknown misuse";
+}
+
+const char* egb_level_text(egb_level level)
+{
+    switch (level) {
+        case EGB_LEVEL_OFF: return "off";
+        case EGB_LEVEL_CHECK: return "check";
+        case EGB_LEVEL_GUARD: return "guard";
+        case EGB_LEVEL_TRACK: return "track";
+        case EGB_LEVEL_PASSTHROUGH: return "passthrough";
+    }
+    return "unknown";
 }

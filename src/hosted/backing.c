@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Where chunks of pools come from: the system's pages, charged to every budget above the pool.
 #include "pool_private.h"
+#include "seal.h"
 
 static size_t whole_units(size_t bytes, size_t unit)
 {
@@ -14,7 +15,7 @@ void* egb_pages(size_t bytes)
         return NULL;
     }
     const size_t whole  = whole_units(bytes, page);
-    void* const  region = whole == 0 ? NULL : egb_os_reserve(whole, page);
+    void* const  region = whole == 0 ? NULL : egb_ask_reserve(whole, page);
     if (region != NULL && egb_os_commit(region, whole, 0, NULL) != EGB_OK) {
         egb_os_release(region, whole);
         return NULL;
@@ -25,6 +26,36 @@ void* egb_pages(size_t bytes)
 void egb_pages_release(void* region, size_t bytes)
 {
     egb_os_release(region, whole_units(bytes, egb_os_page_bytes()));
+}
+
+// ---- the library's own pools --------------------------------------------------------------------
+
+// NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
+static void* reserve_pages(void* user, size_t least, size_t* bytes)
+{
+    (void)user;
+    (void)least;
+    return egb_ask_reserve(*bytes, EGB_UNIT_BYTES);
+}
+
+static egb_status commit_pages(void* user, void* region, size_t bytes)
+{
+    (void)user;
+    return egb_os_commit(region, bytes, 0, NULL);
+}
+
+static void release_pages(void* user, void* region, size_t bytes)
+{
+    (void)user;
+    egb_os_release(region, bytes);
+}
+
+egb_backing egb_plain_backing(void)
+{
+    const egb_backing backing = {
+        reserve_pages, commit_pages, release_pages, NULL, EGB_UNIT_BYTES, true
+    };
+    return backing;
 }
 
 // ---- the ledger ---------------------------------------------------------------------------------
@@ -57,7 +88,7 @@ static const egb_control* charge(egb_control* control, size_t bytes)
     return one;
 }
 
-static void uncharge(egb_control* control, size_t bytes)
+void egb_uncharge(egb_control* control, size_t bytes)
 {
     if (control->is_charged) {
         egb_os_lock(&egb_the_world.ledger);
@@ -66,9 +97,14 @@ static void uncharge(egb_control* control, size_t bytes)
     }
 }
 
+bool egb_charge(egb_control* control, size_t bytes)
+{
+    return charge(control, bytes) == NULL;
+}
+
 void egb_uncharge_all(egb_control* control)
 {
-    uncharge(control, control->growing.held);
+    egb_uncharge(control, control->growing.held);
     control->is_charged = false;
 }
 
@@ -97,9 +133,9 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
     }
     const size_t huge   = (size_t)2 << 20;
     const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
-    void* const  region = egb_os_reserve(*bytes, wanted ? huge : EGB_UNIT_BYTES);
+    void* const  region = egb_ask_reserve(*bytes, wanted ? huge : EGB_UNIT_BYTES);
     if (region == NULL) {
-        uncharge(control, *bytes);
+        egb_uncharge(control, *bytes);
         control->refusal = EGB_NO_MEMORY;
     }
     return region;
@@ -140,6 +176,7 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     egb_chunk_* const chunk = egb_chunk_at_end(control, region, bytes);
     chunk->prefaulted       = 0;
     chunk->huge             = 0;
+    chunk->lane = egb_has_own_chunks(control) ? (uint32_t)egb_thread_self_()->lane : EGB_NO_LANE;
     if (!egb_chunk_map_set(region, bytes, chunk, key_of(control))) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
@@ -166,7 +203,7 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
     if (!is_dead || chunk == NULL || !may_be_shelved(control, bytes) || !egb_shelf_put(region)) {
         egb_os_release(region, bytes);
     }
-    uncharge(control, bytes);
+    egb_uncharge(control, bytes);
 }
 
 egb_backing egb_pool_backing(egb_control* control)

@@ -20,26 +20,6 @@ const egb_entry_* egb_no_entry(void)
     return &no_entry;
 }
 
-// NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
-static void* reserve_pages(void* user, size_t least, size_t* bytes)
-{
-    (void)user;
-    (void)least;
-    return egb_os_reserve(*bytes, EGB_UNIT_BYTES);
-}
-
-static egb_status commit_pages(void* user, void* region, size_t bytes)
-{
-    (void)user;
-    return egb_os_commit(region, bytes, 0, NULL);
-}
-
-static void release_pages(void* user, void* region, size_t bytes)
-{
-    (void)user;
-    egb_os_release(region, bytes);
-}
-
 static bool is_open(egb_workshop* workshop)
 {
     if (workshop->batches.options.block_bytes != 0) {
@@ -48,7 +28,7 @@ static bool is_open(egb_workshop* workshop)
     const egb_growing_options options = {
         .block_bytes = sizeof(egb_batch),
         .block_align = EGB_ALIGNOF_(egb_batch),
-        .backing     = {reserve_pages, commit_pages, release_pages, NULL, EGB_UNIT_BYTES, true},
+        .backing     = egb_plain_backing(),
     };
     return egb_growing_init(&workshop->batches, &options) == EGB_OK;
 }

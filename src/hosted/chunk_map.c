@@ -57,6 +57,14 @@ void egb_chunk_map_clear(void* region, size_t bytes)
     }
 }
 
+void egb_chunk_map_pass_on(void* region, size_t bytes, egb_chunk_* chunk)
+{
+    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of((const char*)region + offset);
+        __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELEASE);
+    }
+}
+
 // A slot, and with it what is in the map, stays its pool's until its last chunk is gone.
 static uint32_t slot_at(const egb_unit* unit)
 {

@@ -3,12 +3,16 @@
 // inside a call that began before: when no magazine of the pool is left. A thread that was not
 // disturbed lets go of its magazine in its next call that takes a lock, or when it ends; until then
 // the pages of the blocks go back, and only the addresses and what says about blocks stay.
-#include "pool_private.h"
+#include "guard.h"
+#include "holders.h"
+#include "passthrough.h"
+#include "seal.h"
 
 // The last magazine of a destroyed pool is gone.
 static void finish(egb_control* control)
 {
     egb_growing_destroy(&control->growing);
+    egb_guards_drop(control->guards);
     egb_slot_give_back(control);
 }
 
@@ -44,6 +48,9 @@ static void unlink_static(egb_control* control)
 
 static void end(egb_control* control)
 {
+    if (egb_is_passthrough(control)) {
+        egb_pass_drop_all(control);
+    }
     egb_revoke(control);
     __atomic_store_n(&control->generation, 0, __ATOMIC_RELEASE);
     if (control->memory.region != NULL) {
@@ -94,12 +101,48 @@ static size_t lock_all(egb_control* root)
     return in_use;
 }
 
-static egb_status destroy(egb_control* root, egb_destroy how)
+// What was found in blocks on their way out of quarantine, to be reported when no lock is held and
+// the pool is no more. Of several pools the first.
+typedef struct egb_last_finding {
+    egb_finding finding;
+    char        name[EGB_NAME_BYTES];
+} egb_last_finding;
+
+static void take_finding(egb_last_finding* last, egb_control* control)
+{
+    if (last->finding.kind == 0) {
+        last->finding = egb_guard_finding(control);
+        for (size_t i = 0; i < EGB_NAME_BYTES; i++) {
+            last->name[i] = control->name[i];
+        }
+    }
+}
+
+static void report_last(const egb_last_finding* last, const void* site)
+{
+    const egb_finding* const finding = &last->finding;
+    if (finding->kind == 0) {
+        return;
+    }
+    const egb_event event = {
+        (egb_event_kind)finding->kind,
+        last->name,
+        NULL,
+        finding->block,
+        finding->index,
+        site,
+        &finding->history
+    };
+    egb_misuse(&event);
+}
+
+static egb_status destroy(egb_control* root, egb_destroy how, egb_last_finding* last)
 {
     const bool is_refused = lock_all(root) != 0 && how == EGB_DESTROY_REFUSE;
     for (egb_control* one = root; one != NULL;) {
         egb_control* const following = egb_tree_next(root, one);
         if (!is_refused) {
+            take_finding(last, one);
             end(one);
         }
         egb_os_unlock(&one->lock);
@@ -117,10 +160,16 @@ egb_status egb_pool_destroy(egb_pool pool, egb_destroy how)
     if ((how != EGB_DESTROY_REFUSE && how != EGB_DESTROY_FORCE) || egb_is_null(pool)) {
         return EGB_INVALID;
     }
+    if (egb_has_tracked() && how == EGB_DESTROY_FORCE && !egb_is_sealed()) {
+        (void)egb_holders_print(pool, EGB_HOLDERS_SHOWN);
+    }
+    egb_last_finding last;
+    last.finding.kind = 0;
     egb_os_lock(&egb_the_world.lock);
     egb_control* const control = egb_control_of(pool);
-    const egb_status   status  = control == NULL ? EGB_STALE : destroy(control, how);
+    const egb_status   status  = control == NULL ? EGB_STALE : destroy(control, how, &last);
     egb_os_unlock(&egb_the_world.lock);
     egb_thread_drop_revoked();
+    report_last(&last, EGB_CALLER());
     return status;
 }

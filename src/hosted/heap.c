@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The heap's size classes, and requests that go to them.
+#include "guard.h"
 #include "heap_private.h"
+#include "seal.h"
 
 EGB_ALIGNAS_(8) uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
 
@@ -13,7 +15,8 @@ typedef struct size_class {
 static egb_os_mutex classes_lock;  // keeps the making of pools
 static size_class   classes[EGB_HEAP_CLASSES];
 EGB_ALIGNAS_(8) static uint64_t top_key;  // of the pool above them, atomic
-static bool is_measured;                  // atomic
+static bool     is_measured;              // atomic
+static egb_fail large_fail;               // made before the key of that pool
 
 // ---- sizes --------------------------------------------------------------------------------------
 
@@ -92,7 +95,7 @@ static size_t align_of_class(size_t block_bytes)
 static bool make_pool(uint64_t* place, const egb_pool_options* options)
 {
     egb_pool pool;
-    if (egb_pool_create(&pool, options) != EGB_OK) {
+    if (egb_pool_make(&pool, options) != EGB_OK) {
         return false;
     }
     __atomic_store_n(place, egb_pool_key_(pool), __ATOMIC_RELEASE);
@@ -103,7 +106,16 @@ static bool make_pool(uint64_t* place, const egb_pool_options* options)
 static bool make_top(void)
 {
     const egb_pool_options options = {.name = "heap", .block_bytes = EGB_HEAP_STEP_BYTES_};
-    return egb_pool_alive(egb_heap_pool()) || make_pool(&top_key, &options);
+    if (egb_pool_alive(egb_heap_pool())) {
+        return true;
+    }
+    large_fail = egb_fail_of("large");
+    return make_pool(&top_key, &options);
+}
+
+egb_fail egb_heap_large_fail(void)
+{
+    return large_fail;
 }
 
 bool egb_heap_is_made(void)
@@ -111,9 +123,13 @@ bool egb_heap_is_made(void)
     if (egb_pool_alive(egb_heap_pool())) {
         return true;
     }
+    if (!egb_world_is_made()) {  // not with the classes' lock: see there
+        return false;
+    }
     egb_os_lock(&classes_lock);
     const bool is_made = make_top();
     egb_os_unlock(&classes_lock);
+    egb_seal_report(egb_heap_pool(), EGB_CALLER());  // not with the lock: the handler may come back
     return is_made;
 }
 
@@ -153,7 +169,7 @@ static bool is_published(size_t index, uint64_t key)
 }
 
 // The pool of a class, made if need be; the null pool: refused.
-static egb_pool use_class(size_t index)
+static egb_pool use_class(size_t index, const void* site)
 {
     size_class* const one  = &classes[index];
     egb_pool          pool = pool_of_key(&one->key);
@@ -161,12 +177,16 @@ static egb_pool use_class(size_t index)
         return pool;
     }
     const egb_pool none = {0, 0};
+    if (!egb_world_is_made()) {  // not with the classes' lock: see there
+        return none;
+    }
     egb_os_lock(&classes_lock);
     pool = make_top() && make_class(index) ? pool_of_key(&one->key) : none;
     if (!egb_is_null(pool) && !EGB_LOAD_(is_measured)) {
         publish(index, egb_pool_key_(pool));
     }
     egb_os_unlock(&classes_lock);
+    egb_seal_report(egb_heap_pool(), site);  // not with the lock: the handler may come back
     return pool;
 }
 
@@ -178,18 +198,24 @@ static void count_request(size_class* one, size_t bytes)
     (void)__atomic_fetch_add(&one->requested_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-static void* alloc_from_pool(size_t index)
+static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
 {
-    const egb_pool pool = use_class(index);
-    return egb_is_null(pool) ? NULL : egb_pool_alloc(pool);
+    const egb_pool pool  = use_class(index, site);
+    void*          block = NULL;
+    if (egb_is_null(pool) || egb_heap_pop_(egb_pool_key_(pool), &block)) {
+        return block;
+    }
+    const egb_request request = {.bytes = bytes, .site = site};
+    return egb_pool_alloc_for(pool, &request);
 }
 
-static void* alloc_from_class(size_t index, size_t bytes)
+static void* alloc_from_class(size_t index, size_t bytes, const void* site)
 {
     egb_heap_tick();
-    void* block = alloc_from_pool(index);
-    if (block == NULL && egb_heap_trim(0) != 0) {
-        block = alloc_from_pool(index);  // what other classes had kept may be of use
+    void*      block    = alloc_from_pool(index, bytes, site);
+    const bool is_meant = egb_is_sealed() || egb_pool_fails(egb_heap_pool_of_class(index));
+    if (block == NULL && !is_meant && egb_heap_trim(0) != 0) {
+        block = alloc_from_pool(index, bytes, site);  // what other classes had kept may be of use
     }
     if (block != NULL && EGB_LOAD_(is_measured)) {
         count_request(&classes[index], bytes);
@@ -197,62 +223,85 @@ static void* alloc_from_class(size_t index, size_t bytes)
     return block;
 }
 
-void* egb_malloc_cold_(size_t bytes)
+void* egb_malloc_more_(size_t bytes, const void* site)
 {
-    return bytes <= EGB_HEAP_CLASS_BYTES_MAX ? alloc_from_class(egb_heap_class_of(bytes), bytes)
-                                             : egb_large_alloc(1, bytes, false);
-}
-
-void* egb_malloc_more_(size_t bytes)
-{
-    if (EGB_UNLIKELY(bytes > EGB_HEAP_CLASS_BYTES_MAX || EGB_LOAD_(is_measured))) {
-        return egb_malloc_cold_(bytes);
+    site = site != NULL ? site : EGB_CALLER();
+    if (EGB_UNLIKELY(bytes > EGB_HEAP_CLASS_BYTES_MAX)) {
+        return egb_large_alloc(1, bytes, false, site);
     }
     const size_t index = egb_heap_class_of(bytes);
     void*        block;
-    return egb_heap_pop_(EGB_LOAD_(classes[index].key), &block) ? block
-                                                                : alloc_from_class(index, bytes);
+    const bool   is_hot =
+        !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
+    return is_hot ? block : alloc_from_class(index, bytes, site);
 }
 
-static void* alloc_aligned(size_t align, size_t bytes)
+// The class for a request that is not large. A power of two is among any eight classes, and a
+// multiple of every smaller one.
+static size_t class_for(size_t align, size_t bytes)
 {
     if (align <= EGB_HEAP_STEP_BYTES_) {
-        return egb_malloc(bytes);
+        return egb_heap_class_of(bytes);
     }
-    // A power of two is among any eight classes, and a multiple of every smaller one.
     size_t index = egb_heap_class_of(bytes < align ? align : bytes);
     while ((egb_heap_class_bytes(index) & (align - 1)) != 0) {
         index++;
     }
-    void*      block;
-    const bool is_hot =
-        !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
-    return is_hot ? block : alloc_from_class(index, bytes);
+    return index;
 }
 
-void* egb_heap_alloc(size_t align, size_t bytes, bool zeroed)
+static bool is_large(size_t align, size_t bytes)
 {
-    if (bytes > EGB_HEAP_CLASS_BYTES_MAX || align > egb_os_page_bytes() ||
-        align > EGB_HEAP_CLASS_BYTES_MAX) {
-        return egb_large_alloc(align, bytes, zeroed);
+    return bytes > EGB_HEAP_CLASS_BYTES_MAX || align > egb_os_page_bytes() ||
+           align > EGB_HEAP_CLASS_BYTES_MAX;
+}
+
+static void* alloc_aligned(size_t align, size_t bytes, const void* site)
+{
+    if (align <= EGB_HEAP_STEP_BYTES_) {
+        void* block;
+        return egb_malloc_pop_(bytes, &block) ? block : egb_malloc_more_(bytes, site);
     }
-    void* const block = alloc_aligned(align, bytes);
+    const size_t index = class_for(align, bytes);
+    void*        block;
+    const bool   is_hot =
+        !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
+    return is_hot ? block : alloc_from_class(index, bytes, site);
+}
+
+void* egb_heap_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
+{
+    if (is_large(align, bytes)) {
+        return egb_large_alloc(align, bytes, zeroed, site);
+    }
+    void* const block = alloc_aligned(align, bytes, site);
     if (block != NULL && zeroed) {
         (void)__builtin_memset(block, 0, bytes);
     }
     return block;
 }
 
-void* egb_calloc(size_t count, size_t bytes)
+void* egb_calloc_from_(size_t count, size_t bytes, const void* site)
 {
     size_t whole;
-    return __builtin_mul_overflow(count, bytes, &whole) ? NULL : egb_heap_alloc(1, whole, true);
+    return __builtin_mul_overflow(count, bytes, &whole) ? NULL
+                                                        : egb_heap_alloc(1, whole, true, site);
+}
+
+void* egb_calloc(size_t count, size_t bytes)
+{
+    return egb_calloc_from_(count, bytes, EGB_CALLER());
+}
+
+void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site)
+{
+    const bool is_power_of_two = align != 0 && (align & (align - 1)) == 0;
+    return is_power_of_two ? egb_heap_alloc(align, bytes, false, site) : NULL;
 }
 
 void* egb_aligned_alloc(size_t align, size_t bytes)
 {
-    const bool is_power_of_two = align != 0 && (align & (align - 1)) == 0;
-    return is_power_of_two ? egb_heap_alloc(align, bytes, false) : NULL;
+    return egb_aligned_alloc_from_(align, bytes, EGB_CALLER());
 }
 
 // ---- realloc ------------------------------------------------------------------------------------
@@ -264,43 +313,149 @@ static bool is_right_size(size_t room, size_t bytes)
     return bytes <= room && (bytes > room / 2 || room <= EGB_HEAP_STEP_BYTES_);
 }
 
-static void* move_to_another(void* block, size_t room, size_t bytes)
+static void* move_to_another(void* block, size_t room, size_t bytes, const void* site)
 {
-    void* const other = egb_heap_alloc(1, bytes, false);
+    void* const other = egb_heap_alloc(1, bytes, false, site);
     if (other == NULL) {
         return bytes <= room ? block : NULL;  // to become smaller is never refused
     }
     (void)__builtin_memcpy(other, block, bytes < room ? bytes : room);
-    egb_free(block);
+    egb_free_from(block, site);
     return other;
 }
 
-static void* realloc_large(void* block, size_t bytes)
+static void* realloc_large(void* block, size_t bytes, const void* site)
 {
     const size_t room = egb_large_bytes(block);
     if (is_right_size(room, bytes)) {
         return block;
     }
     void* const resized = bytes > EGB_HEAP_CLASS_BYTES_MAX ? egb_large_resize(block, bytes) : NULL;
-    return resized != NULL ? resized : move_to_another(block, room, bytes);
+    return resized != NULL ? resized : move_to_another(block, room, bytes, site);
 }
 
-void* egb_realloc(void* block, size_t bytes)
+// From level "guard" on it moves always: there the room is what was asked for.
+static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const void* site)
+{
+    const egb_control* const owner = egb_control_of(pool);
+    const size_t             room  = egb_block_bytes(block);
+    const bool               stays = owner == NULL || EGB_LOAD_(owner->level) < EGB_LEVEL_GUARD;
+    return stays && is_right_size(room, bytes) ? block : move_to_another(block, room, bytes, site);
+}
+
+void* egb_realloc_from_(void* block, size_t bytes, const void* site)
 {
     if (block == NULL) {
-        return egb_malloc(bytes);
+        return egb_heap_alloc(1, bytes, false, site);
     }
     const egb_control* const owner = egb_chunk_map_owner(block);
     const egb_pool           pool  = owner == NULL ? egb_pool_of(block) : egb_handle_of(owner);
     if (egb_pool_is_live(pool, block)) {
-        const size_t room = owner == NULL ? egb_block_bytes(block) : EGB_LOAD_(owner->block_bytes);
-        return is_right_size(room, bytes) ? block : move_to_another(block, room, bytes);
+        return realloc_in_pool(pool, block, bytes, site);
     }
     if (egb_large_is_live(block)) {
-        return realloc_large(block, bytes);
+        return realloc_large(block, bytes, site);
     }
-    egb_free_refused(block, EGB_CALLER());
+    egb_free_refused(block, site);
     return NULL;
+}
+
+void* egb_realloc(void* block, size_t bytes)
+{
+    return egb_realloc_from_(block, bytes, EGB_CALLER());
+}
+
+// ---- frees of a known size ----------------------------------------------------------------------
+
+// What C++ libraries make of a size that is to be aligned, before they ask for it.
+static size_t padded_to(size_t bytes, size_t align)
+{
+    return (bytes + (align - 1)) & ~(align - 1);
+}
+
+// Whether a pool gives the blocks for such requests.
+static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
+{
+    return !is_large(align, bytes) &&
+           EGB_LOAD_(classes[class_for(align, bytes)].key) == egb_pool_key_(egb_handle_of(owner));
+}
+
+// With guards it is known how many bytes were asked for, too, but of a block that was damaged: the
+// free will say that.
+static size_t asked_bytes(const egb_control* owner, const void* block, size_t bytes)
+{
+    egb_control* const control = bytes == 0 ? NULL : egb_pool_lock(egb_handle_of(owner));
+    if (control != NULL) {
+        const bool is_known = control->guards != NULL && egb_guard_knows_bytes(block);
+        bytes               = is_known ? egb_guard_bytes(control, block) : bytes;
+        egb_pool_unlock(control);
+    }
+    return bytes;
+}
+
+static bool
+has_size_in_pool(const egb_control* owner, const void* block, size_t align, size_t bytes)
+{
+    const size_t asked =
+        EGB_LOAD_(owner->guards) == NULL ? bytes : asked_bytes(owner, block, bytes);
+    return is_class_for(owner, align, bytes) &&
+           (asked == bytes || asked == padded_to(bytes, align));
+}
+
+static bool has_size_if_large(size_t room, size_t align, size_t bytes)
+{
+    return is_large(align, bytes) && bytes <= room && (align > 1 || bytes > room / 2);
+}
+
+// Of what is no block in use the free itself will say what it is.
+static bool has_size(const egb_control* owner, const void* block, size_t align, size_t bytes)
+{
+    const egb_pool pool    = owner == NULL ? egb_pool_of(block) : egb_handle_of(owner);
+    const bool     is_live = egb_pool_is_live(pool, block);
+    if (is_live ? !egb_pool_is_checked_(pool) : !egb_large_is_live(block)) {
+        return true;
+    }
+    if (((uintptr_t)block & (align - 1)) != 0 || bytes == EGB_HEAP_ANY_BYTES) {
+        return ((uintptr_t)block & (align - 1)) == 0;
+    }
+    return is_live ? owner != NULL && has_size_in_pool(owner, block, align, bytes)
+                   : has_size_if_large(egb_large_bytes(block), align, bytes);
+}
+
+static void report_size(const egb_control* owner, const void* block, const void* site)
+{
+    const egb_pool          pool  = egb_pool_of(block);
+    const bool              is_in = !egb_is_null(pool);
+    const egb_chunk_* const chunk = is_in ? egb_chunk_map_find(owner, block) : NULL;
+    const size_t            index = chunk == NULL ? EGB_NO_INDEX : egb_chunk_index(chunk, block);
+    egb_pool_report(EGB_EVENT_WRONG_SIZE, is_in ? pool : egb_heap_pool(), block, index, site);
+}
+
+// Without a look at the block: most of what comes here is right, and only not small.
+static bool is_of_class(const egb_control* owner, size_t bytes)
+{
+    return owner != NULL && EGB_LOAD_(owner->guards) == NULL && bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
+           egb_pool_key_(egb_handle_of(owner)) == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key);
+}
+
+void egb_heap_free_sized(void* block, size_t align, size_t bytes, const void* site)
+{
+    const egb_control* const owner    = egb_chunk_map_owner(block);
+    const bool               is_right = block == NULL || (align == 1 && is_of_class(owner, bytes));
+    if (!is_right && !has_size(owner, block, align, bytes)) {
+        report_size(owner, block, site);
+    }
+    egb_free_from(block, site);
+}
+
+void egb_free_aligned_(void* block, size_t align)
+{
+    egb_heap_free_sized(block, align, EGB_HEAP_ANY_BYTES, EGB_CALLER());
+}
+
+void egb_free_aligned_sized_(void* block, size_t align, size_t bytes)
+{
+    egb_heap_free_sized(block, align, bytes, EGB_CALLER());
 }
 
 // ---- numbers ------------------------------------------------------------------------------------

@@ -1,192 +1,32 @@
 // SPDX-License-Identifier: MIT
 // Large blocks: each a region of whole units of addresses, which the chunk map knows as the root's,
-// with a record where a chunk would be. Some freed ones stay mapped, for the next request of about
-// their size.
-#include "heap_private.h"
-
-// Records are never given back to the system, so that a stale address can be looked up.
-typedef struct large_record {
-    void*  region;
-    size_t bytes;
-    bool   is_live;  // else it is kept
-} large_record;
-
-// What is kept. In bytes also no more than would make the heap hold more than ever was in use, and
-// a little: then what is not of the sizes that are asked for now goes first.
-enum { KEPT_MAX = 64, KEPT_BYTES_MAX = 32 << 20, KEPT_BYTES_OVER_PEAK = 8 << 20 };
+// with a record where a chunk would be. What comes of freed ones is in heap_kept.c.
+#include "heap_kept.h"
+#include "seal.h"
 
 // A kept region of up to so many bytes is made zero by writing to it: quicker than the page faults
 // of a fresh one, if its pages are used.
 enum { ZEROED_BYTES_MAX = 1 << 20 };
 
-// A freed region, and the quiet time in which it was freed.
-typedef struct kept_region {
-    large_record* large;
-    uint32_t      turn;
-} kept_region;
-
-static egb_os_mutex large_lock;  // keeps all that follows
-static egb_growing  records;
-static kept_region  kept[KEPT_MAX];  // the oldest first
-static size_t       kept_count;
-static size_t       kept_bytes;
+static egb_os_mutex large_lock;  // keeps all that follows, and what is in heap_kept.c
 static struct {
     uint64_t allocations;
     uint64_t frees;
     uint64_t failures;
     size_t   in_use;
+    size_t   peak;
     size_t   bytes;
     size_t   bytes_peak;
 } numbers;
 
-// ---- regions on their way to the system ---------------------------------------------------------
-
-// Collected with the lock held, released without it.
-typedef struct doomed_regions {
-    struct {
-        void*  region;
-        size_t bytes;
-    } list[KEPT_MAX];
-    size_t count;
-} doomed_regions;
-
-// The region is no block any more: from now on nobody finds it.
-static void doom(doomed_regions* doomed, large_record* large)
-{
-    egb_chunk_map_clear(large->region, large->bytes);
-    doomed->list[doomed->count].region = large->region;
-    doomed->list[doomed->count].bytes  = large->bytes;
-    doomed->count++;
-    egb_growing_free(&records, large);
-}
-
-static size_t release_doomed(const doomed_regions* doomed)
-{
-    size_t given = 0;
-    for (size_t i = 0; i < doomed->count; i++) {
-        egb_os_release(doomed->list[i].region, doomed->list[i].bytes);
-        given += doomed->list[i].bytes;
-    }
-    return given;
-}
-
-// ---- records ------------------------------------------------------------------------------------
-
-// NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
-static void* reserve_for_records(void* user, size_t least, size_t* bytes)
-{
-    (void)user;
-    (void)least;
-    return egb_os_reserve(*bytes, EGB_UNIT_BYTES);
-}
-
-static egb_status commit_for_records(void* user, void* region, size_t bytes)
-{
-    (void)user;
-    return egb_os_commit(region, bytes, 0, NULL);
-}
-
-static void release_of_records(void* user, void* region, size_t bytes)
-{
-    (void)user;
-    egb_os_release(region, bytes);
-}
-
-static large_record* new_record(void)
-{
-    const egb_growing_options options = {
-        .block_bytes = sizeof(large_record),
-        .block_align = sizeof(void*),
-        .backing =
-            {reserve_for_records, commit_for_records, release_of_records, NULL, EGB_UNIT_BYTES, true
-            },
-    };
-    egb_os_lock(&large_lock);
-    large_record* large = NULL;
-    if (records.options.block_bytes != 0 || egb_growing_init(&records, &options) == EGB_OK) {
-        large = egb_growing_alloc(&records);
-    }
-    egb_os_unlock(&large_lock);
-    return large;
-}
-
-static void drop_record(large_record* large)
-{
-    egb_os_lock(&large_lock);
-    egb_growing_free(&records, large);
-    egb_os_unlock(&large_lock);
-}
-
-// Enters a region in the map. False: refused, and it is not there.
-static bool enter(void* region, size_t bytes, large_record* large)
-{
-    if (egb_chunk_map_set(region, bytes, (egb_chunk_*)(void*)large, EGB_LARGE_KEY)) {
-        return true;
-    }
-    egb_chunk_map_clear(region, bytes);
-    return false;
-}
-
-// The record of the region that an address is in. The lock is held.
-static large_record* record_at(const void* address)
-{
-    const egb_control* const root = __atomic_load_n(&egb_the_world.controls, __ATOMIC_ACQUIRE);
-    return root == NULL ? NULL : (large_record*)(void*)egb_chunk_map_find(root, address);
-}
-
-// ---- regions that are kept ----------------------------------------------------------------------
-
-static large_record* remove_kept(size_t index)
-{
-    large_record* const large = kept[index].large;
-    kept_count--;
-    kept_bytes -= large->bytes;
-    for (; index < kept_count; index++) {
-        kept[index] = kept[index + 1];
-    }
-    return large;
-}
-
-static void keep(large_record* large)
-{
-    kept[kept_count].large = large;
-    kept[kept_count].turn  = egb_heap_turn();
-    kept_count++;
-    kept_bytes += large->bytes;
-}
-
-// A quarter more than is asked for is addresses, and pages that are there anyway.
-static bool is_fit(const large_record* large, size_t align, size_t whole)
-{
-    return large->bytes >= whole && large->bytes - whole <= whole / 4 &&
-           ((uintptr_t)large->region & (align - 1)) == 0;
-}
-
-// The shortest that fits; of these the newest, whose pages are most likely still in a cache. NULL:
-// none does.
-static large_record* take_kept(size_t align, size_t whole)
-{
-    size_t best = KEPT_MAX;
-    for (size_t i = kept_count; i > 0; i--) {
-        const large_record* const one = kept[i - 1].large;
-        if (is_fit(one, align, whole) &&
-            (best == KEPT_MAX || one->bytes < kept[best].large->bytes)) {
-            best = i - 1;
-        }
-    }
-    return best == KEPT_MAX ? NULL : remove_kept(best);
-}
-
 size_t egb_large_release(uint32_t turn, size_t bytes)
 {
-    doomed_regions doomed;
+    egb_doomed doomed;
     doomed.count = 0;
     egb_os_lock(&large_lock);
-    while (kept_count > 0 && kept[0].turn < turn && kept_bytes - kept[0].large->bytes >= bytes) {
-        doom(&doomed, remove_kept(0));
-    }
+    egb_kept_expire(&doomed, turn, bytes);
     egb_os_unlock(&large_lock);
-    return release_doomed(&doomed);
+    return egb_doomed_release(&doomed);
 }
 
 // ---- alloc --------------------------------------------------------------------------------------
@@ -205,31 +45,35 @@ static void note_bytes(size_t more, size_t less)
     }
 }
 
-static void* hand_out(large_record* large)
+static void* hand_out(egb_large* large)
 {
-    large->is_live = true;
+    large->state = EGB_LARGE_LIVE;
     numbers.allocations++;
     numbers.in_use++;
+    if (numbers.in_use > numbers.peak) {
+        numbers.peak = numbers.in_use;
+    }
     note_bytes(large->bytes, 0);
     return large->region;
 }
 
 // A long block that is all zero comes fresh from the system, and a region that would have served
-// another goes back for it: a program that takes only such blocks would else collect them.
+// another goes back for it: a program that takes only such blocks would else collect them. When the
+// library is sealed there is nothing fresh.
 static void* alloc_kept(size_t align, size_t whole, bool zeroed)
 {
-    doomed_regions doomed;
+    egb_doomed doomed;
     doomed.count = 0;
     void* block  = NULL;
     egb_os_lock(&large_lock);
-    large_record* const large = take_kept(align, whole);
-    if (large != NULL && zeroed && whole > ZEROED_BYTES_MAX) {
-        doom(&doomed, large);
+    egb_large* const large = egb_kept_take(align, whole);
+    if (large != NULL && zeroed && whole > ZEROED_BYTES_MAX && !egb_is_sealed()) {
+        egb_large_doom(&doomed, large);
     } else if (large != NULL) {
         block = hand_out(large);
     }
     egb_os_unlock(&large_lock);
-    (void)release_doomed(&doomed);
+    (void)egb_doomed_release(&doomed);
     if (block != NULL && zeroed) {
         (void)__builtin_memset(block, 0, whole);
     }
@@ -237,16 +81,15 @@ static void* alloc_kept(size_t align, size_t whole, bool zeroed)
 }
 
 // NULL: refused. The record is then still the caller's.
-static void* map_region(size_t align, size_t whole, large_record* large)
+static void* map_region(size_t align, size_t whole, egb_large* large)
 {
-    void* const region = egb_os_reserve(whole, align);
+    void* const region = egb_ask_reserve(whole, align);
     if (region == NULL) {
         return NULL;
     }
-    large->region  = region;
-    large->bytes   = whole;
-    large->is_live = false;
-    if (egb_os_commit(region, whole, 0, NULL) != EGB_OK || !enter(region, whole, large)) {
+    large->region = region;
+    large->bytes  = whole;
+    if (egb_os_commit(region, whole, 0, NULL) != EGB_OK || !egb_large_enter(region, whole, large)) {
         egb_os_release(region, whole);
         return NULL;
     }
@@ -255,12 +98,16 @@ static void* map_region(size_t align, size_t whole, large_record* large)
 
 static void* alloc_fresh(size_t align, size_t whole)
 {
-    large_record* const large = new_record();
+    egb_os_lock(&large_lock);
+    egb_large* const large = egb_large_new_record();
+    egb_os_unlock(&large_lock);
     if (large == NULL) {
         return NULL;
     }
     if (map_region(align, whole, large) == NULL) {
-        drop_record(large);
+        egb_os_lock(&large_lock);
+        egb_large_drop_record(large);
+        egb_os_unlock(&large_lock);
         return NULL;
     }
     egb_os_lock(&large_lock);
@@ -277,9 +124,17 @@ static void* refuse(void)
     return NULL;
 }
 
-void* egb_large_alloc(size_t align, size_t bytes, bool zeroed)
+static bool fails_on_purpose_here(const void* site)
 {
-    if (bytes > PTRDIFF_MAX || !egb_heap_is_made()) {
+    static uint64_t count;  // atomic
+    egb_fail        fail = egb_heap_large_fail();
+    fail.count           = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    return egb_fail_is_set(&fail) && egb_fail_now(&fail, site);
+}
+
+void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
+{
+    if (bytes > PTRDIFF_MAX || !egb_heap_is_made() || fails_on_purpose_here(site)) {
         return refuse();
     }
     egb_heap_tick();
@@ -292,59 +147,69 @@ void* egb_large_alloc(size_t align, size_t bytes, bool zeroed)
         block = alloc_fresh(align, whole);
     }
     // What the heap had kept is of use only to a request of about its size.
-    if (block == NULL && whole <= egb_heap_held() && egb_heap_trim(0) != 0) {
+    if (block == NULL && !egb_is_sealed() && whole <= egb_heap_held() && egb_heap_trim(0) != 0) {
         block = alloc_fresh(align, whole);
     }
+    const egb_pool heap = egb_heap_pool();
+    egb_seal_report(heap, site);
     return block != NULL ? block : refuse();
 }
 
 // ---- free ---------------------------------------------------------------------------------------
 
-// What is wrong with freeing `block`: 0 is nothing.
-static int fault_of_large(const large_record* large, const void* block)
+// What is wrong with freeing `block`: 0 is nothing. Of what is free, no more is known than that
+// blocks start with a unit.
+static int fault_of_large(const egb_large* large, const void* block)
 {
-    if (large->region != block) {
-        return EGB_EVENT_INTERIOR;
+    if (large->state != EGB_LARGE_LIVE) {
+        return (uintptr_t)block % EGB_UNIT_BYTES == 0 ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_INTERIOR;
     }
-    return large->is_live ? 0 : EGB_EVENT_DOUBLE_FREE;
+    return large->region == block ? 0 : EGB_EVENT_INTERIOR;
 }
 
-// How many bytes may be kept now.
+// How many bytes may be kept now: all, when nothing would come again that goes.
 static size_t kept_bytes_max(void)
 {
-    const size_t under_peak = numbers.bytes_peak - numbers.bytes + KEPT_BYTES_OVER_PEAK;
-    return under_peak < KEPT_BYTES_MAX ? under_peak : KEPT_BYTES_MAX;
+    if (egb_is_sealed()) {
+        return SIZE_MAX;
+    }
+    const size_t under_peak = numbers.bytes_peak - numbers.bytes + EGB_KEPT_BYTES_OVER_PEAK;
+    return under_peak < EGB_KEPT_BYTES_MAX ? under_peak : EGB_KEPT_BYTES_MAX;
 }
 
-static void take_back(large_record* large, doomed_regions* doomed)
+// Keeps a region that is no block's any more, or not.
+static void keep(egb_large* large, egb_doomed* doomed)
 {
-    large->is_live = false;
+    const size_t most = kept_bytes_max();
+    if (large->bytes > most) {
+        egb_large_doom(doomed, large);
+    } else {
+        egb_kept_add(large);
+        egb_kept_limit(doomed, most);
+    }
+}
+
+static void take_back(egb_large* large, egb_doomed* doomed)
+{
+    large->state = EGB_LARGE_NEW;
     numbers.frees++;
     numbers.in_use--;
     note_bytes(0, large->bytes);
-    const size_t most = kept_bytes_max();
-    if (large->bytes > most) {
-        doom(doomed, large);
-        return;
-    }
-    while (kept_count == KEPT_MAX || kept_bytes > most - large->bytes) {
-        doom(doomed, remove_kept(0));
-    }
-    keep(large);
+    keep(large, doomed);
 }
 
 bool egb_large_free(void* block, const void* site)
 {
-    doomed_regions doomed;
+    egb_doomed doomed;
     doomed.count = 0;
     egb_os_lock(&large_lock);
-    large_record* const large = record_at(block);
-    const int           fault = large == NULL ? 0 : fault_of_large(large, block);
+    egb_large* const large = egb_large_at(block);
+    const int        fault = large == NULL ? 0 : fault_of_large(large, block);
     if (large != NULL && fault == 0) {
         take_back(large, &doomed);
     }
     egb_os_unlock(&large_lock);
-    (void)release_doomed(&doomed);
+    (void)egb_doomed_release(&doomed);
     if (fault != 0) {
         egb_pool_report((egb_event_kind)fault, egb_heap_pool(), block, EGB_NO_INDEX, site);
     }
@@ -353,7 +218,7 @@ bool egb_large_free(void* block, const void* site)
 
 // ---- resize -------------------------------------------------------------------------------------
 
-static void set_place(large_record* large, void* region, size_t bytes)
+static void set_place(egb_large* large, void* region, size_t bytes)
 {
     egb_os_lock(&large_lock);
     note_bytes(bytes, large->bytes);
@@ -362,28 +227,55 @@ static void set_place(large_record* large, void* region, size_t bytes)
     egb_os_unlock(&large_lock);
 }
 
+// The end of the block is kept, as if it had been one. False: there is no memory for its record.
+static bool cut_end(egb_large* large, size_t whole)
+{
+    egb_doomed doomed;
+    doomed.count = 0;
+    egb_os_lock(&large_lock);
+    egb_large* const end = egb_large_new_record();
+    if (end != NULL) {
+        end->region = (char*)large->region + whole;
+        end->bytes  = large->bytes - whole;
+        egb_chunk_map_pass_on(end->region, end->bytes, (egb_chunk_*)(void*)end);
+        note_bytes(whole, large->bytes);
+        large->bytes = whole;
+        keep(end, &doomed);
+    }
+    egb_os_unlock(&large_lock);
+    (void)egb_doomed_release(&doomed);
+    return end != NULL;
+}
+
 // The addresses behind a smaller block may be another's as soon as they are given back: so the map
 // forgets them before.
-static bool shrink(large_record* large, size_t whole)
+static bool shrink(egb_large* large, size_t whole)
 {
+    if (egb_os_can_split()) {
+        return cut_end(large, whole);
+    }
     char* const  tail       = (char*)large->region + whole;
     const size_t tail_bytes = large->bytes - whole;
     egb_chunk_map_clear(tail, tail_bytes);
     if (egb_os_resize(large->region, large->bytes, whole) != EGB_OK) {
-        (void)enter(tail, tail_bytes, large);  // it was there: nothing is to be made for it
+        (void
+        )egb_large_enter(tail, tail_bytes, large);  // it was there: nothing is to be made for it
         return false;
     }
     set_place(large, large->region, whole);
     return true;
 }
 
-static egb_status extend(large_record* large, size_t whole)
+static egb_status extend(egb_large* large, size_t whole)
 {
+    if (!egb_may_ask()) {
+        return EGB_NO_MEMORY;
+    }
     const egb_status status = egb_os_resize(large->region, large->bytes, whole);
     if (status != EGB_OK) {
         return status;
     }
-    if (!enter((char*)large->region + large->bytes, whole - large->bytes, large)) {
+    if (!egb_large_enter((char*)large->region + large->bytes, whole - large->bytes, large)) {
         (void)egb_os_resize(large->region, whole, large->bytes);
         return EGB_NO_MEMORY;
     }
@@ -391,17 +283,17 @@ static egb_status extend(large_record* large, size_t whole)
     return EGB_OK;
 }
 
-static bool move_to(large_record* large, void* to, size_t whole)
+static bool move_to(egb_large* large, void* to, size_t whole)
 {
     void* const  from  = large->region;
     const size_t bytes = large->bytes;
-    if (!enter(to, whole, large)) {
+    if (!egb_large_enter(to, whole, large)) {
         egb_os_release(to, whole);
         return false;
     }
     egb_chunk_map_clear(from, bytes);
     if (egb_os_move(from, bytes, to, whole) != EGB_OK) {
-        (void)enter(from, bytes, large);
+        (void)egb_large_enter(from, bytes, large);
         egb_chunk_map_clear(to, whole);  // its addresses are lost
         return false;
     }
@@ -409,16 +301,32 @@ static bool move_to(large_record* large, void* to, size_t whole)
     return true;
 }
 
+// Into what is kept behind the block. False: there is not as much.
+static bool extend_into_kept(egb_large* large, size_t whole)
+{
+    egb_os_lock(&large_lock);
+    const bool is_done = egb_kept_give_behind(large, whole - large->bytes);
+    if (is_done) {
+        note_bytes(whole, large->bytes);
+        large->bytes = whole;
+    }
+    egb_os_unlock(&large_lock);
+    return is_done;
+}
+
 // An eighth more than is asked for, which costs addresses but no memory until it is touched: a
 // block that grows step by step is not moved at each.
-static bool grow(large_record* large, size_t bytes)
+static bool grow(egb_large* large, size_t bytes)
 {
-    const size_t     whole  = units_for(bytes <= PTRDIFF_MAX / 2 ? bytes + bytes / 8 : bytes);
+    const size_t whole = units_for(bytes <= PTRDIFF_MAX / 2 ? bytes + bytes / 8 : bytes);
+    if (extend_into_kept(large, whole) || extend_into_kept(large, units_for(bytes))) {
+        return true;
+    }
     const egb_status status = extend(large, whole);
     if (status != EGB_NO_MEMORY) {
         return status == EGB_OK;
     }
-    void* const to = egb_os_reserve(whole, EGB_UNIT_BYTES);
+    void* const to = egb_ask_reserve(whole, EGB_UNIT_BYTES);
     return to != NULL && move_to(large, to, whole);
 }
 
@@ -430,7 +338,7 @@ void* egb_large_resize(void* block, size_t bytes)
         return NULL;
     }
     egb_os_lock(&large_lock);
-    large_record* const large = record_at(block);
+    egb_large* const large = egb_large_at(block);
     egb_os_unlock(&large_lock);
     if (large == NULL) {
         return NULL;
@@ -445,8 +353,8 @@ void* egb_large_resize(void* block, size_t bytes)
 size_t egb_large_bytes(const void* address)
 {
     egb_os_lock(&large_lock);
-    const large_record* const large = record_at(address);
-    const size_t              bytes = large != NULL && large->is_live ? large->bytes : 0;
+    const egb_large* const large = egb_large_at(address);
+    const size_t bytes = large != NULL && large->state == EGB_LARGE_LIVE ? large->bytes : 0;
     egb_os_unlock(&large_lock);
     return bytes;
 }
@@ -454,8 +362,8 @@ size_t egb_large_bytes(const void* address)
 bool egb_large_is_live(const void* block)
 {
     egb_os_lock(&large_lock);
-    const large_record* const large   = record_at(block);
-    const bool                is_live = large != NULL && fault_of_large(large, block) == 0;
+    const egb_large* const large   = egb_large_at(block);
+    const bool             is_live = large != NULL && fault_of_large(large, block) == 0;
     egb_os_unlock(&large_lock);
     return is_live;
 }
@@ -463,8 +371,8 @@ bool egb_large_is_live(const void* block)
 size_t egb_large_held(size_t* cached)
 {
     egb_os_lock(&large_lock);
-    *cached           = kept_bytes;
-    const size_t held = numbers.bytes + kept_bytes;
+    *cached           = egb_kept_bytes();
+    const size_t held = numbers.bytes + egb_kept_bytes();
     egb_os_unlock(&large_lock);
     return held;
 }
@@ -476,10 +384,11 @@ void egb_large_count(egb_heap_numbers* out)
     out->large_frees       = numbers.frees;
     out->large_failures    = numbers.failures;
     out->large_in_use      = numbers.in_use;
+    out->large_peak        = numbers.peak;
     out->large_bytes       = numbers.bytes;
     out->large_bytes_peak  = numbers.bytes_peak;
-    out->cached            = kept_count;
-    out->cached_bytes      = kept_bytes;
+    out->cached            = egb_kept_count();
+    out->cached_bytes      = egb_kept_bytes();
     egb_os_unlock(&large_lock);
 }
 
@@ -493,6 +402,15 @@ void egb_large_lock(void)
 void egb_large_unlock(void)
 {
     egb_os_unlock(&large_lock);
+}
+
+bool egb_large_is_free_soon(void)
+{
+    const bool has = egb_os_lock_soon(&large_lock);
+    if (has) {
+        egb_os_unlock(&large_lock);
+    }
+    return has;
 }
 
 void egb_large_reset(void)

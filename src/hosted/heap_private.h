@@ -23,8 +23,17 @@ egb_pool egb_heap_pool_of_class(size_t index);
 // Makes the pool above the classes, and with it the world, if need be. False: refused.
 bool egb_heap_is_made(void);
 
+// When large requests fail on purpose: that is looked up when the heap is made. The environment may
+// be changed by another thread at any request.
+egb_fail egb_heap_large_fail(void);
+
 // As egb_aligned_alloc() of a power of two. `zeroed`: the block is all zero.
-void* egb_heap_alloc(size_t align, size_t bytes, bool zeroed);
+void* egb_heap_alloc(size_t align, size_t bytes, bool zeroed, const void* site);
+
+// As egb_free() of what was asked for with this alignment and size. If it was not, and the level is
+// not "off", that is reported before.
+#define EGB_HEAP_ANY_BYTES SIZE_MAX
+void egb_heap_free_sized(void* block, size_t align, size_t bytes, const void* site);
 
 // What was counted.
 void egb_heap_count_classes(egb_heap_numbers* out);
@@ -37,7 +46,7 @@ void egb_heap_reset_classes(void);
 // ---- heap_large.c -------------------------------------------------------------------------------
 
 // A block of whole units. NULL: refused.
-void* egb_large_alloc(size_t align, size_t bytes, bool zeroed);
+void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site);
 
 // Frees a large block, or reports the misuse. False, and nothing happened: no large block is there.
 bool egb_large_free(void* block, const void* site);
@@ -64,6 +73,7 @@ void egb_large_count(egb_heap_numbers* out);
 // The lock that keeps all this.
 void egb_large_lock(void);
 void egb_large_unlock(void);
+bool egb_large_is_free_soon(void);
 void egb_large_reset(void);
 
 // ---- heap_quiet.c: memory that is not needed any more -------------------------------------------

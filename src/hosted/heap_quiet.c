@@ -3,6 +3,7 @@
 // call does a bounded piece of work: it gives back the large regions that were kept for a whole
 // turn, and a part of one size class that had memory to spare at the turn's start and at its end.
 #include "heap_private.h"
+#include "seal.h"
 
 enum { TURN_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
 
@@ -43,7 +44,7 @@ static size_t spare_of_class(size_t index, size_t* held)
     *held                            = growing->held;
     // With what is around the blocks. Those in magazines count as in use.
     const size_t bytes_of_block = growing->capacity == 0 ? 0 : *held / growing->capacity;
-    const size_t in_use         = growing->in_use + growing->lost - control->depot_blocks;
+    const size_t in_use         = growing->in_use + growing->lost - egb_depot_blocks(control);
     const size_t spare          = *held - bytes_of_block * in_use;
     egb_pool_unlock(control);
     return spare;
@@ -107,7 +108,7 @@ void egb_heap_tick(void)
 {
     const uint32_t calls = EGB_LOAD_(cold_calls) + 1;
     EGB_STORE_(cold_calls, calls);
-    if (calls % CALLS_PER_LOOK != 0) {
+    if (calls % CALLS_PER_LOOK != 0 || egb_is_sealed()) {
         return;
     }
     const uint32_t now   = (uint32_t)egb_os_milliseconds();

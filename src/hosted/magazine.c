@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Magazines and the depot they exchange whole batches with. Everything here runs with the pool
 // locked.
-#include "pool_private.h"
+#include "guard.h"
+
+// How many chunks are looked at for one of a thread's own; and how much may be free in the others
+// when it gets one.
+enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 20 };
 
 // ---- blocks in and out of chunks ----------------------------------------------------------------
 
@@ -32,9 +36,14 @@ static unsigned char* state_in(const egb_chunk_* chunk, const void* block)
     return chunk->shape.states == NULL ? NULL : chunk->shape.states + egb_chunk_index(chunk, block);
 }
 
-static void note_peak(egb_control* control)
+size_t egb_depot_blocks(const egb_control* control)
 {
-    const size_t out = control->growing.in_use - control->depot_blocks;
+    return control->depot_blocks + egb_quarantine_count(control);
+}
+
+void egb_note_peak(egb_control* control)
+{
+    const size_t out = control->growing.in_use - egb_depot_blocks(control);
     if (out > control->peak) {
         control->peak = out;
     }
@@ -121,20 +130,15 @@ void egb_depot_flush(egb_control* control)
     }
 }
 
-void* egb_take_one(egb_control* control)
+void* egb_take_one(egb_control* control, egb_chunk_** chunk)
 {
     if (control->depot_batches != 0) {
         egb_depot_flush(control);
     }
-    egb_chunk_* chunk;
-    void* const block = egb_take_from_chunks(control, &chunk);
+    void* const block = egb_take_from_chunks(control, chunk);
     if (block != NULL) {
-        unsigned char* const state = state_in(chunk, block);
-        if (state != NULL) {
-            EGB_STORE_(*state, EGB_STATE_LIVE_);
-        }
         control->allocations++;
-        note_peak(control);
+        egb_note_peak(control);
     }
     return block;
 }
@@ -179,8 +183,13 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     }
     magazine->spare = NULL;
     magazine->wish  = 1;
-    magazine->lane  = lane;
+    magazine->lane  = (uint32_t)lane;
+    magazine->home  = egb_has_own_chunks(control) ? (uint32_t)lane : EGB_NO_LANE;
     magazine->shape = control->memory.region != NULL ? &control->growing.tree->shape : NULL;
+    magazine->away  = NULL;
+    EGB_STORE_(magazine->away_top, 0);
+    EGB_STORE_(magazine->away_full, 0);
+    magazine->away_lowest = 0;
     EGB_STORE_(magazine->allocations, 0);
     load(control, magazine, batch);
     control->attached++;
@@ -189,9 +198,14 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     return true;
 }
 
+static bool has_room_in_depot(const egb_control* control, const egb_batch* batch)
+{
+    return batch->count == control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX;
+}
+
 static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
 {
-    if (batch->count == control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX) {
+    if (has_room_in_depot(control, batch)) {
         depot_push(control, lane, batch);
     } else {
         egb_batch_flush(control, batch);
@@ -205,12 +219,18 @@ void egb_magazine_clear(egb_magazine_* magazine)
     EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
+    EGB_STORE_(magazine->away_full, 0);
     EGB_STORE_(magazine->allocations, 0);
 }
 
 void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
 {
     const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
+    if (!is_revoked) {
+        egb_magazine_flush_away(control, magazine);
+    }
+    egb_batch_drop(magazine->away);
+    magazine->away = NULL;
     if (is_revoked) {
         egb_batch_drop(magazine->loaded);
         egb_batch_drop(magazine->spare);
@@ -264,6 +284,14 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
         const egb_entry_* const first = magazine->spare->entries;
         strike_around(control, magazine->spare, first, first + magazine->spare->count);
     }
+    if (magazine->away != NULL) {  // it may be the one that is loaded, in time
+        strike_around(
+            control,
+            magazine->away,
+            (const egb_entry_*)magazine->away_lowest,
+            (const egb_entry_*)EGB_LOAD_(magazine->away_top)
+        );
+    }
 }
 
 // The states of 64 blocks are in one cache line, which two threads would take from each other at
@@ -281,8 +309,44 @@ void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
+    EGB_STORE_(magazine->away_full, 0);
     for (size_t i = 0; i < control->batch_blocks; i++) {  // a cache's key is not asked for
         EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry()->block);
+    }
+}
+
+// Whether a chunk more cannot keep this pool, nor any other, from getting what it asks for.
+static bool may_have_one_more(const egb_control* control)
+{
+    const egb_control* one = control;
+    while (one != NULL && one->budget_bytes == 0) {
+        one = one->parent;
+    }
+    const egb_growing* const growing = &control->growing;
+    return one == NULL && growing->options.max_blocks == 0 &&
+           (growing->capacity - growing->in_use) * control->block_bytes < FREE_BYTES_MAX;
+}
+
+static egb_chunk_* adopt(egb_chunk_* chunk, uint32_t lane)
+{
+    EGB_STORE_(chunk->lane, lane);
+    return chunk;
+}
+
+// Threads whose blocks are of one chunk take the lines with the states from each other at every
+// call. So each lane has chunks of its own, as long as little of them is free.
+static void prefer_own_chunk(egb_control* control, uint32_t lane)
+{
+    egb_growing* const growing = &control->growing;
+    egb_chunk_*        chunk   = growing->available;
+    for (int i = 0; i < CHUNKS_LOOKED_AT && chunk != NULL && chunk->lane != lane; i++) {
+        chunk = chunk->in_use == 0 ? adopt(chunk, lane) : chunk->next;
+    }
+    if ((chunk == NULL || chunk->lane != lane) && may_have_one_more(control)) {
+        chunk = egb_growing_grow(growing);
+    }
+    if (chunk != NULL && chunk->lane == lane) {
+        egb_growing_prefer(growing, chunk);
     }
 }
 
@@ -292,6 +356,9 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
 {
     uint32_t count  = 0;
     bool     is_end = false;
+    if (control->attached > 1 && egb_has_own_chunks(control)) {
+        prefer_own_chunk(control, magazine->lane);
+    }
     while (count < magazine->wish && !is_end && (count == 0 || control->growing.available != NULL)
     ) {
         egb_chunk_* chunk;
@@ -305,9 +372,9 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         is_end                      = ends_a_line(chunk, block, state);
         count++;
     }
-    batch->count = count;
-    magazine->wish =
-        2 * magazine->wish < control->batch_blocks ? 2 * magazine->wish : control->batch_blocks;
+    batch->count        = count;
+    const uint32_t most = (uint32_t)control->batch_blocks;
+    magazine->wish      = 2 * magazine->wish < most ? 2 * magazine->wish : most;
 }
 
 // The first blocks of a pool's second thread are not in the line where those of its first are.
@@ -317,7 +384,7 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
     if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
         control->batch_blocks == EGB_MAGAZINE_BLOCKS_MAX) {
-        magazine->wish  = control->batch_blocks;
+        magazine->wish  = (uint32_t)control->batch_blocks;
         magazine->spare = egb_batch_new(magazine->lane);
         if (magazine->spare != NULL) {
             fill_from_chunks(control, magazine, magazine->spare);
@@ -341,14 +408,14 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
         step_aside(control, magazine);
         fill_from_chunks(control, magazine, empty);
         load(control, magazine, empty);
-        note_peak(control);
+        egb_note_peak(control);
         return magazine->loaded->count != 0;
     }
     if (empty != NULL) {
         empty->count = 0;
     }
     magazine->spare = empty;
-    note_peak(control);
+    egb_note_peak(control);
     return magazine->loaded->count != 0;
 }
 
@@ -361,8 +428,12 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
     }
     egb_batch* empty = magazine->spare;
     if (empty != NULL && empty->count != 0) {
-        keep_or_flush(control, magazine->lane, empty);
-        empty = NULL;
+        if (has_room_in_depot(control, empty)) {
+            depot_push(control, magazine->lane, empty);
+            empty = NULL;
+        } else {
+            egb_batch_flush(control, empty);
+        }
     }
     if (empty == NULL) {
         empty = empty_batch(control, magazine->lane);
@@ -375,4 +446,61 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
     }
     magazine->spare = loaded;
     load(control, magazine, empty);
+}
+
+// ---- blocks of other lanes' chunks --------------------------------------------------------------
+
+// A block that one thread took and another freed goes back to where it came from, and not on to the
+// next caller of the other thread: else in time everyone's blocks would lie among everyone else's,
+// and threads take from each other the cache lines of their states, and of small blocks as well.
+
+size_t egb_magazine_count_away(const egb_magazine_* magazine)
+{
+    const uintptr_t top = __atomic_load_n(&magazine->away_top, __ATOMIC_ACQUIRE);
+    return magazine->away == NULL ? 0 : (top - magazine->away_lowest) / sizeof(egb_entry_);
+}
+
+void egb_magazine_flush_away(egb_control* control, egb_magazine_* magazine)
+{
+    const size_t            count = egb_magazine_count_away(magazine);
+    const egb_entry_* const entry = (const egb_entry_*)magazine->away_lowest;
+    for (size_t i = 0; i < count; i++) {
+        egb_put_back(control, entry[i].block);
+    }
+    magazine->away_lowest += count * sizeof(egb_entry_);
+}
+
+// A full batch goes to the lane that most likely most of it is from; the rest of one, of which
+// another thread took some, to the chunks.
+static void ship(egb_control* control, egb_magazine_* magazine)
+{
+    egb_batch* const batch = magazine->away;
+    if (egb_magazine_count_away(magazine) == control->batch_blocks &&
+        control->depot_batches < EGB_DEPOT_BATCHES_MAX) {
+        batch->count = (uint32_t)control->batch_blocks;
+        depot_push(control, egb_chunk_in(control, batch->entries[0].block)->lane, batch);
+    } else {
+        egb_magazine_flush_away(control, magazine);
+        keep_empty(control, magazine->lane, batch);
+    }
+    magazine->away = NULL;
+}
+
+bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine)
+{
+    if (magazine->away != NULL && EGB_LOAD_(magazine->away_top) < EGB_LOAD_(magazine->away_full)) {
+        return true;
+    }
+    if (magazine->away != NULL) {
+        ship(control, magazine);
+    }
+    egb_batch* const batch = empty_batch(control, magazine->lane);
+    const uintptr_t  start = batch == NULL ? 0 : (uintptr_t)batch->entries;
+    magazine->away         = batch;
+    magazine->away_lowest  = start;
+    EGB_STORE_(magazine->away_top, start);
+    EGB_STORE_(
+        magazine->away_full, batch == NULL ? 0 : (uintptr_t)(batch->entries + control->batch_blocks)
+    );
+    return batch != NULL;
 }

@@ -4,6 +4,8 @@
 // Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
 #include "../os/os.h"
 #include "eggbox/check.h"
+#include "line.h"
+#include "report_private.h"
 
 #include <stdatomic.h>
 
@@ -41,9 +43,118 @@ static bool read_handler(egb_misuse_fn* handler, void** user)
     return false;
 }
 
+// ---- how often ---------------------------------------------------------------------------------
+
+static _Atomic(uint64_t) misuse_counts[EGB_EVENT_LAST + 1];  // by kind; [0]: of kinds not known
+
+uint64_t egb_misuse_count(egb_event_kind kind)
+{
+    return atomic_load_explicit(&misuse_counts[kind], memory_order_relaxed);
+}
+
+static void count_misuse(egb_event_kind kind)
+{
+    const unsigned place = (unsigned)kind <= EGB_EVENT_LAST ? (unsigned)kind : 0;
+    (void)atomic_fetch_add_explicit(&misuse_counts[place], 1, memory_order_relaxed);
+}
+
+// ---- which were last ----------------------------------------------------------------------------
+
+enum { PAST_WORDS = sizeof(egb_past_event) / sizeof(uintptr_t) };
+EGB_STATIC_ASSERT(sizeof(egb_past_event) % sizeof(uintptr_t) == 0, "an event is whole words");
+
+typedef union past_words {
+    egb_past_event event;
+    uintptr_t      words[PAST_WORDS];
+} past_words;
+
+// An entry is the event of number `version` / 2, counted from 1, while that is even and not 0; odd:
+// somebody is writing to it.
+static struct {
+    _Atomic(uintptr_t) version;
+    _Atomic(uintptr_t) words[PAST_WORDS];
+} past[EGB_PAST_EVENTS_MAX];
+static _Atomic(uintptr_t) past_count;
+static _Atomic(uintptr_t) past_forgotten;  // so many of them are not to be told
+
+static past_words in_words(const egb_event* event)
+{
+    const egb_history* const history = event->history;
+    past_words               out     = {.event = {.kind = (uintptr_t)event->kind}};
+    out.event.site                   = event->site;
+    for (size_t i = 0; event->pool_name != NULL && i < EGB_PAST_NAME_BYTES - 1; i++) {
+        out.event.pool_name[i] = event->pool_name[i];
+        if (event->pool_name[i] == '\0') {
+            break;
+        }
+    }
+    if (history != NULL) {
+        out.event.bytes      = history->bytes;
+        out.event.damaged    = history->damaged;
+        out.event.alloc_site = history->alloc_site;
+        out.event.alloc_file = history->alloc_file;
+        out.event.alloc_line = history->alloc_line;
+        out.event.free_site  = history->free_site;
+    }
+    return out;
+}
+
+// An entry that another thread is still writing to, so many events later, or that has a later event
+// already, keeps what it has.
+static void note_past(const egb_event* event)
+{
+    const past_words from   = in_words(event);
+    const uintptr_t  number = atomic_fetch_add(&past_count, 1) + 1;
+    const size_t     place  = number % EGB_PAST_EVENTS_MAX;
+    uintptr_t        before = atomic_load(&past[place].version);
+    if (before % 2 == 0 && before < 2 * number &&
+        atomic_compare_exchange_strong(&past[place].version, &before, 2 * number + 1)) {
+        for (size_t i = 0; i < PAST_WORDS; i++) {
+            atomic_store(&past[place].words[i], from.words[i]);
+        }
+        atomic_store(&past[place].version, 2 * number);
+    }
+}
+
+static bool read_past(uintptr_t number, egb_past_event* event)
+{
+    const size_t place = number % EGB_PAST_EVENTS_MAX;
+    past_words   out;
+    if (atomic_load(&past[place].version) != 2 * number) {
+        return false;
+    }
+    for (size_t i = 0; i < PAST_WORDS; i++) {
+        out.words[i] = atomic_load(&past[place].words[i]);
+    }
+    *event = out.event;
+    return atomic_load(&past[place].version) == 2 * number;
+}
+
+size_t egb_misuse_past(egb_past_event events[EGB_PAST_EVENTS_MAX])
+{
+    const uintptr_t last  = atomic_load(&past_count);
+    uintptr_t       first = atomic_load(&past_forgotten);
+    size_t          count = 0;
+    if (last - first > EGB_PAST_EVENTS_MAX) {
+        first = last - EGB_PAST_EVENTS_MAX;
+    }
+    for (uintptr_t number = first + 1; number <= last && count < EGB_PAST_EVENTS_MAX; number++) {
+        count += read_past(number, &events[count]) ? 1 : 0;
+    }
+    return count;
+}
+
+void egb_misuse_forget(void)
+{
+    atomic_store(&past_forgotten, atomic_load(&past_count));
+    for (int kind = 0; kind <= EGB_EVENT_LAST; kind++) {
+        atomic_store_explicit(&misuse_counts[kind], 0, memory_order_relaxed);
+    }
+}
+
 // ---- the default: one line for each site -------------------------------------------------------
 
-enum { SITES_MAX = 64, LINE_BYTES_MAX = 256 };
+enum { SITES_MAX = 64 };
 
 static _Atomic(uint64_t) sites[SITES_MAX];
 static atomic_bool       sites_are_full;
@@ -51,7 +162,7 @@ static atomic_bool       sites_are_full;
 // Says whether this kind of misuse at this site was not seen before, and remembers it.
 static bool is_new(const egb_event* event)
 {
-    const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 8 + (unsigned)event->kind;  // not 0
+    const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
     for (int i = 0; i < SITES_MAX; i++) {
         uint64_t seen = 0;
         if (atomic_compare_exchange_strong(&sites[i], &seen, wanted)) {
@@ -64,55 +175,36 @@ static bool is_new(const egb_event* event)
     return !atomic_exchange(&sites_are_full, true);
 }
 
-typedef struct line {
-    char   text[LINE_BYTES_MAX];
-    size_t bytes;
-} line;
-
-static void add_text(line* out, const char* text)
+static void describe(egb_line* out, const egb_event* event)
 {
-    while (*text != '\0' && out->bytes < LINE_BYTES_MAX - 1) {
-        out->text[out->bytes++] = *text++;
-    }
-}
-
-static void add_number(line* out, size_t value, size_t base)
-{
-    char  digits[24];
-    char* first = digits + sizeof digits - 1;
-    *first      = '\0';
-    do {
-        *--first = "0123456789abcdef"[value % base];
-        value /= base;
-    } while (value != 0);
-    add_text(out, first);
-}
-
-static void add_address(line* out, const void* address)
-{
-    add_text(out, "0x");
-    add_number(out, (size_t)(uintptr_t)address, 16);
-}
-
-static void describe(line* out, const egb_event* event)
-{
-    add_text(out, "eggbox: ");
-    add_text(out, egb_event_text(event->kind));
-    add_text(out, ": address ");
-    add_address(out, event->address);
+    egb_line_text(out, "eggbox: ");
+    egb_line_text(out, egb_event_text(event->kind));
+    egb_line_text(out, ": address ");
+    egb_line_address(out, event->address);
     if (event->block_index != EGB_NO_INDEX) {
-        add_text(out, ", block ");
-        add_number(out, event->block_index, 10);
+        egb_line_text(out, ", block ");
+        egb_line_number(out, event->block_index);
     }
-    add_text(out, " of pool ");
+    egb_line_text(out, " of pool ");
     if (event->pool_name != NULL) {
-        add_text(out, event->pool_name);
+        egb_line_text(out, event->pool_name);
     } else {
-        add_address(out, event->pool);
+        egb_line_address(out, event->pool);
     }
-    add_text(out, ", called from ");
-    add_address(out, event->site);
-    add_text(out, event->kind == EGB_EVENT_OVERWRITTEN ? "\n" : "; refused\n");
+    egb_line_text(out, ", called from ");
+    egb_line_place(out, NULL, 0, event->site);
+}
+
+// A block that was written to is found beside a call that is right.
+static bool is_damage(const egb_event* event)
+{
+    return event->kind == EGB_EVENT_OVERWRITTEN || event->kind == EGB_EVENT_OVERRUN ||
+           event->kind == EGB_EVENT_UNDERRUN;
+}
+
+static bool is_refused(const egb_event* event)
+{
+    return !is_damage(event) && event->kind != EGB_EVENT_WRONG_SIZE;
 }
 
 static void report_once_per_site(const egb_event* event)
@@ -120,20 +212,89 @@ static void report_once_per_site(const egb_event* event)
     if (!is_new(event)) {
         return;
     }
-    line out = {{0}, 0};
+    egb_line out = {.bytes = 0};
     describe(&out, event);
+    egb_line_text(&out, is_refused(event) ? "; refused" : "");
+    egb_line_write(&out);
     if (atomic_load(&sites_are_full)) {
-        add_text(&out, "eggbox: misuse at further places is not reported\n");
+        egb_line_text(&out, "eggbox: misuse at further places is not reported");
+        egb_line_write(&out);
     }
-    egb_os_write_error(out.text, out.bytes);
+}
+
+// ---- the default, where there is more to say: and the end ---------------------------------------
+
+static void write_damage(egb_line* out, ptrdiff_t at)
+{
+    egb_line_text(out, "; written to was ");
+    egb_line_text(out, at < 0 ? "one of the bytes right before the block" : "byte ");
+    if (at >= 0) {
+        egb_line_number(out, (size_t)at);
+        egb_line_text(out, ", counted from 0");
+    }
+}
+
+static void write_bytes(egb_line* out, const egb_event* event)
+{
+    egb_line_text(out, "  asked for were ");
+    egb_line_number(out, event->history->bytes);
+    egb_line_text(out, " bytes");
+    if (is_damage(event)) {
+        write_damage(out, event->history->damaged);
+    }
+    egb_line_write(out);
+}
+
+static void
+write_place(egb_line* out, const char* what, const char* file, unsigned line, const void* site)
+{
+    if (file != NULL || site != NULL) {
+        egb_line_text(out, what);
+        egb_line_place(out, file, line, site);
+        egb_line_write(out);
+    }
+}
+
+static void write_next_step(egb_line* out, const egb_event* event)
+{
+    egb_line_text(out, "  next: ");
+    if (event->history->level == EGB_LEVEL_TRACK) {
+        egb_line_text(out, "addr2line -Cfe PATH 0x... says which line a PATH+0x... is");
+    } else {
+        egb_line_text(
+            out, "run it again with EGGBOX_CHECK=track, which says where the block is from"
+        );
+    }
+    egb_line_write(out);
+}
+
+static void report_and_end(const egb_event* event)
+{
+    const egb_history* const history = event->history;
+    egb_line                 out     = {.bytes = 0};
+    describe(&out, event);
+    egb_line_write(&out);
+    if (!is_refused(event)) {
+        write_bytes(&out, event);
+    }
+    write_place(
+        &out, "  allocated at ", history->alloc_file, history->alloc_line, history->alloc_site
+    );
+    write_place(&out, "  freed at ", NULL, 0, history->free_site);
+    write_next_step(&out, event);
+    egb_os_abort();
 }
 
 EGB_WEAK void egb_misuse(const egb_event* event)
 {
     egb_misuse_fn handler;
     void*         user;
+    count_misuse(event->kind);
+    note_past(event);
     if (read_handler(&handler, &user) && handler != NULL) {
         handler(event, user);
+    } else if (event->history != NULL) {
+        report_and_end(event);
     } else {
         report_once_per_site(event);
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Alloc and free where the thread's magazine could not serve them, and calls made of them.
+#include "guard.h"
 #include "heap_private.h"
+#include "holders.h"
+#include "level.h"
+#include "passthrough.h"
+#include "seal.h"
 
 // ---- alloc --------------------------------------------------------------------------------------
 
@@ -11,14 +16,34 @@ static egb_magazine_* magazine_for(egb_pool pool, egb_cache* cache)
         return egb_thread_magazine(pool);
     }
     // It may be not open, or emptied in the child of a fork.
-    const bool is_open = cache->magazine.control != NULL || egb_cache_open(cache, pool) == EGB_OK;
-    return is_open ? &cache->magazine : NULL;
+    if (cache->magazine.control != NULL || egb_cache_open(cache, pool) == EGB_OK) {
+        return &cache->magazine;
+    }
+    cache->pool = pool;  // it goes on without a magazine
+    return NULL;
 }
 
-static void* take(egb_control* control, egb_magazine_* magazine, egb_pool pool)
+static void* take_without_magazine(egb_control* control)
 {
+    egb_chunk_* chunk;
+    void* const block = egb_take_one(control, &chunk);
+    if (block != NULL && control->is_checked) {
+        EGB_STORE_(chunk->shape.states[egb_chunk_index(chunk, block)], EGB_STATE_LIVE_);
+    }
+    return block;
+}
+
+static void*
+take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
+{
+    if (control->guards != NULL) {
+        return egb_guard_take(control, request);
+    }
+    if (egb_is_passthrough(control)) {
+        return egb_pass_take(control, request);
+    }
     if (!egb_magazine_attach(control, magazine, pool)) {
-        return egb_take_one(control);
+        return take_without_magazine(control);
     }
     void* block;
     if (egb_magazine_refill(control, magazine) &&
@@ -48,25 +73,45 @@ static void* fail(egb_pool pool)
 {
     egb_control* const control = egb_pool_lock(pool);
     if (control != NULL) {
+        const bool is_tracked = control->level == EGB_LEVEL_TRACK;
         control->failures++;
         egb_pool_unlock(control);
+        if (is_tracked) {
+            egb_holders_print_exhausted(pool);
+        }
     }
     return NULL;
 }
 
-static void* alloc(egb_pool pool, egb_cache* cache, const void* site)
+bool egb_pool_fails(egb_pool pool)
 {
+    const egb_control* const control = egb_control_of(pool);
+    return control != NULL && egb_fail_is_set(&control->fail);
+}
+
+static bool fails_on_purpose(egb_pool pool, const void* site)
+{
+    egb_control* const control = egb_control_of(pool);
+    return control != NULL && egb_fail_is_set(&control->fail) && egb_fail_now(&control->fail, site);
+}
+
+static void* alloc(egb_pool pool, egb_cache* cache, const egb_request* request)
+{
+    if (fails_on_purpose(pool, request->site)) {
+        return fail(pool);
+    }
     for (;;) {
         egb_magazine_* const magazine = magazine_for(pool, cache);
         egb_control* const   control  = egb_pool_lock(pool);
         if (control == NULL) {
-            egb_pool_report_handle(pool, site);
+            egb_pool_report_handle(pool, request->site);
             return NULL;
         }
-        void* const            block        = take(control, magazine, pool);
+        void* const            block        = take(control, magazine, pool, request);
         const egb_exhausted_fn on_exhausted = control->on_exhausted;
         void* const            user         = control->user;
-        egb_pool_unlock_and_report(control, pool, site);
+        egb_pool_unlock_and_report(control, pool, request->site);
+        egb_seal_report(pool, request->site);
         if (block != NULL) {
             return block;
         }
@@ -79,14 +124,27 @@ static void* alloc(egb_pool pool, egb_cache* cache, const void* site)
     }
 }
 
+void* egb_pool_alloc_for(egb_pool pool, const egb_request* request)
+{
+    return alloc(pool, NULL, request);
+}
+
 void* egb_pool_alloc_cold_(egb_pool pool)
 {
-    return alloc(pool, NULL, EGB_CALLER());
+    const egb_request request = {.site = EGB_CALLER()};
+    return alloc(pool, NULL, &request);
+}
+
+void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned line)
+{
+    const egb_request request = {.site = EGB_CALLER(), .file = file, .line = line};
+    return alloc(pool, NULL, &request);
 }
 
 void* egb_cache_alloc_cold_(egb_cache* cache)
 {
-    return alloc(cache->pool, cache, EGB_CALLER());
+    const egb_request request = {.site = EGB_CALLER()};
+    return alloc(cache->pool, cache, &request);
 }
 
 size_t egb_pool_alloc_many(egb_pool pool, void** out, size_t count)
@@ -152,9 +210,25 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
         egb_put_back(control, giving.block);
         return;
     }
+    if (egb_has_own_chunks(control) && egb_is_away(magazine, giving.chunk) &&
+        egb_magazine_make_room_away(control, magazine)) {
+        (void)egb_magazine_send(magazine, giving.block, giving.state);
+        return;
+    }
     while (!egb_magazine_push(magazine, giving.block, giving.state, control->is_checked)) {
         egb_magazine_make_room(control, magazine);
     }
+}
+
+// What is no block of any pool the C library gets, for the tool that watches it to say so.
+static int fault_of_passed(egb_control* control, void* block)
+{
+    if (egb_pass_give(control, block)) {
+        return 0;
+    }
+    return egb_pass_find(block).control != NULL || egb_chunk_map_owner(block) != NULL
+               ? EGB_EVENT_WRONG_POOL
+               : EGB_EVENT_FOREIGN;
 }
 
 static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
@@ -168,14 +242,24 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
         egb_pool_report_handle(pool, site);
         return;
     }
-    egb_giving giving = {.block = block};
-    int        fault  = fault_of(control, &giving);
-    if (fault == 0) {
+    egb_giving giving    = {.block = block};
+    const bool is_passed = egb_is_passthrough(control);
+    int        fault     = is_passed ? fault_of_passed(control, block) : fault_of(control, &giving);
+    if (is_passed) {
+        // It is done, or it is misuse.
+    } else if (fault == 0 && control->guards != NULL) {
+        egb_guard_give(control, giving.chunk, block, site);
+    } else if (fault == 0) {
         give(control, magazine, pool, giving);
     }
-    egb_pool_unlock(control);
+    egb_pool_unlock_and_report(control, pool, site);
+    egb_seal_report(pool, site);
     if (fault == EGB_EVENT_FOREIGN) {
         fault = (int)kind_of_stranger(block);
+    }
+    if (fault == EGB_EVENT_FOREIGN && is_passed) {
+        egb_os_free(block);
+        return;
     }
     if (fault != 0) {
         egb_pool_report((egb_event_kind)fault, pool, block, giving.index, site);
@@ -194,14 +278,28 @@ static inline bool give_checked(egb_magazine_* magazine, const egb_shape_* shape
     return EGB_LOAD_(*state) == EGB_STATE_LIVE_ && egb_magazine_push(magazine, block, state, true);
 }
 
+// The same for a chunk that may be another lane's.
+static inline bool give_to_lane(egb_magazine_* magazine, const egb_chunk_* chunk, void* block)
+{
+    if (EGB_LIKELY(!egb_is_away(magazine, chunk))) {
+        return give_checked(magazine, &chunk->shape, block);
+    }
+    const size_t index = egb_shape_index_(&chunk->shape, block);
+    if (EGB_UNLIKELY(index >= chunk->shape.blocks)) {
+        return false;
+    }
+    unsigned char* const state = chunk->shape.states + index;
+    return EGB_LOAD_(*state) == EGB_STATE_LIVE_ && egb_magazine_send(magazine, block, state);
+}
+
 static inline bool give_unchecked(egb_magazine_* magazine, void* block)
 {
     return block != NULL && egb_magazine_push(magazine, block, NULL, false);
 }
 
-static inline const egb_shape_* shape_at(const egb_unit* unit)
+static inline const egb_chunk_* chunk_at(const egb_unit* unit)
 {
-    return &EGB_LOAD_(unit->chunk)->shape;
+    return EGB_LOAD_(unit->chunk);
 }
 
 // Into a magazine that may be another pool's. False, and nothing has changed: that is for put().
@@ -216,7 +314,7 @@ static inline bool give_other(egb_magazine_* magazine, egb_pool pool, void* bloc
     }
     const egb_unit* const unit = egb_unit_of(block);
     if (EGB_LIKELY(unit != NULL && __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE) == key)) {
-        return give_checked(magazine, shape_at(unit), block);
+        return give_to_lane(magazine, chunk_at(unit), block);
     }
     return magazine->shape != NULL && give_checked(magazine, magazine->shape, block);
 }
@@ -250,28 +348,60 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
     const egb_pool           pool  = owner != NULL ? egb_handle_of(owner) : egb_pool_of(block);
     if (pool.generation != 0) {
         put(pool, NULL, block, site);
-    } else if (block != NULL && !egb_large_free(block, site)) {
+    } else if (block == NULL || egb_large_free(block, site)) {
+        // It is done.
+    } else if (egb_level_of_no_pool() == EGB_LEVEL_PASSTHROUGH && egb_os_has_malloc()) {
+        egb_os_free(block);
+    } else {
         egb_pool_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
     }
 }
 
-// As egb_pool_free(), with the handle from the chunk map.
-void egb_free(void* block)
+// As egb_pool_free(), with the handle from the chunk map. False, and nothing has changed: that is
+// for put().
+static inline bool give_any(const egb_unit* unit, uint64_t key, void* block)
+{
+    const egb_pool       pool       = {(uint32_t)key, (uint32_t)(key >> 32)};
+    const bool           is_checked = egb_pool_is_checked_(pool);
+    egb_magazine_* const magazine   = egb_magazine_of_(egb_thread_self_(), pool);
+    return EGB_LIKELY(EGB_LOAD_(magazine->key) == key) &&
+           (egb_magazine_undo_(magazine, block, is_checked) ||
+            (is_checked ? give_to_lane(magazine, chunk_at(unit), block)
+                        : give_unchecked(magazine, block)));
+}
+
+static inline void free_any(void* block, const void* site)
 {
     const egb_unit* const unit = egb_unit_of(block);
-    if (EGB_LIKELY(unit != NULL)) {
-        const uint64_t       key        = __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
-        const egb_pool       pool       = {(uint32_t)key, (uint32_t)(key >> 32)};
-        const bool           is_checked = egb_pool_is_checked_(pool);
-        egb_magazine_* const magazine   = egb_magazine_of_(egb_thread_self_(), pool);
-        if (EGB_LIKELY(EGB_LOAD_(magazine->key) == key) &&
-            (egb_magazine_undo_(magazine, block, is_checked) ||
-             (is_checked ? give_checked(magazine, shape_at(unit), block)
-                         : give_unchecked(magazine, block)))) {
+    if (EGB_LIKELY(unit != NULL) &&
+        give_any(unit, __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE), block)) {
+        return;
+    }
+    egb_free_refused(block, site);
+}
+
+void egb_free(void* block)
+{
+    free_any(block, EGB_CALLER());
+}
+
+void egb_free_from(void* block, const void* site)
+{
+    free_any(block, site);
+}
+
+// The table in which alloc finds the pool of a small size says, too, whether the block is of it.
+void egb_free_sized_(void* block, size_t bytes)
+{
+    const egb_unit* const unit = egb_unit_of(block);
+    if (EGB_LIKELY(unit != NULL && bytes <= EGB_HEAP_SMALL_BYTES_)) {
+        const uint64_t key  = __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
+        const size_t   step = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
+        if (EGB_LIKELY(key == EGB_LOAD_(egb_heap_small_[step])) && give_any(unit, key, block)) {
             return;
         }
     }
-    egb_free_refused(block, EGB_CALLER());
+    egb_heap_free_sized(block, 1, bytes, EGB_CALLER());
 }
 
 void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count)
@@ -293,7 +423,7 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
     egb_status         status  = EGB_STALE;
     if (control != NULL) {
         const egb_cache none = {.magazine = {.key = EGB_NO_KEY_}};
-        if (control->growing.options.block_bytes > EGB_MAGAZINE_BYTES_MAX) {
+        if (control->block_bytes > EGB_MAGAZINE_BYTES_MAX) {
             status = EGB_INVALID;
         } else if (control->batch_blocks == 0) {
             *cache      = none;  // there are no magazines here: each call goes to the pool

@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Questions about pools, and the calls that look at every chunk or every pool.
+#include "guard.h"
 #include "heap_private.h"
+#include "passthrough.h"
+#include "seal.h"
 
 bool egb_pool_alive(egb_pool pool)
 {
     return egb_control_of(pool) != NULL;
+}
+
+bool egb_pool_level(egb_pool pool, egb_level* level)
+{
+    egb_control* const control = egb_pool_lock(pool);
+    if (control == NULL) {
+        return false;
+    }
+    *level = control->level;
+    egb_pool_unlock(control);
+    return true;
 }
 
 // ---- by address ---------------------------------------------------------------------------------
@@ -41,20 +55,13 @@ egb_pool egb_pool_of(const void* address)
     if (owner != NULL) {
         return owner == egb_the_world.controls ? none : pool_if_it_has(owner, address);
     }
+    const egb_control* const passed = egb_pass_find(address).control;
+    if (passed != NULL) {
+        return egb_handle_of(passed);
+    }
     return __atomic_load_n(&egb_the_world.statics, __ATOMIC_ACQUIRE) == NULL
                ? none
                : static_pool_of(address);
-}
-
-size_t egb_block_bytes(const void* block)
-{
-    egb_control* const control = egb_pool_lock(egb_pool_of(block));
-    if (control == NULL) {
-        return egb_large_bytes(block);
-    }
-    const size_t bytes = control->block_bytes;
-    egb_pool_unlock(control);
-    return bytes;
 }
 
 // At level "off" every block may be in use.
@@ -64,6 +71,34 @@ static bool is_live_in(const egb_chunk_* chunk, const void* block)
     return index < chunk->shape.blocks &&
            (chunk->shape.states == NULL || EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_
            );
+}
+
+// With guards, which stand behind what was asked for, no more than that.
+static size_t bytes_of(const egb_control* control, const void* block)
+{
+    if (egb_is_passthrough(control)) {
+        return egb_pass_find(block).bytes;
+    }
+    const egb_chunk_* const chunk = control->guards == NULL ? NULL : egb_chunk_in(control, block);
+    return chunk != NULL && is_live_in(chunk, block) ? egb_guard_bytes(control, block)
+                                                     : control->block_bytes;
+}
+
+size_t egb_block_bytes(const void* block)
+{
+    // Some programs ask this of every block they get and give back: no lock for those in use.
+    const egb_control* const owner = egb_chunk_map_owner(block);
+    if (owner != NULL && EGB_LOAD_(owner->guards) == NULL &&
+        egb_pool_is_live(egb_handle_of(owner), block)) {
+        return EGB_LOAD_(owner->block_bytes);
+    }
+    egb_control* const control = egb_pool_lock(egb_pool_of(block));
+    if (control == NULL) {
+        return egb_large_bytes(block);
+    }
+    const size_t bytes = bytes_of(control, block);
+    egb_pool_unlock(control);
+    return bytes;
 }
 
 bool egb_pool_is_live(egb_pool pool, const void* block)
@@ -78,7 +113,10 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
     }
     bool               is_live = false;
     egb_control* const control = egb_pool_lock(pool);
-    if (control != NULL) {
+    if (control != NULL && egb_is_passthrough(control)) {
+        is_live = egb_pass_find(block).control == control;
+        egb_pool_unlock(control);
+    } else if (control != NULL) {
         const egb_chunk_* const chunk = egb_chunk_in(control, block);
         is_live                       = chunk != NULL && is_live_in(chunk, block);
         egb_pool_unlock(control);
@@ -90,6 +128,9 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
 
 static egb_status reserve(egb_control* control, size_t blocks)
 {
+    if (egb_is_passthrough(control)) {
+        return EGB_OK;  // there is nothing to keep them in
+    }
     const egb_status status = egb_growing_reserve(&control->growing, blocks);
     if (status != EGB_NO_MEMORY) {
         return status;
@@ -123,6 +164,7 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);
+    egb_seal_report(pool, EGB_CALLER());
     return status;
 }
 
@@ -171,7 +213,9 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
     if (control != NULL) {
         (void)egb_reclaim(control);
         egb_block_visitor caller = {visit, user};
-        if (control->is_checked) {
+        if (egb_is_passthrough(control)) {
+            egb_pass_each(control, visit, user);
+        } else if (control->is_checked) {
             egb_growing_each_chunk(&control->growing, visit_live, &caller);
         } else {
             egb_growing_each_by_list(&control->growing, visit, user);
@@ -234,6 +278,7 @@ static void count_magazine(egb_magazine_* magazine, void* user)
         counts->cached += (top - magazine->lowest) / sizeof(egb_entry_);
     }
     counts->cached += magazine->spare == NULL ? 0 : magazine->spare->count;
+    counts->cached += egb_magazine_count_away(magazine);
     counts->allocations += EGB_LOAD_(magazine->allocations);
 }
 
@@ -247,7 +292,7 @@ static size_t min_of(size_t one, size_t other)
 static void add_pool(egb_control* control, egb_stats* sum)
 {
     egb_os_lock(&control->lock);
-    egb_counts counts = {control->depot_blocks, control->allocations};
+    egb_counts counts = {egb_depot_blocks(control), control->allocations};
     egb_each_magazine(control, count_magazine, &counts);
     const size_t taken  = control->growing.in_use;
     const size_t cached = min_of(counts.cached, taken);
@@ -300,9 +345,9 @@ egb_status egb_pool_stats_subtree(egb_pool root, egb_stats* out)
     if (out == NULL) {
         return EGB_INVALID;
     }
+    const bool is_there = egb_world_is_made();
     egb_os_lock(&egb_the_world.lock);
-    const bool         is_there = egb_world_is_made();
-    egb_control* const first    = is_there ? egb_control_or_root(root) : NULL;
+    egb_control* const first = is_there ? egb_control_or_root(root) : NULL;
     if (first != NULL) {
         describe_pool(first, out);
     }

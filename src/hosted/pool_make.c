@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: MIT
 // Create: what the options mean, and a control block made of them.
-#include "pool_private.h"
+#include "guard.h"
+#include "level.h"
+#include "passthrough.h"
+#include "seal.h"
 
 enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64 };
 
 static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE;
 
-static bool is_same(const char* one, const char* other)
+// Static memory was meant for blocks without guards, and a library that is the C library's malloc
+// cannot pass requests on to it: there what the program itself asks for counts.
+static egb_status level_of(const egb_pool_options* options, egb_level* level)
 {
-    while (*one != '\0' && *one == *other) {
-        one++;
-        other++;
+    const char* const name    = options->name != NULL ? options->name : "pool";
+    egb_status        status  = egb_level_of(name, options->check, level);
+    const bool        can_not = options->memory != NULL
+                                    ? *level > EGB_LEVEL_CHECK
+                                    : *level == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc();
+    if (status == EGB_OK && can_not) {
+        (void)egb_level_in(options->check == NULL ? "check" : options->check, name, level);
+        status = *level == EGB_LEVEL_PASSTHROUGH ? EGB_UNSUPPORTED : EGB_OK;
     }
-    return *one == *other;
+    return status;
 }
 
-static egb_status level_of(const char* check, bool* is_checked)
+// At least 4 bytes, the unit of fixed pools, or what guards need.
+static size_t align_of(const egb_pool_options* options, bool has_guards)
 {
-    *is_checked = check == NULL || is_same(check, "check");
-    if (*is_checked || is_same(check, "off")) {
-        return EGB_OK;
-    }
-    const bool is_known =
-        is_same(check, "guard") || is_same(check, "track") || is_same(check, "passthrough");
-    return is_known ? EGB_UNSUPPORTED : EGB_INVALID;
-}
+    const size_t least = has_guards ? EGB_GUARD_ALIGN : EGB_WORD_BYTES;
 
-// At least 4 bytes, the unit of fixed pools.
-static size_t align_of(const egb_pool_options* options)
-{
     size_t align = options->block_align;
     if (align == 0) {
         align = ALIGN_MAX_NATURAL;
@@ -39,7 +40,7 @@ static size_t align_of(const egb_pool_options* options)
     if ((options->flags & EGB_CACHE_LINE) != 0 && align < CACHE_LINE_BYTES) {
         align = CACHE_LINE_BYTES;
     }
-    return align < EGB_WORD_BYTES ? EGB_WORD_BYTES : align;
+    return align < least ? least : align;
 }
 
 static egb_status check_options(const egb_pool_options* options)
@@ -75,15 +76,18 @@ static size_t batch_blocks_for(size_t stride, size_t max_blocks)
     if (max_blocks != 0 && blocks > max_blocks) {
         blocks = max_blocks;
     }
-    return egb_the_world.can_take ? blocks : 0;
+    return EGB_LOAD_(egb_the_world.can_take) ? blocks : 0;
 }
 
 // A control block that was another pool's, or all zero. It is locked, because the last thread of
 // its former pool may still be about to unlock it, and because addresses lead to it before it has a
 // generation.
-static void set_up(egb_control* control, const egb_pool_options* options, bool is_checked)
+static void set_up(egb_control* control, const egb_pool_options* options, egb_level level)
 {
+    const bool is_checked = level != EGB_LEVEL_OFF;
+    EGB_STORE_(control->level, level);  // a stale handle may lead others here
     control->is_checked = is_checked;
+    EGB_STORE_(control->guards, NULL);
     EGB_STORE_(
         control->slot,
         control->slot / EGB_SLOT_STEP_ * EGB_SLOT_STEP_ +
@@ -107,6 +111,10 @@ static void set_up(egb_control* control, const egb_pool_options* options, bool i
     control->held             = 0;
     control->budget_bytes     = options->budget_bytes;
     copy_name(control->name, options->name != NULL ? options->name : "pool");
+    const egb_fail fail = egb_fail_of(control->name);
+    EGB_STORE_(control->fail.every, fail.every);
+    EGB_STORE_(control->fail.is_once, fail.is_once);
+    EGB_STORE_(control->fail.count, 0);
     for (size_t lane = 0; lane < EGB_LANES; lane++) {
         control->lanes[lane].full = control->lanes[lane].empty = NULL;
     }
@@ -114,22 +122,28 @@ static void set_up(egb_control* control, const egb_pool_options* options, bool i
     control->memory                = memory;
 }
 
-static egb_status
-make_chunks(egb_control* control, const egb_pool_options* options, bool is_checked)
+static egb_status make_chunks(egb_control* control, const egb_pool_options* options)
 {
-    const size_t      align     = align_of(options);
-    const size_t      stride    = (options->block_bytes + align - 1) / align * align;
-    const bool        is_static = options->memory != NULL;
+    const bool        is_static  = options->memory != NULL;
+    const bool        has_guards = control->guards != NULL;
+    const size_t      align      = align_of(options, has_guards);
+    const size_t      lead       = has_guards ? egb_guard_lead(control->level, align) : 0;
+    const size_t      around     = lead + (has_guards ? EGB_BACK_BYTES_MIN : 0);
+    const size_t      stride     = (around + options->block_bytes + align - 1) / align * align;
     const egb_backing backing =
         is_static ? egb_static_backing(&control->memory) : egb_pool_backing(control);
     const egb_growing_options growing = {
         .block_bytes = stride,
         .block_align = align,
         .max_blocks  = options->max_blocks,
-        .with_states = is_checked,
+        .with_states = control->is_checked,
+        .lead_bytes  = lead,
         .backing     = backing,
     };
-    control->batch_blocks   = batch_blocks_for(stride, options->max_blocks);
+    const bool has_magazines = control->level < EGB_LEVEL_GUARD && !egb_fail_is_set(&control->fail);
+    EGB_STORE_(
+        control->batch_blocks, has_magazines ? batch_blocks_for(stride, options->max_blocks) : 0
+    );
     const egb_status status = egb_growing_init(&control->growing, &growing);
     if (status != EGB_OK) {
         return status;
@@ -138,7 +152,8 @@ make_chunks(egb_control* control, const egb_pool_options* options, bool is_check
     if (is_static && egb_growing_reserve(&control->growing, 1) != EGB_OK) {
         return EGB_INVALID;
     }
-    const egb_status reserved = egb_growing_reserve(&control->growing, options->reserve_blocks);
+    const size_t     ahead    = egb_is_passthrough(control) ? 0 : options->reserve_blocks;
+    const egb_status reserved = egb_growing_reserve(&control->growing, ahead);
     if (reserved != EGB_NO_MEMORY) {
         return reserved;
     }
@@ -159,11 +174,24 @@ static void link_into_tree(egb_control* control, egb_control* parent)
     }
 }
 
-static egb_status create(egb_pool* out, const egb_pool_options* options, bool is_checked)
+static egb_status make_blocks(egb_control* control, const egb_pool_options* options)
 {
-    if (!egb_world_is_made()) {
-        return EGB_NO_MEMORY;
+    if (control->level == EGB_LEVEL_GUARD || control->level == EGB_LEVEL_TRACK) {
+        EGB_STORE_(control->guards, egb_guards_new(control->level));
+        if (control->guards == NULL) {
+            return EGB_NO_MEMORY;
+        }
     }
+    const egb_status status = make_chunks(control, options);
+    if (status != EGB_OK) {
+        egb_growing_destroy(&control->growing);
+        egb_guards_drop(control->guards);
+    }
+    return status;
+}
+
+static egb_status create(egb_pool* out, const egb_pool_options* options, egb_level level)
+{
     egb_control* const parent = egb_control_or_root(options->parent);
     if (parent == NULL) {
         return EGB_STALE;
@@ -173,24 +201,23 @@ static egb_status create(egb_pool* out, const egb_pool_options* options, bool is
         return EGB_LIMIT;
     }
     egb_os_lock(&control->lock);
-    set_up(control, options, is_checked);
+    set_up(control, options, level);
     control->parent         = parent;
     control->child          = NULL;
-    const egb_status status = make_chunks(control, options, is_checked);
+    const egb_status status = make_blocks(control, options);
     if (status == EGB_OK) {
         link_into_tree(control, parent);
         control->last_generation++;
         __atomic_store_n(&control->generation, control->last_generation, __ATOMIC_RELEASE);
         *out = egb_handle_of(control);
     } else {
-        egb_growing_destroy(&control->growing);
         egb_slot_give_back(control);
     }
     egb_os_unlock(&control->lock);
     return status;
 }
 
-egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
+egb_status egb_pool_make(egb_pool* out, const egb_pool_options* options)
 {
     if (out == NULL || options == NULL) {
         return EGB_INVALID;
@@ -198,15 +225,26 @@ egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
     if (egb_os_page_bytes() == 0) {
         return EGB_UNSUPPORTED;
     }
-    bool       is_checked;
-    egb_status status = level_of(options->check, &is_checked);
+    egb_level  level;
+    egb_status status = check_options(options);
+    if (status == EGB_OK && !egb_world_is_made()) {  // it also knows of the environment
+        status = EGB_NO_MEMORY;
+    }
     if (status == EGB_OK) {
-        status = check_options(options);
+        status = level_of(options, &level);
     }
     if (status == EGB_OK) {
         egb_os_lock(&egb_the_world.lock);
-        status = create(out, options, is_checked);
+        status = create(out, options, level);
         egb_os_unlock(&egb_the_world.lock);
     }
+    return status;
+}
+
+egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
+{
+    const egb_pool   root   = {0, 0};
+    const egb_status status = egb_pool_make(out, options);
+    egb_seal_report(options != NULL ? options->parent : root, EGB_CALLER());
     return status;
 }

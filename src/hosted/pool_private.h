@@ -11,6 +11,10 @@
 #include "../core/growing_private.h"
 #include "../os/os.h"
 #include "eggbox/pool.h"
+#include "fail.h"
+
+// Of chunks and magazines of pools whose threads share chunks.
+#define EGB_NO_LANE UINT32_MAX
 
 enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_DEPOT_BATCHES_MAX = 256, EGB_LANES = 8 };
 
@@ -33,24 +37,27 @@ typedef struct egb_lane {
 // leads to a control block that says so.
 typedef struct egb_control {
     EGB_ALIGNAS_(128) egb_os_mutex lock;
-    uint32_t slot;             // as in the handle, atomic
-    uint32_t generation;       // of the pool that is there now, atomic; 0: none is
-    uint32_t last_generation;  // that was ever there
-    bool     is_checked;
-    bool     is_charged;   // what it holds counts for its ancestors
-    bool     is_recycled;  // the region that is to become a chunk is from the shelf
-    unsigned flags;
-    char     name[EGB_NAME_BYTES];
+    uint32_t  slot;             // as in the handle, atomic
+    uint32_t  generation;       // of the pool that is there now, atomic; 0: none is
+    uint32_t  last_generation;  // that was ever there
+    egb_level level;
+    bool      is_checked;   // the level is not "off"
+    bool      is_charged;   // what it holds counts for its ancestors
+    bool      is_recycled;  // the region that is to become a chunk is from the shelf
+    unsigned  flags;
+    char      name[EGB_NAME_BYTES];
 
     egb_exhausted_fn on_exhausted;
     void*            user;
     size_t           block_bytes;
 
-    egb_growing       growing;
-    egb_static_region memory;
-    egb_status        refusal;  // why the backing said no; EGB_INVALID: the pool's own budget
-    size_t            prefaulted;
-    size_t            huge;
+    egb_growing        growing;
+    struct egb_guards* guards;  // NULL: the blocks have none
+    egb_fail           fail;
+    egb_static_region  memory;
+    egb_status         refusal;  // why the backing said no; EGB_INVALID: the pool's own budget
+    size_t             prefaulted;
+    size_t             huge;
 
     egb_lane   lanes[EGB_LANES];  // the depot
     size_t     depot_batches;
@@ -81,17 +88,18 @@ typedef struct egb_world {
     size_t       slots;     // in use or used once, atomic
     size_t       slots_max;
     egb_thread_* threads;
-    size_t       next_lane;
+    size_t       lane_threads[EGB_LANES];
     egb_cache*   caches;
     egb_control* statics;
     egb_os_mutex ledger;
     egb_control* free_slots;
-    bool         can_take;  // from other threads' magazines; else there are none
+    bool         can_take;   // from other threads' magazines; else there are none. Atomic
+    bool         has_asked;  // for calls around a fork. Atomic
 } egb_world;
 
 extern egb_world egb_the_world;
 
-// Makes the world at the first call; with its lock held. False: the system refused.
+// Makes the world at the first call; no lock is held. False: the system refused.
 bool egb_world_is_made(void);
 
 // A control block for a new pool, still without a generation; NULL: there are too many pools, or
@@ -124,6 +132,9 @@ void egb_pool_report(
 );
 void egb_pool_report_handle(egb_pool pool, const void* site);
 
+// False: there is no such pool.
+bool egb_pool_level(egb_pool pool, egb_level* level);
+
 // The next pool after `control` in the subtree of `root`, parents first; NULL: that was the last.
 egb_control* egb_tree_next(const egb_control* root, egb_control* control);
 
@@ -131,8 +142,16 @@ egb_control* egb_tree_next(const egb_control* root, egb_control* control);
 
 egb_backing egb_pool_backing(egb_control* control);
 
+// What the pool holds more or less, for its budget and those of its ancestors. False: there is not
+// as much.
+bool egb_charge(egb_control* control, size_t bytes);
+void egb_uncharge(egb_control* control, size_t bytes);
+
 // Takes what the pool holds off its ancestors' accounts, once.
 void egb_uncharge_all(egb_control* control);
+
+// The same without a pool to charge: for growing pools of the library's own.
+egb_backing egb_plain_backing(void);
 
 // Memory for the library itself, of whole pages, all zero; NULL: refused. And back.
 void* egb_pages(size_t bytes);
@@ -176,6 +195,9 @@ extern egb_leaf* egb_leaves[(size_t)1 << EGB_ROOT_BITS];  // atomic; they are ne
 
 bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, uint64_t key);
 void egb_chunk_map_clear(void* region, size_t bytes);
+
+// What is in the map already becomes another's, under the same key.
+void egb_chunk_map_pass_on(void* region, size_t bytes, egb_chunk_* chunk);
 
 // NULL: there is no chunk there, nor was there one near.
 static inline egb_unit* egb_unit_of(const void* address)
@@ -268,6 +290,43 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine);
 // Makes room in a full magazine.
 void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine);
 
+// Whether the threads of a pool keep to chunks of their own: not where blocks may be few, or where
+// nothing but the blocks themselves would be shared.
+static inline bool egb_has_own_chunks(const egb_control* control)
+{
+    return control->is_checked && control->batch_blocks != 0 &&
+           control->growing.options.max_blocks == 0 && control->memory.region == NULL;
+}
+
+// Whether a block of the chunk is not for this magazine to hand out again. `chunk` is of the pool.
+static inline bool egb_is_away(const egb_magazine_* magazine, const egb_chunk_* chunk)
+{
+    return EGB_LOAD_(chunk->lane) != magazine->home;
+}
+
+// Puts a block, which is in use, where it waits to go back to its lane. False, and nothing has
+// changed: there is no room.
+static inline bool egb_magazine_send(egb_magazine_* magazine, void* block, unsigned char* state)
+{
+    const uintptr_t top = EGB_LOAD_(magazine->away_top);
+    if (EGB_UNLIKELY(top >= EGB_LOAD_(magazine->away_full))) {
+        return false;
+    }
+    egb_entry_* const entry = (egb_entry_*)top;
+    EGB_STORE_(*state, EGB_STATE_FREE_);
+    EGB_STORE_(entry->block, block);
+    EGB_STORE_(entry->state, state);
+    __atomic_store_n(&magazine->away_top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
+    return true;
+}
+
+// Makes room for that. False: there is no memory for it.
+bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine);
+
+// What waits there goes back to its chunks. Its thread may be adding to it.
+void   egb_magazine_flush_away(egb_control* control, egb_magazine_* magazine);
+size_t egb_magazine_count_away(const egb_magazine_* magazine);
+
 // The magazine forgets what it remembers of chunks that are wholly free. Its thread may be using
 // it.
 void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine);
@@ -277,8 +336,14 @@ void egb_put_back(egb_control* control, void* block);
 void egb_batch_flush(egb_control* control, egb_batch* batch);
 void egb_depot_flush(egb_control* control);
 
-// One block without a magazine; NULL: none.
-void* egb_take_one(egb_control* control);
+// One block without a magazine, with its chunk; NULL: none.
+void* egb_take_one(egb_control* control, egb_chunk_** chunk);
+
+// More blocks may be in use now than ever before.
+void egb_note_peak(egb_control* control);
+
+// Free blocks that the chunks do not know of, and no magazine has: in the depot, or in quarantine.
+size_t egb_depot_blocks(const egb_control* control);
 
 // ---- thread.c: with the world locked, and the pool ----------------------------------------------
 
@@ -325,11 +390,25 @@ void egb_thread_end(egb_thread_* thread);
 
 bool egb_fork_start(void);
 
+// Whether nobody keeps a lock, for longer than a moment, that questions about pools take.
+bool egb_locks_are_free_soon(void);
+
 // ---- pool.c -------------------------------------------------------------------------------------
 
 // As egb_free(), for what the hot path did not take: large blocks, blocks for which the magazine
 // has no room, and misuse. Not NULL.
 void egb_free_refused(void* block, const void* site);
+
+// Whether some allocations of the pool fail on purpose.
+bool egb_pool_fails(egb_pool pool);
+
+// As egb_free(), for another call that was made at `site`.
+void egb_free_from(void* block, const void* site);
+
+// ---- pool_make.c --------------------------------------------------------------------------------
+
+// As egb_pool_create(), and what the seal refused is still to be reported.
+egb_status egb_pool_make(egb_pool* out, const egb_pool_options* options);
 
 // ---- destroy.c ----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads and their tables of magazines: how they begin, grow and end, and how blocks are taken out
 // of the magazines of others.
-#include "pool_private.h"
+#include "guard.h"
 
 // What threads have before their first magazine, and after their end. Nothing writes to them, and
 // hardly a page of them is ever read. They are zero at first, so that programs do not grow by them:
@@ -71,20 +71,45 @@ void egb_magazine_let_go(egb_magazine_* magazine)
     }
 }
 
-// The world is locked. NULL: refused.
+// Where this library is the C library's malloc, arming may come back here. So no lock is held
+// meanwhile, and the thread has no magazines, as at its end.
+static bool arm(egb_thread_* thread)
+{
+    set_here(&after);
+    const bool is_armed = egb_os_arm_thread_exit(thread);
+    set_here(&before);
+    return is_armed;
+}
+
+// The lane with the fewest threads: that of one that ended, whose blocks are there. The world is
+// locked.
+static size_t enter_lane(void)
+{
+    size_t* const threads = egb_the_world.lane_threads;
+    size_t        fewest  = 0;
+    for (size_t lane = 1; lane < EGB_LANES; lane++) {
+        fewest = threads[lane] < threads[fewest] ? lane : fewest;
+    }
+    threads[fewest]++;
+    return fewest;
+}
+
+// NULL: refused.
 static egb_thread_* new_table(void)
 {
     egb_thread_* const thread = egb_pages(sizeof(egb_thread_));
     if (thread == NULL) {
         return NULL;
     }
-    if (!egb_os_arm_thread_exit(thread)) {
+    if (!arm(thread)) {
         egb_pages_release(thread, sizeof(egb_thread_));
         return NULL;
     }
     egb_magazine_clear(&thread->magazines[0]);
-    thread->lane = egb_the_world.next_lane++ % EGB_LANES;
+    egb_os_lock(&egb_the_world.lock);
+    thread->lane = enter_lane();
     link_thread(thread);
+    egb_os_unlock(&egb_the_world.lock);
     set_here(thread);
     return thread;
 }
@@ -95,6 +120,7 @@ void egb_thread_end(egb_thread_* thread)
         egb_magazine_let_go(&thread->magazines[i]);
     }
     unlink_thread(thread);
+    egb_the_world.lane_threads[thread->lane]--;
     egb_pages_release(thread, sizeof(egb_thread_));
 }
 
@@ -109,7 +135,7 @@ static void at_exit(void* argument)
 bool egb_threads_start(void)
 {
     make_first_places();  // for who comes before the constructor
-    return egb_os_at_thread_exit(at_exit) && egb_fork_start();
+    return egb_os_at_thread_exit(at_exit);
 }
 
 // Lets go of what belongs to pools that were destroyed meanwhile.
@@ -164,19 +190,22 @@ void egb_cache_unlink(egb_cache* cache)
 
 egb_magazine_* egb_thread_magazine(egb_pool pool)
 {
-    egb_thread_* thread = egb_thread_self_();
-    if (thread == &after || egb_control_of(pool) == NULL || !egb_the_world.can_take) {
+    egb_thread_*             thread  = egb_thread_self_();
+    const egb_control* const control = egb_control_of(pool);
+    if (thread == &after || control == NULL || !EGB_LOAD_(egb_the_world.can_take)) {
         return NULL;
     }
+    const bool has_magazines = EGB_LOAD_(control->batch_blocks) != 0;
     if (thread == &before) {
-        egb_os_lock(&egb_the_world.lock);
-        thread = new_table();
-        egb_os_unlock(&egb_the_world.lock);
+        thread = has_magazines ? new_table() : NULL;
         if (thread == NULL) {
             return NULL;
         }
     }
     drop_revoked(thread);
+    if (!has_magazines) {
+        return NULL;
+    }
     egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
     // Another pool's, alive or not: one that is being destroyed and has not said so yet is waited
     // for.
@@ -237,6 +266,7 @@ static void take_out(egb_magazine_* magazine, void* user)
     if (magazine->spare != NULL) {
         egb_batch_flush(control, magazine->spare);
     }
+    egb_magazine_flush_away(control, magazine);
     magazine->wish = 1;
     EGB_STORE_(magazine->bottom, magazine->lowest);
 }
@@ -245,6 +275,7 @@ size_t egb_reclaim(egb_control* control)
 {
     const size_t before_it = control->growing.in_use;
     egb_depot_flush(control);
+    egb_quarantine_flush(control);
     if (control->attached != 0) {
         egb_each_magazine(control, close_bottom, NULL);
         const bool is_safe = egb_os_fence_threads();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Slots, handles, and what a process has one of. The world is never taken down: static destructors
 // and threads that end late may still use it.
-#include "pool_private.h"
+#include "guard.h"
+#include "level.h"
 
 egb_world egb_the_world;
 
@@ -18,7 +19,8 @@ static egb_control* reserve_slots(size_t* slots)
     return NULL;
 }
 
-bool egb_world_is_made(void)
+// With the world's lock held.
+static bool make_world(void)
 {
     egb_world* const world = &egb_the_world;
     if (world->controls != NULL) {
@@ -29,11 +31,31 @@ bool egb_world_is_made(void)
     if (controls == NULL) {
         return false;
     }
-    world->can_take  = egb_threads_start() && egb_os_can_fence_threads();
+    egb_settings_read();
+    EGB_STORE_(world->can_take, egb_threads_start() && egb_os_can_fence_threads());
     world->slots_max = slots;
     __atomic_store_n(&world->slots, 1, __ATOMIC_RELEASE);  // the root's
     __atomic_store_n(&world->controls, controls, __ATOMIC_RELEASE);
     return true;
+}
+
+// Where this library is the C library's malloc, to ask for calls around a fork may come back here.
+// So no lock is held meanwhile, and who comes back finds the world made.
+bool egb_world_is_made(void)
+{
+    egb_world* const world = &egb_the_world;
+    if (__atomic_load_n(&world->has_asked, __ATOMIC_ACQUIRE)) {
+        return true;
+    }
+    egb_os_lock(&world->lock);
+    const bool is_made = make_world();
+    egb_os_unlock(&world->lock);
+    const bool is_first =
+        is_made && !__atomic_exchange_n(&world->has_asked, true, __ATOMIC_ACQ_REL);
+    if (is_first && !egb_fork_start()) {
+        EGB_STORE_(world->can_take, false);
+    }
+    return is_made;
 }
 
 egb_control* egb_slot_take(void)
@@ -110,29 +132,57 @@ void egb_pool_unlock(egb_control* control)
     egb_os_unlock(&control->lock);
 }
 
+// The event is complete but for what the pool knows of itself, and of the block.
+static void report_event(egb_event* event, egb_pool pool, egb_history* history)
+{
+    char               name[EGB_NAME_BYTES] = "";
+    egb_control* const control              = egb_pool_lock(pool);
+    if (control == NULL) {
+        history->level = egb_level_of_no_pool();
+    } else {
+        history->level = control->level;
+        if (control->guards != NULL && event->block_index != EGB_NO_INDEX && history->bytes == 0) {
+            *history = egb_guard_history(control, event->address);
+        }
+        for (size_t i = 0; i < EGB_NAME_BYTES; i++) {
+            name[i] = control->name[i];
+        }
+        event->pool      = control;
+        event->pool_name = name;
+        egb_pool_unlock(control);
+    }
+    event->history = history->level < EGB_LEVEL_GUARD ? NULL : history;
+    egb_misuse(event);
+}
+
 void egb_pool_report(
     egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
 )
 {
-    char               name[EGB_NAME_BYTES] = "";
-    egb_control* const control              = egb_pool_lock(pool);
-    if (control != NULL) {
-        for (size_t i = 0; i < EGB_NAME_BYTES; i++) {
-            name[i] = control->name[i];
-        }
-        egb_pool_unlock(control);
-    }
-    const egb_event event = {kind, control != NULL ? name : NULL, control, address, index, site};
-    egb_misuse(&event);
+    egb_event   event   = {kind, NULL, NULL, address, index, site, NULL};
+    egb_history history = {.level = EGB_LEVEL_CHECK};
+    report_event(&event, pool, &history);
+}
+
+static void report_finding(egb_pool pool, const egb_finding* finding, const void* site)
+{
+    const egb_event_kind kind    = (egb_event_kind)finding->kind;
+    egb_event            event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
+    egb_history          history = finding->history;
+    report_event(&event, pool, &history);
 }
 
 void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void* site)
 {
-    const egb_damage damage   = control->damage;
+    const egb_damage  damage  = control->damage;
+    const egb_finding finding = egb_guard_finding(control);
     control->damage.was_found = false;
     egb_pool_unlock(control);
     if (damage.was_found) {
         egb_pool_report(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, site);
+    }
+    if (finding.kind != 0) {
+        report_finding(pool, &finding, site);
     }
 }
 

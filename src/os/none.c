@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: MIT
 // A machine without an operating system, or one that we do not know: there is nowhere to write to,
 // no pages, and one thread, which never ends and needs no lock.
+#include "no_malloc.h"
+#include "no_process.h"
 #include "os.h"
 
 void egb_os_write_error(const char* text, size_t bytes)
 {
     (void)text;
     (void)bytes;
+}
+
+void egb_os_abort(void)
+{
+    for (;;) {
+    }
+}
+
+const char* egb_os_variable(const char* name)
+{
+    (void)name;
+    return NULL;
 }
 
 // ---- pages --------------------------------------------------------------------------------------
@@ -36,6 +50,11 @@ void egb_os_release(void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;
+}
+
+bool egb_os_can_split(void)
+{
+    return false;
 }
 
 egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
@@ -85,6 +104,11 @@ void egb_os_forget(void* region, size_t bytes)
     (void)bytes;
 }
 
+uint32_t egb_os_thread_number(void)
+{
+    return 0;
+}
+
 bool egb_os_at_thread_exit(void (*function)(void* argument))
 {
     (void)function;
@@ -113,4 +137,21 @@ bool egb_os_can_fence_threads(void)
 bool egb_os_fence_threads(void)
 {
     return false;
+}
+
+uint64_t egb_os_nanoseconds(void)
+{
+    return 0;
+}
+
+bool egb_os_try_lock(egb_os_mutex* mutex)
+{
+    (void)mutex;
+    return true;
+}
+
+bool egb_os_lock_soon(egb_os_mutex* mutex)
+{
+    (void)mutex;
+    return true;
 }

@@ -16,6 +16,19 @@ extern "C" {
 // what cannot be written is lost. Safe in a signal handler.
 void egb_os_write_error(const char* text, size_t bytes);
 
+// Ends the program at once, as abort() does. Does not return.
+void egb_os_abort(void);
+
+// What the environment says of a name; NULL: nothing, or this program has rights that its caller
+// lacks. It lives as long as nobody changes the environment.
+const char* egb_os_variable(const char* name);
+
+// The C library's malloc, for who wants to be watched by its tools; `align` is a power of two.
+// NULL: refused, or there is none, as where this library is the C library's malloc itself.
+bool  egb_os_has_malloc(void);
+void* egb_os_malloc(size_t align, size_t bytes);
+void  egb_os_free(void* block);
+
 // ---- pages --------------------------------------------------------------------------------------
 
 // Bytes of a page, read at run time: a power of two. 0: this system has no pages to give.
@@ -43,8 +56,13 @@ typedef struct egb_os_obtained {
 // Returns EGB_OK, or EGB_NO_MEMORY and nothing has changed.
 egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained);
 
-// Gives a range back, whole, as it was reserved.
+// Gives a range back, whole, as it was reserved; and where ranges can be split, any part of it, or
+// several side by side.
 void egb_os_release(void* region, size_t bytes);
+
+// Whether every range of pages counts as one that was reserved, however it was got: a part of one,
+// or several side by side. But resize and move may be refused where it was not got as one.
+bool egb_os_can_split(void);
 
 // Lets the system take the pages of a committed part of a range: what it holds is lost, and it
 // reads as it likes from now on, zero or what was there. May be written to again. A hint.
@@ -68,6 +86,44 @@ egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes);
 // A system without a clock stays at 0.
 uint64_t egb_os_milliseconds(void);
 
+// The same, as fine as the system has it.
+uint64_t egb_os_nanoseconds(void);
+
+// ---- a process, and the file its report goes to -------------------------------------------------
+
+// False: all below says no.
+bool egb_os_has_reports(void);
+
+typedef struct egb_os_process {
+    uint64_t pid;
+    uint64_t parent_pid;
+    uint64_t started_ticks;        // when it began; of what follows a pid, no other has the same
+    uint64_t peak_resident_bytes;  // of the program that it is now
+    uint64_t minor_faults;         // since it began
+    uint64_t major_faults;
+} egb_os_process;
+
+egb_os_process egb_os_this_process(void);
+
+// The path of the file that this process runs, not ended by a zero; its length, 0: not known.
+size_t egb_os_program(char* out, size_t bytes);
+
+// Opens the arguments of this process, each ended by a zero; makes an empty file. -1: refused.
+int egb_os_open_arguments(void);
+int egb_os_create(const char* path);
+
+// Some more bytes; 0: that was all. And writes all; false: refused.
+size_t egb_os_read(int file, char* to, size_t bytes);
+bool   egb_os_write(int file, const char* text, size_t bytes);
+void   egb_os_close(int file);
+
+bool egb_os_rename(const char* from, const char* to);
+void egb_os_remove(const char* path);
+
+// The file whose code or data an address is in, and how far from where that starts in memory.
+// False: not known. The path lives as long as the file is loaded; that of the program is "".
+bool egb_os_find_module(const void* address, const char** path, uintptr_t* offset);
+
 // ---- threads ------------------------------------------------------------------------------------
 
 // A lock. All zero is unlocked; nothing to undo at its end.
@@ -78,8 +134,15 @@ typedef struct egb_os_mutex {
 void egb_os_lock(egb_os_mutex* mutex);
 void egb_os_unlock(egb_os_mutex* mutex);
 
+// Takes the lock if it is free now, or within some tenths of a second. False: it was not.
+bool egb_os_try_lock(egb_os_mutex* mutex);
+bool egb_os_lock_soon(egb_os_mutex* mutex);
+
 // Makes a lock unlocked whatever it was: in the child of a fork, whose other threads are gone.
 void egb_os_lock_reset(egb_os_mutex* mutex);
+
+// The system's number of the calling thread; 0: there is none.
+uint32_t egb_os_thread_number(void);
 
 // Names the one function that is called when a thread ends that has armed it, with what it armed
 // it with (not NULL). False: there can be no such call. Called once, before the first arm. A thread

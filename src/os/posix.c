@@ -4,8 +4,17 @@
 #include "os.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+
+#if defined(__linux__)
+  #include <sys/auxv.h>
+#endif
+
+#if !defined(EGB_IS_MALLOC)
+  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
+#endif
 
 #if defined(CLOCK_MONOTONIC_COARSE)
   #define EGB_CLOCK CLOCK_MONOTONIC_COARSE  // read without asking the kernel, on every machine
@@ -38,3 +47,50 @@ uint64_t egb_os_milliseconds(void)
     errno = before;
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
+
+void egb_os_abort(void)
+{
+    abort();
+}
+
+#if defined(__linux__)
+static bool is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+#else
+static bool is_privileged(void)
+{
+    return getuid() != geteuid() || getgid() != getegid();
+}
+#endif
+
+const char* egb_os_variable(const char* name)
+{
+    return is_privileged() ? NULL : getenv(name);
+}
+
+#if EGB_IS_MALLOC
+  #include "no_malloc.h"
+#else
+
+bool egb_os_has_malloc(void)
+{
+    return true;
+}
+
+void* egb_os_malloc(size_t align, size_t bytes)
+{
+    void* block = NULL;
+    if (align <= sizeof(void*)) {
+        return malloc(bytes);
+    }
+    return posix_memalign(&block, align, bytes) == 0 ? block : NULL;
+}
+
+void egb_os_free(void* block)
+{
+    free(block);
+}
+
+#endif

@@ -9,6 +9,9 @@
 #if !defined(_DEFAULT_SOURCE)  // glibc, musl
   #define _DEFAULT_SOURCE 1
 #endif
+#if !defined(_GNU_SOURCE)  // which file an address is in
+  #define _GNU_SOURCE 1
+#endif
 #if !defined(_DARWIN_C_SOURCE)
   #define _DARWIN_C_SOURCE 1
 #endif

@@ -111,6 +111,11 @@ void egb_os_release(void* region, size_t bytes)
     errno = before;
 }
 
+bool egb_os_can_split(void)
+{
+    return true;
+}
+
 void egb_os_forget(void* region, size_t bytes)
 {
     const int before = errno;

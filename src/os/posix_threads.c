@@ -107,10 +107,27 @@ void egb_os_unlock(egb_os_mutex* mutex)
     }
 }
 
+bool egb_os_try_lock(egb_os_mutex* mutex)
+{
+    return try_to_lock(word_of(mutex));
+}
+
 void egb_os_lock_reset(egb_os_mutex* mutex)
 {
     *mutex = (egb_os_mutex){{0}};
 }
+
+#if defined(SYS_gettid)
+uint32_t egb_os_thread_number(void)
+{
+    return (uint32_t)syscall(SYS_gettid);
+}
+#else
+uint32_t egb_os_thread_number(void)
+{
+    return 0;
+}
+#endif
 
 // ---- the end of a thread ------------------------------------------------------------------------
 

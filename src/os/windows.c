@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "os.h"
 
+#include <stdlib.h>
+
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
+
+#include "no_malloc.h"
+#include "no_process.h"
 
 void egb_os_write_error(const char* text, size_t bytes)
 {
@@ -15,4 +20,19 @@ void egb_os_write_error(const char* text, size_t bytes)
 uint64_t egb_os_milliseconds(void)
 {
     return GetTickCount64();
+}
+
+uint64_t egb_os_nanoseconds(void)
+{
+    return egb_os_milliseconds() * 1000000;
+}
+
+void egb_os_abort(void)
+{
+    abort();
+}
+
+const char* egb_os_variable(const char* name)
+{
+    return getenv(name);
 }

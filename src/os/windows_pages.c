@@ -69,6 +69,11 @@ void egb_os_release(void* region, size_t bytes)
     SetLastError(before);
 }
 
+bool egb_os_can_split(void)
+{
+    return false;
+}
+
 // A reservation is as long as it was made, and nothing moves pages.
 egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
 {

@@ -15,6 +15,27 @@ void egb_os_lock(egb_os_mutex* mutex)
     AcquireSRWLockExclusive((SRWLOCK*)(void*)mutex);
 }
 
+bool egb_os_try_lock(egb_os_mutex* mutex)
+{
+    return TryAcquireSRWLockExclusive((SRWLOCK*)(void*)mutex) != 0;
+}
+
+bool egb_os_lock_soon(egb_os_mutex* mutex)
+{
+    enum { LOOKS = 200 };
+    bool has = egb_os_try_lock(mutex);
+    for (int look = 0; look < LOOKS && !has; look++) {
+        Sleep(1);
+        has = egb_os_try_lock(mutex);
+    }
+    return has;
+}
+
+uint32_t egb_os_thread_number(void)
+{
+    return (uint32_t)GetCurrentThreadId();
+}
+
 void egb_os_unlock(egb_os_mutex* mutex)
 {
     ReleaseSRWLockExclusive((SRWLOCK*)(void*)mutex);

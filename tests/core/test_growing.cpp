@@ -114,6 +114,11 @@ TEST(growing_init, refuses_what_can_never_work)
     for (const std::size_t odd : {3u, 12u, 24u, 128u}) {
         EXPECT_EQ(init_with([=](options o) { o.block_align = odd; }), EGB_INVALID) << odd;
     }
+    EXPECT_EQ(init_with([](options o) { o.lead_bytes = o.block_bytes + 1; }), EGB_INVALID);
+    EXPECT_EQ(
+        init_with([](options o) { o.block_bytes = 1 << 20, o.lead_bytes = (64 << 10) + 1; }),
+        EGB_INVALID
+    );
     EXPECT_EQ(init_with([](options o) { o.backing.reserve = nullptr; }), EGB_INVALID);
     for (const std::size_t odd : {1u, 2u, 3u, 48u}) {
         EXPECT_EQ(init_with([=](options o) { o.backing.granule = odd; }), EGB_INVALID) << odd;

@@ -99,6 +99,32 @@ TEST(growing_chunks, without_states_there_are_none)
     EXPECT_EQ(chunks_of(all.pool)[0]->shape.states, nullptr);
 }
 
+TEST(growing_chunks, what_is_kept_free_stands_before_the_first_block)
+{
+    for (const std::size_t granule : {0u, 4096u}) {
+        for (const std::size_t lead : {4u, 16u, 44u, 64u}) {
+            for (const std::size_t misalign : {0u, 5u}) {
+                counting_backing backing(granule);
+                backing.misalign           = granule == 0 ? misalign : 0;
+                egb_growing_options wanted = with_states(64);
+                wanted.block_align         = 32;
+                wanted.lead_bytes          = lead;
+                growing_pool all(backing, wanted);
+                ASSERT_EQ(egb_growing_reserve(&all.pool, 100), EGB_OK);
+                for (const egb_chunk_* const chunk : chunks_of(all.pool)) {
+                    const auto first  = reinterpret_cast<std::uintptr_t>(chunk->fixed.first);
+                    const auto region = reinterpret_cast<std::uintptr_t>(chunk->region);
+                    EXPECT_EQ(first % 32, 0u);
+                    EXPECT_GE(first, region + lead);
+                    EXPECT_LT(first, region + lead + 32);
+                    EXPECT_NE(egb_growing_alloc(&all.pool), nullptr);
+                }
+                EXPECT_TRUE(all.whole());
+            }
+        }
+    }
+}
+
 TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
 {
     counting_backing backing(0);

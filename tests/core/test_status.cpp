@@ -28,10 +28,10 @@ TEST(status, an_unknown_value_has_a_text_too)
 TEST(status, every_kind_of_misuse_has_a_text_of_its_own)
 {
     std::set<std::string> texts;
-    for (int kind = EGB_EVENT_NO_POOL; kind <= EGB_EVENT_STALE; kind++) {
+    for (int kind = EGB_EVENT_NO_POOL; kind <= EGB_EVENT_WRONG_SIZE; kind++) {
         texts.insert(egb_event_text(static_cast<egb_event_kind>(kind)));
     }
-    EXPECT_EQ(texts.size(), 8u);
+    EXPECT_EQ(texts.size(), 12u);
     EXPECT_EQ(texts.count("unknown misuse"), 0u);
     EXPECT_STREQ(egb_test_unknown_event_text(), "unknown misuse");
 }

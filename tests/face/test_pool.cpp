@@ -347,7 +347,6 @@ TEST_F(pool_face, a_pool_that_cannot_be_says_why_and_has_no_blocks)
     EXPECT_EQ(wrong.stats().capacity, 0u);
     EXPECT_EQ(wrong.reserve(1), EGB_INVALID);
     EXPECT_EQ(wrong.trim(), 0u);
-    EXPECT_EQ(pool<particle>(limited(0, "guard")).status(), EGB_UNSUPPORTED);
 }
 
 TEST_F(pool_face, children_end_with_their_parent)

@@ -7,6 +7,13 @@ namespace
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
+// Whether regions that are kept are cut to what is asked for, and joined.
+#if defined(_WIN32)
+constexpr bool is_cut = false;
+#else
+constexpr bool is_cut = true;
+#endif
+
 void* filled(std::size_t bytes, std::uint64_t number)
 {
     void* const block = egb_malloc(bytes);
@@ -80,20 +87,72 @@ TEST(heap_large, a_freed_region_serves_the_next_request_of_about_its_size)
         egb_free(block);
     }
     void* const longer  = egb_malloc(400000);
-    void* const shorter = egb_malloc(190000);  // more than a fifth
+    void* const shorter = egb_malloc(190000);  // three units of the five
     EXPECT_NE(longer, first);
-    EXPECT_NE(shorter, first);
+    EXPECT_EQ(shorter == first, is_cut);
+    EXPECT_EQ(heap_numbers().cached_bytes, (is_cut ? 2 : 5) * unit_bytes);
     egb_free(longer);
     egb_free(shorter);
+}
+
+TEST(heap_large, regions_side_by_side_serve_a_longer_request)
+{
+    if (!is_cut) {
+        GTEST_SKIP() << "this system takes regions back only as it gave them";
+    }
+    const all_given_back check;
+    (void)egb_heap_trim(0);
+    auto* const whole = static_cast<char*>(egb_malloc(12 * unit_bytes));
+    egb_free(whole);
+    std::vector<char*> parts;
+    for (std::size_t i = 0; i < 4; i++) {  // cut from it, one behind the other
+        parts.push_back(static_cast<char*>(egb_malloc(3 * unit_bytes)));
+        ASSERT_EQ(parts[i], whole + i * 3 * unit_bytes);
+    }
+    EXPECT_EQ(heap_numbers().cached, 0u);
+    for (const std::size_t i : sizes{1, 3, 0, 2}) {
+        egb_free(parts[i]);
+    }
+    EXPECT_EQ(heap_numbers().cached, 1u);
+    EXPECT_EQ(heap_numbers().cached_bytes, 12 * unit_bytes);
+    EXPECT_EQ(egb_malloc(12 * unit_bytes), whole);
+    for (std::size_t i = 0; i < 12; i++) {
+        EXPECT_EQ(egb_block_bytes(whole + i * unit_bytes), 12 * unit_bytes);
+    }
+    egb_free(whole);
+}
+
+TEST(heap_large, neighbours_in_use_are_not_joined_to_what_is_freed)
+{
+    const all_given_back check;
+    (void)egb_heap_trim(0);
+    egb_free(egb_malloc(9 * unit_bytes));
+    std::vector<void*> parts;
+    for (std::size_t i = 0; i < 3; i++) {
+        parts.push_back(filled(3 * unit_bytes, i));
+    }
+    egb_free(parts[1]);
+    void* const again = egb_malloc(2 * unit_bytes);
+    fill(again, 2 * unit_bytes, 77);
+    EXPECT_TRUE(is_filled(parts[0], 3 * unit_bytes, 0));
+    EXPECT_TRUE(is_filled(parts[2], 3 * unit_bytes, 2));
+    EXPECT_EQ(egb_block_bytes(parts[0]), 3 * unit_bytes);
+    EXPECT_EQ(egb_block_bytes(parts[2]), 3 * unit_bytes);
+    for (void* const block : {parts[0], parts[2], again}) {
+        egb_free(block);
+    }
 }
 
 TEST(heap_large, of_several_regions_the_shortest_that_fits_is_taken)
 {
     const all_given_back check;
     (void)egb_heap_trim(0);
+    egb_free(egb_malloc(74 * unit_bytes));  // all are cut from it, one behind the other
     std::vector<void*> regions;
+    std::vector<void*> between;  // else they would be one
     for (const std::size_t units : sizes{18, 16, 19, 17}) {
         regions.push_back(egb_malloc(units * unit_bytes));
+        between.push_back(egb_malloc(unit_bytes));
     }
     for (void* const region : regions) {
         egb_free(region);
@@ -102,6 +161,9 @@ TEST(heap_large, of_several_regions_the_shortest_that_fits_is_taken)
         EXPECT_EQ(egb_malloc(16 * unit_bytes), regions[place]);
     }
     for (void* const region : regions) {
+        egb_free(region);
+    }
+    for (void* const region : between) {
         egb_free(region);
     }
 }
@@ -141,7 +203,7 @@ TEST(heap_large, what_is_kept_is_bounded)
             ASSERT_LE(now.cached_bytes, 32 * MiB);
             ASSERT_LE(now.cached_bytes + now.large_bytes, now.large_bytes_peak + 8 * MiB);
         }
-        EXPECT_GT(heap_numbers().cached, 10u);
+        EXPECT_GT(heap_numbers().cached_bytes, 3 * MiB);  // 64 of 64 KiB, where none are joined
     }
     void* const       huge   = egb_malloc(40 * MiB);  // alone more than may be kept
     const std::size_t cached = heap_numbers().cached_bytes;
@@ -315,6 +377,30 @@ TEST(heap_realloc, a_large_block_that_grows_gets_room_to_grow)
     egb_free(block);
 }
 #endif
+
+TEST(heap_realloc, a_large_block_grows_into_what_is_kept_behind_it)
+{
+    if (!is_cut) {
+        GTEST_SKIP() << "this system takes regions back only as it gave them";
+    }
+    const all_given_back check;
+    (void)egb_heap_trim(0);
+    auto* const whole = static_cast<char*>(egb_malloc(40 * unit_bytes));
+    egb_free(whole);
+    void* block = filled(unit_bytes, 3);
+    ASSERT_EQ(block, whole);
+    for (std::size_t units = 2; units <= 40; units++) {
+        ASSERT_EQ(egb_realloc(block, units * unit_bytes), block);
+        ASSERT_EQ(heap_numbers().large_bytes + heap_numbers().cached_bytes, 40 * unit_bytes);
+        ASSERT_EQ(egb_block_bytes(whole + units * unit_bytes - 1), egb_block_bytes(block));
+    }
+    EXPECT_TRUE(is_filled(block, unit_bytes, 3));
+    EXPECT_EQ(heap_numbers().cached, 0u);
+    ASSERT_EQ(egb_realloc(block, 10 * unit_bytes), block);
+    EXPECT_EQ(heap_numbers().cached_bytes, 30 * unit_bytes) << "its end is kept";
+    EXPECT_EQ(egb_block_bytes(whole + 10 * unit_bytes), 0u);
+    egb_free(block);
+}
 
 TEST(heap_realloc, neighbours_are_not_touched)
 {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Misuse of the heap, of small blocks and of large ones: each refused, reported as what it is, and
 // without effect.
+#include "environment.hpp"
 #include "events.hpp"
 #include "heaps.hpp"
+
+#include <cstdlib>
 
 namespace
 {
@@ -78,6 +81,24 @@ TEST(heap_misuse, an_address_inside_a_large_block_that_is_free)
     expect_refused(&seen, block + 16, EGB_EVENT_INTERIOR);
 }
 
+TEST(heap_misuse, a_second_free_of_a_large_block_that_is_a_part_of_another_region_now)
+{
+    events      seen;
+    auto* const whole = static_cast<char*>(egb_malloc(6 * unit_bytes));
+    egb_free(whole);
+    void* const front  = egb_malloc(2 * unit_bytes);
+    void* const behind = egb_malloc(4 * unit_bytes);
+    egb_free(front);
+    egb_free(behind);
+    expect_refused(&seen, behind, EGB_EVENT_DOUBLE_FREE);
+    expect_refused(&seen, front, EGB_EVENT_DOUBLE_FREE);
+    void* const again = egb_malloc(6 * unit_bytes);
+    if (again == front) {
+        expect_refused(&seen, behind, EGB_EVENT_INTERIOR);
+    }
+    egb_free(again);
+}
+
 TEST(heap_misuse, memory_of_others)
 {
     events            seen;
@@ -133,4 +154,95 @@ TEST(heap_misuse, no_block_is_no_misuse)
     events seen;
     egb_free(nullptr);
     EXPECT_TRUE(seen.none());
+}
+
+TEST(heap_misuse, a_delete_of_the_right_size_is_silent)
+{
+    const events seen;
+    for (std::size_t bytes = 0; bytes < 200000; bytes += 1 + bytes / 64) {
+        egb_free_sized_(egb_malloc(bytes), bytes);
+        for (const std::size_t align : sizes{1, 16, 64, 4096, 65536}) {
+            egb_free_aligned_sized_(egb_aligned_alloc(align, bytes), align, bytes);
+            egb_free_aligned_(egb_aligned_alloc(align, bytes), align);
+        }
+    }
+    egb_heap_measure(true);
+    for (const std::size_t bytes : of_each_kind) {
+        egb_free_sized_(egb_malloc(bytes), bytes);
+    }
+    egb_heap_measure(false);
+    egb_free_sized_(nullptr, 8);
+    egb_free_aligned_(nullptr, 64);
+    EXPECT_TRUE(seen.none());
+}
+
+// The heap knows better: the block is freed, as what it is.
+TEST(heap_misuse, a_delete_of_another_size_is_reported_and_done)
+{
+    events seen;
+    for (const std::size_t bytes : of_each_kind) {
+        for (const std::size_t wrong : sizes{0, bytes / 3, bytes * 2, 100000000, SIZE_MAX - 1}) {
+            const std::size_t before = heap_in_use();
+            void* const       block  = egb_malloc(bytes);
+            egb_free_sized_(block, wrong);
+            const egb_event event = seen.take();
+            EXPECT_EQ(event.kind, EGB_EVENT_WRONG_SIZE) << bytes << " as " << wrong;
+            EXPECT_EQ(event.address, block);
+            EXPECT_NE(event.site, nullptr);
+            EXPECT_EQ(heap_in_use(), before);
+            egb_free(block);
+            EXPECT_NE(seen.take_kind(), EGB_EVENT_WRONG_SIZE);
+        }
+    }
+}
+
+// Of two neighbours one at most is on a page, and large ones are on no more than they asked for,
+// but by chance.
+TEST(heap_misuse, a_delete_of_another_alignment_is_reported_and_done)
+{
+    events            seen;
+    const std::size_t wide     = std::size_t{1} << 30;
+    void* const       blocks[] = {egb_malloc(48), egb_malloc(48)};
+    void* const       large    = egb_malloc(3000000);
+    std::size_t       expected = 0;
+    for (void* const block : blocks) {
+        expected += reinterpret_cast<std::uintptr_t>(block) % 4096 != 0 ? 1 : 0;
+        egb_free_aligned_(block, 4096);
+    }
+    EXPECT_GE(expected, 1u);
+    expected += reinterpret_cast<std::uintptr_t>(large) % wide != 0 ? 1 : 0;
+    egb_free_aligned_sized_(large, wide, 3000000);
+    EXPECT_EQ(seen.count(), expected);
+    EXPECT_EQ(seen.take_all(), EGB_EVENT_WRONG_SIZE);
+}
+
+TEST(heap_misuse, a_second_delete_is_one_whatever_its_size)
+{
+    events seen;
+    for (const std::size_t bytes : of_each_kind) {
+        void* const block = egb_malloc(bytes);
+        egb_free(block);
+        egb_free_sized_(block, bytes);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        egb_free_sized_(block, 7);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    }
+}
+
+// With guards it is known how many bytes were asked for.
+TEST(heap_misuse, with_guards_a_delete_of_any_other_size_is_reported)
+{
+    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
+    set_variable("EGGBOX_CHECK", "guard");
+    events seen;
+    for (const std::size_t bytes : sizes{24, 1000, 5000}) {
+        egb_free_sized_(egb_malloc(bytes), bytes);
+        egb_free_aligned_sized_(egb_aligned_alloc(64, bytes), 64, bytes);
+        EXPECT_TRUE(seen.none());
+        egb_free_sized_(egb_malloc(bytes), bytes - 1);
+        EXPECT_EQ(seen.history().bytes, bytes);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_SIZE);
+    }
+    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
+    set_variable("EGGBOX_CHECK", nullptr);
 }

@@ -13,6 +13,7 @@ extern "C" {
 #include <unistd.h>
 
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -46,6 +47,35 @@ region* found(void* start, std::size_t bytes)
     const auto at = regions->find(start);
     EXPECT_TRUE(at != regions->end() && at->second.bytes == bytes) << "not as it was reserved";
     return at == regions->end() ? nullptr : &at->second;
+}
+
+// Takes a range off the books: a region, or any part of some that lie side by side.
+bool taken_off(void* start, std::size_t bytes)
+{
+    auto*       at  = static_cast<char*>(start);
+    char* const end = at + bytes;
+    while (at < end) {
+        const auto  next     = regions->upper_bound(at);
+        const bool  is_first = next == regions->begin();
+        const auto  one      = is_first ? regions->end() : std::prev(next);
+        char* const from     = is_first ? nullptr : static_cast<char*>(one->first);
+        char* const to       = is_first ? nullptr : from + one->second.bytes;
+        if (to <= at) {
+            ADD_FAILURE() << "it was not out";
+            return false;
+        }
+        const bool is_chunk = one->second.is_chunk;
+        EXPECT_TRUE(egb_os_can_split() || (from == at && to == end)) << "not as it was reserved";
+        regions->erase(one);
+        if (from < at) {
+            regions->emplace(from, region{static_cast<std::size_t>(at - from), is_chunk});
+        }
+        if (to > end) {
+            regions->emplace(end, region{static_cast<std::size_t>(to - end), is_chunk});
+        }
+        at = to;
+    }
+    return true;
 }
 
 // Of pools, and of large blocks and their records. The rest is made once, but for threads' tables.
@@ -100,8 +130,7 @@ __wrap_egb_os_commit(void* start, std::size_t bytes, unsigned wishes, egb_os_obt
 void __wrap_egb_os_release(void* start, std::size_t bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    if (found(start, bytes) != nullptr) {
-        regions->erase(start);
+    if (taken_off(start, bytes)) {
         __real_egb_os_release(start, bytes);
     }
 }
@@ -109,15 +138,17 @@ void __wrap_egb_os_release(void* start, std::size_t bytes)
 egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    region* const                     one     = found(start, bytes);
     const bool                        is_undo = std::exchange(is_undoing, false);
-    if (one == nullptr || (!is_undo && is_refused())) {
+    if (!is_undo && is_refused()) {
         is_undoing = new_bytes < bytes;
         return EGB_NO_MEMORY;
     }
     const egb_status status = __real_egb_os_resize(start, bytes, new_bytes);
-    one->bytes              = status == EGB_OK ? new_bytes : bytes;
-    is_undoing              = status != EGB_OK && new_bytes < bytes;
+    if (status == EGB_OK) {
+        (void)taken_off(start, bytes);
+        regions->emplace(start, region{new_bytes, true});
+    }
+    is_undoing = status != EGB_OK && new_bytes < bytes;
     return status;
 }
 
@@ -125,7 +156,6 @@ egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_
 egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    (void)found(from, bytes);
     (void)found(to, to_bytes);
     if (is_refused()) {
         is_undoing = true;
@@ -134,9 +164,12 @@ egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size
         return EGB_NO_MEMORY;
     }
     const egb_status status = __real_egb_os_move(from, bytes, to, to_bytes);
-    EXPECT_NE(status, EGB_NO_MEMORY);
     if (status == EGB_OK) {
-        regions->erase(from);
+        (void)taken_off(from, bytes);
+    }
+    if (status == EGB_NO_MEMORY) {  // what was got as several ranges does not move as one
+        is_undoing = true;
+        regions->erase(to);
     }
     return status;
 }

@@ -3,7 +3,12 @@
 #include "events.hpp"
 #include "pools.hpp"
 
+extern "C" {
+#include "pool_private.h"
+}
+
 #include <algorithm>
+#include <future>
 #include <set>
 
 namespace
@@ -54,6 +59,21 @@ TEST(pool_ask, any_part_of_any_block_is_its_pools)
         egb_pool_free(other, there);
         EXPECT_TRUE(egb_pool_of(there) == other.pool);  // free or not
     }
+}
+
+// Redis asks it of every block that it gets and gives back: with the lock, that took as long as the
+// rest of the server.
+TEST(pool_ask, the_size_of_a_block_in_use_needs_no_lock)
+{
+    const guard        pool(make(40));
+    void* const        block   = egb_pool_alloc(pool);
+    egb_control* const control = egb_pool_lock(pool.pool);
+    auto       asked  = std::async(std::launch::async, [block] { return egb_block_bytes(block); });
+    const auto answer = asked.wait_for(std::chrono::seconds(20));
+    egb_pool_unlock(control);
+    EXPECT_EQ(answer, std::future_status::ready) << "it waited for the lock";
+    EXPECT_EQ(asked.get(), 40u);
+    egb_pool_free(pool, block);
 }
 
 // The chunk of one unit: every address in it is a block's or no pool's, and egb_free() agrees.

@@ -75,6 +75,24 @@ bool can_resize()
     return status == EGB_OK;
 }
 
+TEST(os_pages, where_ranges_can_be_split_a_part_goes_and_the_rest_stays)
+{
+    if (!egb_os_can_split()) {
+        GTEST_SKIP() << "this system takes ranges back whole";
+    }
+    const std::size_t page  = egb_os_page_bytes();
+    auto* const       start = static_cast<char*>(egb_os_reserve(4 * page, page));
+    ASSERT_NE(start, nullptr);
+    ASSERT_EQ(egb_os_commit(start, 4 * page, 0, nullptr), EGB_OK);
+    start[0] = start[4 * page - 1] = 7;
+    egb_os_release(start + page, page);
+    EXPECT_EQ(start[0], 7);
+    EXPECT_EQ(start[4 * page - 1], 7);
+    EXPECT_DEATH((void)(start[page] = 1), "");
+    egb_os_release(start, page);
+    egb_os_release(start + 2 * page, 2 * page);
+}
+
 TEST(os_pages, a_range_becomes_smaller_and_larger_where_it_is)
 {
     const std::size_t page  = egb_os_page_bytes();

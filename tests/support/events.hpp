@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,34 @@ class events
         return both;
     }
 
+    // All events since the last call were of this kind.
+    egb_event_kind take_all()
+    {
+        const egb_event_kind kind = seen_.empty() ? egb_event_kind{} : seen_.front().kind;
+        for (const egb_event& event : seen_) {
+            EXPECT_EQ(event.kind, kind);
+        }
+        seen_.clear();
+        return kind;
+    }
+
+    std::size_t count() const
+    {
+        return seen_.size();
+    }
+
+    // What was known of the block of the last event.
+    egb_history history() const
+    {
+        return history_;
+    }
+
+    // The pool of the last event.
+    std::string pool_name() const
+    {
+        return pool_name_;
+    }
+
     bool none() const
     {
         return seen_.empty();
@@ -61,10 +90,16 @@ class events
   private:
     static void record(const egb_event* event, void* user)
     {
-        static_cast<events*>(user)->seen_.push_back(*event);
+        events* const self = static_cast<events*>(user);
+        self->history_     = event->history == nullptr ? egb_history{} : *event->history;
+        self->pool_name_   = event->pool_name == nullptr ? "" : event->pool_name;
+        self->seen_.push_back(*event);
+        self->seen_.back().history = nullptr;  // it is gone afterwards
     }
 
     std::vector<egb_event> seen_;
+    egb_history            history_ = {};
+    std::string            pool_name_;
 };
 
 #endif  // EGGBOX_TESTS_SUPPORT_EVENTS_HPP

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Allocations that fail on purpose, so that a program's answer to it can be tested.
+//
+//     EGGBOX_FAIL="net*:every=100,frames:once"
+#include "fail.h"
+
+#include "../os/os.h"
+#include "level.h"
+
+enum { PLACES_MAX = 1024 };
+
+static uint64_t failed[PLACES_MAX];  // whose first allocation has failed; atomic
+
+static void complain_of_fail(void)
+{
+    static bool       has_complained;  // atomic
+    static const char text[] = "eggbox: EGGBOX_FAIL has an entry that is not NAME:every=NUMBER or "
+                               "NAME:once; it is left out\n";
+    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
+        egb_os_write_error(text, sizeof text - 1);
+    }
+}
+
+static bool starts_with(const char** from, const char* end, const char* text)
+{
+    const char* at = *from;
+    while (at != end && *text != '\0' && *at == *text) {
+        at++;
+        text++;
+    }
+    if (*text == '\0') {
+        *from = at;
+    }
+    return *text == '\0';
+}
+
+// A number of up to 18 digits, and nothing behind it.
+static bool read_number(const char* from, const char* end, uint64_t* number)
+{
+    *number = 0;
+    for (; from != end && *from >= '0' && *from <= '9' && *number < 100000000000000000u; from++) {
+        *number = *number * 10 + (uint64_t)(*from - '0');
+    }
+    return from == end && *number != 0;
+}
+
+static bool read_fail(const char* from, const char* end, egb_fail* fail)
+{
+    if (starts_with(&from, end, "once")) {
+        fail->is_once = true;
+        return from == end;
+    }
+    return starts_with(&from, end, "every=") && read_number(from, end, &fail->every);
+}
+
+egb_fail egb_fail_of(const char* name)
+{
+    const egb_fail never = {0, false, 0};
+    egb_entry      entry;
+    for (const char* at = egb_fail_setting(); egb_entry_next(&at, &entry);) {
+        egb_fail fail = never;
+        if (!entry.has_name || !read_fail(entry.value, entry.end, &fail)) {
+            complain_of_fail();
+        } else if (egb_entry_fits(&entry, name)) {
+            return fail;
+        }
+    }
+    return never;
+}
+
+// When all places are taken, new ones do not fail.
+static bool is_first_of(const void* site)
+{
+    const uint64_t wanted = (uint64_t)(uintptr_t)site | 1;
+    const size_t   start  = (size_t)((wanted * 0x9E3779B97F4A7C15u) >> 32);
+    for (size_t i = 0; i < PLACES_MAX; i++) {
+        uint64_t* const place = &failed[(start + i) % PLACES_MAX];
+        uint64_t        seen  = 0;
+        if (__atomic_compare_exchange_n(
+                place, &seen, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+            )) {
+            return true;
+        }
+        if (seen == wanted) {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool egb_fail_now(egb_fail* fail, const void* site)
+{
+    const uint64_t every = __atomic_load_n(&fail->every, __ATOMIC_RELAXED);
+    if (__atomic_load_n(&fail->is_once, __ATOMIC_RELAXED)) {
+        return is_first_of(site);
+    }
+    return every != 0 && __atomic_add_fetch(&fail->count, 1, __ATOMIC_RELAXED) % every == 0;
+}

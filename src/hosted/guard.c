@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+#include "guard.h"
+
+#include "seal.h"
+
+// Before each block of a pool with guards.
+typedef struct egb_front {
+    uint64_t bytes;  // that were asked for
+    uint64_t seal;   // made of these and of the address
+} egb_front;
+
+// Before that, at level "track".
+typedef struct egb_record {
+    EGB_ALIGNAS_(EGB_GUARD_ALIGN) const void* alloc_site;
+    const void* free_site;  // NULL: it is in use
+    const char* alloc_file;
+    uint64_t    serial;
+    uint64_t    when : 44;   // enough for 500 years
+    uint64_t    check : 20;  // made of what a report follows, or prints
+    uint32_t    alloc_line;
+    uint32_t    alloc_thread;
+} egb_record;
+
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_front) <= EGB_GUARD_ALIGN, "a front stands before a block");
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_record) <= EGB_GUARD_ALIGN, "and a record before that");
+EGB_STATIC_ASSERT(sizeof(egb_record) % EGB_GUARD_ALIGN == 0, "with nothing between");
+
+enum {
+    FILL       = 0xDF,               // as an address it is none that a program has
+    LINK_BYTES = 2 * EGB_WORD_BYTES  // what the free list has in a block: a link and a mark
+};
+
+static egb_front* front_of(const void* block)
+{
+    return (egb_front*)(uintptr_t)block - 1;
+}
+
+static egb_record* record_of(const void* block)
+{
+    return (egb_record*)(void*)front_of(block) - 1;
+}
+
+static bool is_tracked(const egb_control* control)
+{
+    return control->level == EGB_LEVEL_TRACK;
+}
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+size_t egb_guard_lead(egb_level level, size_t align)
+{
+    const size_t bytes = sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
+    return (bytes + align - 1) / align * align;
+}
+
+// A free block has the free list's link in it, however small it is.
+static size_t room_of(const egb_control* control)
+{
+    return control->block_bytes < EGB_WORD_BYTES ? EGB_WORD_BYTES : control->block_bytes;
+}
+
+static size_t filled_bytes(const egb_control* control)
+{
+    const size_t room = room_of(control);
+    return room < EGB_FILL_BYTES_MAX ? room : EGB_FILL_BYTES_MAX;
+}
+
+// Of the back of a block of which `bytes` are used.
+static size_t back_bytes(const egb_control* control, size_t bytes)
+{
+    const egb_growing_options* const options = &control->growing.options;
+    const size_t                     all     = options->block_bytes - options->lead_bytes - bytes;
+    return all < EGB_BACK_BYTES_MAX ? all : EGB_BACK_BYTES_MAX;
+}
+
+static bool has_tracked;  // atomic
+
+bool egb_has_tracked(void)
+{
+    return EGB_LOAD_(has_tracked);
+}
+
+egb_guards* egb_guards_new(egb_level level)
+{
+    if (level == EGB_LEVEL_TRACK) {
+        EGB_STORE_(has_tracked, true);
+    }
+    return egb_pages(sizeof(egb_guards));
+}
+
+void egb_guards_drop(egb_guards* guards)
+{
+    if (guards != NULL) {
+        egb_pages_release(guards, sizeof(egb_guards));
+    }
+}
+
+// ---- patterns -----------------------------------------------------------------------------------
+
+// Where the system puts programs at random places nobody knows it beforehand. No byte of it is a 0
+// or a letter, which are written by mistake most often.
+static uint64_t seal_of(const void* block, uint64_t bytes)
+{
+    uint64_t mixed = ((uint64_t)(uintptr_t)block ^ (uint64_t)(uintptr_t)&egb_the_world) + bytes;
+    mixed          = (mixed ^ mixed >> 31) * 0x9E3779B97F4A7C15u;
+    return (mixed ^ mixed >> 29) | 0x8080808080808080u;
+}
+
+static unsigned char back_byte(uint64_t seal, size_t place)
+{
+    return (unsigned char)(seal >> place % 8 * 8);
+}
+
+static void write_back(const egb_control* control, unsigned char* block, size_t bytes)
+{
+    const uint64_t seal  = seal_of(block, 0);
+    const size_t   count = back_bytes(control, bytes);
+    for (size_t i = 0; i < count; i++) {
+        block[bytes + i] = back_byte(seal, i);
+    }
+}
+
+// Where the back is not as it was written, from the start of the block; 0: nowhere.
+static size_t find_overrun(const egb_control* control, const unsigned char* block, size_t bytes)
+{
+    const uint64_t seal  = seal_of(block, 0);
+    const size_t   count = back_bytes(control, bytes);
+    for (size_t i = 0; i < count; i++) {
+        if (block[bytes + i] != back_byte(seal, i)) {
+            return bytes + i;
+        }
+    }
+    return 0;
+}
+
+// The first byte that is not as it was filled, from `from` on; `bytes`: all are.
+static size_t find_write(const unsigned char* block, size_t from, size_t bytes)
+{
+    while (from < bytes && block[from] == FILL) {
+        from++;
+    }
+    return from;
+}
+
+// A report must not follow what was written over: by a block before this one, or from this one.
+static uint64_t check_of(const egb_record* record)
+{
+    const uint64_t line = (uint64_t)record->alloc_line << 32 | record->alloc_thread;
+    const uint64_t site = seal_of(record, (uint64_t)(uintptr_t)record->alloc_site);
+    const uint64_t file = seal_of(record, (uint64_t)(uintptr_t)record->alloc_file);
+    return seal_of(record, site ^ file >> 7 ^ line ^ record->serial ^ record->when << 9) >> 8 &
+           0xFFFFF;
+}
+
+// ---- findings -----------------------------------------------------------------------------------
+
+egb_history egb_guard_history(const egb_control* control, const void* block)
+{
+    egb_history history = {.level = control->level, .bytes = egb_guard_bytes(control, block)};
+    if (is_tracked(control) && record_of(block)->check == check_of(record_of(block))) {
+        const egb_record* const record = record_of(block);
+        history.serial                 = record->serial;
+        history.alloc_site             = record->alloc_site;
+        history.alloc_file             = record->alloc_file;
+        history.alloc_line             = record->alloc_line;
+        history.alloc_thread           = record->alloc_thread;
+        history.free_site              = record->free_site;
+    }
+    return history;
+}
+
+static void note(
+    egb_control*      control,
+    egb_event_kind    kind,
+    const egb_chunk_* chunk,
+    const void*       block,
+    ptrdiff_t         damaged
+)
+{
+    egb_finding* const finding = &control->guards->finding;
+    if (finding->kind == 0) {
+        finding->kind            = (int)kind;
+        finding->block           = block;
+        finding->index           = egb_chunk_index(chunk, block);
+        finding->history         = egb_guard_history(control, block);
+        finding->history.damaged = damaged;
+    }
+}
+
+egb_finding egb_guard_finding(egb_control* control)
+{
+    egb_finding finding = {.kind = 0};
+    if (control->guards != NULL) {
+        finding                       = control->guards->finding;
+        control->guards->finding.kind = 0;
+    }
+    return finding;
+}
+
+static bool is_sealed(const void* block)
+{
+    const egb_front* const front = front_of(block);
+    return front->seal == seal_of(block, front->bytes);
+}
+
+// Of a block in use. Where the front is damaged nobody knows where the back begins.
+static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void* block)
+{
+    if (!is_sealed(block)) {
+        note(control, EGB_EVENT_UNDERRUN, chunk, block, -1);
+        return false;
+    }
+    const size_t place = find_overrun(control, block, (size_t)front_of(block)->bytes);
+    if (place != 0) {
+        note(control, EGB_EVENT_OVERRUN, chunk, block, (ptrdiff_t)place);
+        return false;
+    }
+    return true;
+}
+
+// Of a free one, from `from` on: the free list has its link before that.
+static bool
+is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
+{
+    const size_t bytes = filled_bytes(control);
+    const size_t place = find_write(block, from, bytes);
+    if (place < bytes) {
+        note(control, EGB_EVENT_OVERWRITTEN, chunk, block, (ptrdiff_t)place);
+    }
+    return place >= bytes;
+}
+
+size_t egb_guard_bytes(const egb_control* control, const void* block)
+{
+    return is_sealed(block) ? (size_t)front_of(block)->bytes : control->block_bytes;
+}
+
+bool egb_guard_knows_bytes(const void* block)
+{
+    return is_sealed(block);
+}
+
+uint64_t egb_guard_when(const void* block)
+{
+    return record_of(block)->when;
+}
+
+// ---- quarantine ---------------------------------------------------------------------------------
+
+static void let_out_oldest(egb_control* control)
+{
+    egb_guards* const guards = control->guards;
+    void* const       block  = guards->quarantine[guards->oldest];
+    guards->oldest           = (guards->oldest + 1) % EGB_QUARANTINE_BLOCKS_MAX;
+    guards->count--;
+    guards->bytes -= control->growing.options.block_bytes;
+    egb_chunk_* const chunk = egb_chunk_in(control, block);
+    (void)is_untouched(control, chunk, block, 0);
+    (void)egb_growing_put(chunk, block);
+}
+
+void egb_quarantine_flush(egb_control* control)
+{
+    while (egb_quarantine_count(control) != 0) {
+        let_out_oldest(control);
+    }
+}
+
+size_t egb_quarantine_count(const egb_control* control)
+{
+    return control->guards == NULL ? 0 : control->guards->count;
+}
+
+static void put_into_quarantine(egb_control* control, void* block)
+{
+    egb_guards* const guards = control->guards;
+    const size_t      stride = control->growing.options.block_bytes;
+    while (guards->count != 0 && (guards->count == EGB_QUARANTINE_BLOCKS_MAX ||
+                                  guards->bytes + stride > EGB_QUARANTINE_BYTES_MAX)) {
+        let_out_oldest(control);
+    }
+    guards->quarantine[(guards->oldest + guards->count) % EGB_QUARANTINE_BLOCKS_MAX] = block;
+    guards->count++;
+    guards->bytes += stride;
+}
+
+// ---- alloc and free -----------------------------------------------------------------------------
+
+static void write_record(egb_control* control, const void* block, const egb_request* request)
+{
+    egb_record* const record = record_of(block);
+    record->alloc_site       = request->site;
+    record->free_site        = NULL;
+    record->alloc_file       = request->file;
+    record->serial           = ++control->guards->serial;
+    record->when             = egb_os_milliseconds() & (((uint64_t)1 << 44) - 1);
+    record->alloc_line       = request->line;
+    record->alloc_thread     = egb_os_thread_number();
+    record->check            = check_of(record) & 0xFFFFF;
+}
+
+void* egb_guard_take(egb_control* control, const egb_request* request)
+{
+    if (egb_is_sealed() && !egb_growing_has_free(&control->growing)) {
+        egb_quarantine_flush(control);  // before the system would be asked
+    }
+    egb_chunk_*          chunk;
+    unsigned char* const block = egb_take_one(control, &chunk);
+    if (block == NULL) {
+        return NULL;
+    }
+    unsigned char* const state = chunk->shape.states + egb_chunk_index(chunk, block);
+    if (*state == EGB_STATE_FREE_) {
+        (void)is_untouched(control, chunk, block, LINK_BYTES);
+    }
+    EGB_STORE_(*state, EGB_STATE_LIVE_);
+    egb_front* const front = front_of(block);
+    front->bytes           = request->bytes == 0 ? control->block_bytes : request->bytes;
+    front->seal            = seal_of(block, front->bytes);
+    write_back(control, block, (size_t)front->bytes);
+    if (is_tracked(control)) {
+        write_record(control, block, request);
+    }
+    return block;
+}
+
+void egb_guard_give(egb_control* control, egb_chunk_* chunk, void* block, const void* site)
+{
+    (void)is_intact(control, chunk, block);
+    EGB_STORE_(chunk->shape.states[egb_chunk_index(chunk, block)], EGB_STATE_FREE_);
+    (void)__builtin_memset(block, FILL, filled_bytes(control));
+    if (is_tracked(control)) {
+        record_of(block)->free_site = site;
+    }
+    put_into_quarantine(control, block);
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+bool egb_guard_is_whole(egb_control* control, const egb_chunk_* chunk, size_t index)
+{
+    const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
+    switch (chunk->shape.states[index]) {
+        case EGB_STATE_LIVE_: return is_intact(control, chunk, block);
+        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, LINK_BYTES);
+        default: return true;
+    }
+}
+
+typedef struct egb_look {
+    egb_control* control;
+    size_t       damaged;
+} egb_look;
+
+static void look_at_chunk(egb_chunk_* chunk, void* user)
+{
+    egb_look* const look    = user;
+    const size_t    touched = egb_fixed_touched(&chunk->fixed);
+    for (size_t index = 0; index < touched; index++) {
+        look->damaged += egb_guard_is_whole(look->control, chunk, index) ? 0 : 1;
+    }
+}
+
+size_t egb_guard_look(egb_control* control)
+{
+    egb_look look = {control, 0};
+    egb_growing_each_chunk(&control->growing, look_at_chunk, &look);
+    return look.damaged;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: large regions, for the two files that have to do with them. But for what is said
+// otherwise, the lock of large blocks is held.
+#ifndef EGGBOX_SRC_HOSTED_HEAP_KEPT_H
+#define EGGBOX_SRC_HOSTED_HEAP_KEPT_H
+
+#include "heap_private.h"
+
+// What is kept. In bytes also no more than would make the heap hold more than ever was in use, and
+// a little: then what is not of the sizes that are asked for now goes first.
+enum { EGB_KEPT_MAX = 64, EGB_KEPT_BYTES_MAX = 32 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
+
+typedef enum egb_large_state {
+    EGB_LARGE_NEW,   // on its way to be a block's
+    EGB_LARGE_LIVE,  // a block in use
+    EGB_LARGE_KEPT
+} egb_large_state;
+
+// A region of whole units. Records are never given back to the system, so that a stale address can
+// be looked up.
+typedef struct egb_large {
+    void*           region;
+    size_t          bytes;
+    egb_large_state state;
+} egb_large;
+
+// Regions on their way to the system: collected with the lock held, released without it.
+typedef struct egb_doomed {
+    struct {
+        void*  region;
+        size_t bytes;
+    } list[EGB_KEPT_MAX + 2];
+    size_t count;
+} egb_doomed;
+
+// Without the lock. Says how many bytes it gave back.
+size_t egb_doomed_release(const egb_doomed* doomed);
+
+// NULL: refused.
+egb_large* egb_large_new_record(void);
+void       egb_large_drop_record(egb_large* large);
+
+// Enters a region in the map, without the lock. False: refused, and it is not there.
+bool egb_large_enter(void* region, size_t bytes, egb_large* large);
+
+// The record of the region that an address is in; NULL: there is none.
+egb_large* egb_large_at(const void* address);
+
+// The region is no block any more: from now on nobody finds it.
+void egb_large_doom(egb_doomed* doomed, egb_large* large);
+
+// A region for a block of so many bytes, whole units. NULL: none of those kept fits.
+egb_large* egb_kept_take(size_t align, size_t whole);
+
+// Keeps a region. Then there may be one too many.
+void egb_kept_add(egb_large* large);
+
+// What is kept right behind the region becomes a part of it, so many bytes: its record is still to
+// be told. False, and nothing happened: there is not as much.
+bool egb_kept_give_behind(egb_large* large, size_t more);
+
+// The oldest go, until no more bytes are kept, nor more regions than may be.
+void egb_kept_limit(egb_doomed* doomed, size_t most);
+
+// Those that are kept since before `turn` go, the oldest first, as long as `bytes` bytes stay.
+void egb_kept_expire(egb_doomed* doomed, uint32_t turn, size_t bytes);
+
+size_t egb_kept_bytes(void);
+size_t egb_kept_count(void);
+
+#endif  // EGGBOX_SRC_HOSTED_HEAP_KEPT_H

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: the levels of pools.
+#ifndef EGGBOX_SRC_HOSTED_LEVEL_H
+#define EGGBOX_SRC_HOSTED_LEVEL_H
+
+#include "eggbox/check.h"
+
+// Reads EGGBOX_CHECK and EGGBOX_FAIL, before the first pool is made. Else only tests call it.
+void egb_settings_read(void);
+
+// What EGGBOX_FAIL said.
+const char* egb_fail_setting(void);
+
+// What EGGBOX_CHECK says of a pool's name, else what `check`, its option, says, else "check".
+// EGB_INVALID: `check` is no level.
+egb_status egb_level_of(const char* name, const char* check, egb_level* level);
+
+// What the first entry says that fits the name. False: none does.
+bool egb_level_in(const char* entries, const char* name, egb_level* level);
+
+// One of the entries of such a text: [NAME-PATTERN:]VALUE.
+typedef struct egb_entry {
+    const char* name;
+    const char* value;
+    const char* end;
+    bool        has_name;
+} egb_entry;
+
+// The next entry, and `*at` behind it. False: that was the last.
+bool egb_entry_next(const char** at, egb_entry* entry);
+bool egb_entry_fits(const egb_entry* entry, const char* name);
+
+// Of addresses that are in no pool.
+egb_level egb_level_of_no_pool(void);
+
+#endif  // EGGBOX_SRC_HOSTED_LEVEL_H

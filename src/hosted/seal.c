@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "seal.h"
+
+#include "pool_private.h"
+
+static bool sealed;        // atomic
+static bool refused_once;  // atomic: something, that was not reported yet
+
+void egb_seal(void)
+{
+    EGB_STORE_(sealed, true);
+}
+
+void egb_unseal(void)
+{
+    const egb_pool none = {0, 0};
+    EGB_STORE_(sealed, false);
+    egb_seal_report(none, EGB_CALLER());
+}
+
+void egb_seal_end(void)
+{
+    EGB_STORE_(sealed, false);
+}
+
+bool egb_is_sealed(void)
+{
+    return EGB_LOAD_(sealed);
+}
+
+bool egb_may_ask(void)
+{
+    if (egb_is_sealed()) {
+        EGB_STORE_(refused_once, true);
+        return false;
+    }
+    return true;
+}
+
+void* egb_ask_reserve(size_t bytes, size_t align)
+{
+    return egb_may_ask() ? egb_os_reserve(bytes, align) : NULL;
+}
+
+void egb_seal_report(egb_pool pool, const void* site)
+{
+    if (EGB_LOAD_(refused_once) && __atomic_exchange_n(&refused_once, false, __ATOMIC_RELAXED)) {
+        egb_pool_report(EGB_EVENT_SEALED, pool, NULL, EGB_NO_INDEX, site);
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Blocks that one thread took and another one freed: they wait in the second one's magazine to go
+// back to the first one's chunks, and count as free meanwhile.
+#include "events.hpp"
+#include "pools.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace
+{
+
+// What is tested needs magazines, and threads whose blocks are not of one chunk.
+class pool_lanes : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        if (!has_magazines()) {
+            GTEST_SKIP() << "there are no magazines here";
+        }
+    }
+
+    const guard pool{make(64)};
+};
+
+bool has(const std::vector<void*>& blocks, void* block)
+{
+    return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
+}
+
+}  // namespace
+
+TEST_F(pool_lanes, a_thread_does_not_hand_out_what_another_one_took)
+{
+    const std::vector<void*> mine = take_all(pool, 200);
+    std::thread([&] {
+        const std::vector<void*> own = take_all(pool, 3);
+        give_all(pool, mine);
+        const std::vector<void*> more = take_all(pool, 100);
+        for (void* const block : more) {
+            EXPECT_FALSE(has(mine, block));
+        }
+        give_all(pool, more);
+        give_all(pool, own);
+    }).join();
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+}
+
+TEST_F(pool_lanes, what_waits_is_free_and_no_second_free_goes_unseen)
+{
+    events                   seen;
+    const std::vector<void*> mine = take_all(pool, 40);
+    std::thread([&] {
+        void* const own = egb_pool_alloc(pool);
+        give_all(pool, mine);
+        EXPECT_EQ(stats_of(pool).in_use, 1u);
+        EXPECT_GE(stats_of(pool).cached, 40u);
+        for (void* const block : mine) {
+            egb_pool_free(pool, block);
+            EXPECT_EQ(seen.take().kind, EGB_EVENT_DOUBLE_FREE);
+        }
+        EXPECT_EQ(stats_of(pool).in_use, 1u);
+        egb_pool_free(pool, own);
+    }).join();
+}
+
+TEST_F(pool_lanes, a_trim_takes_what_waits_also_while_its_thread_lives)
+{
+    std::vector<void*> mine = take_all(pool, 3000);
+    std::thread([&] {
+        void* const own = egb_pool_alloc(pool);
+        give_all(pool, mine);
+        const std::size_t held = stats_of(pool).bytes_held;
+        EXPECT_GT(egb_pool_trim(pool, 0), 0u);
+        EXPECT_LE(stats_of(pool).bytes_held, held - 3000 * 64 / 2);
+        const std::vector<void*> more = take_all(pool, 100);  // and it can go on
+        mine                          = take_all(pool, 100);
+        give_all(pool, more);
+        egb_pool_free(pool, own);
+    }).join();
+    give_all(pool, mine);
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+}
+
+// The batch may be the one that is loaded some day, and then a free looks at what it remembers.
+TEST_F(pool_lanes, a_trim_makes_it_forget_what_waited)
+{
+    const std::vector<void*> mine = take_all(pool, 40);
+    std::thread([&] {
+        void* const own = egb_pool_alloc(pool);
+        give_all(pool, mine);
+        const egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+        const auto* const          end = reinterpret_cast<const egb_entry_*>(magazine->away_full);
+        const auto                 remembers = [&](void* block) {
+            return std::any_of(end - EGB_MAGAZINE_BLOCKS_MAX, end, [&](const egb_entry_& entry) {
+                return entry.block == block;
+            });
+        };
+        EXPECT_TRUE(std::all_of(mine.begin(), mine.end(), remembers));
+        EXPECT_GT(egb_pool_trim(pool, 0), 0u);
+        EXPECT_TRUE(std::none_of(mine.begin(), mine.end(), remembers));
+        egb_pool_free(pool, own);
+    }).join();
+}
+
+TEST_F(pool_lanes, a_pool_is_destroyed_while_some_wait)
+{
+    const egb_pool           other = make(48);
+    const std::vector<void*> mine  = take_all(other, 30);
+    std::thread([&] {
+        void* const own = egb_pool_alloc(other);
+        give_all(other, mine);
+        EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_BUSY);
+        egb_pool_free(other, own);
+        EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_OK);
+        egb_pool_free(pool, egb_pool_alloc(pool));
+    }).join();
+    EXPECT_FALSE(egb_pool_alive(other));
+}
+
+// The free blocks of a limited pool are for whoever asks first.
+TEST_F(pool_lanes, a_limited_pool_has_no_lanes)
+{
+    egb_pool_options options = options_for(64);
+    options.max_blocks       = 100;
+    const guard              limited(make(options));
+    const std::vector<void*> mine = take_all(limited);
+    ASSERT_EQ(mine.size(), 100u);
+    std::thread([&] {
+        give_all(limited, mine);
+        const std::vector<void*> all = take_all(limited);
+        EXPECT_EQ(all.size(), 100u);
+        give_all(limited, all);
+    }).join();
+}

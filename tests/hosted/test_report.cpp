@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: MIT
+// The report of a process, where nothing is as it should be: names, folders, disks, locks.
+#include "eggbox/guard.h"
+#include "eggbox/heap.h"
+#include "eggbox/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+extern "C" {
+#include "report_private.h"
+}
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace
+{
+
+namespace fs = std::filesystem;
+
+class report : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        ASSERT_NE(mkdtemp(folder_), nullptr);
+    }
+
+    void TearDown() override
+    {
+        fs::remove_all(folder_);
+    }
+
+    egb_status write() const
+    {
+        return egb_report_write(folder_);
+    }
+
+    std::size_t files() const
+    {
+        const fs::directory_iterator all(folder_);
+        return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+    }
+
+    // The text of the one file.
+    std::string text() const
+    {
+        EXPECT_EQ(files(), 1u);
+        const fs::path path = fs::directory_iterator(folder_)->path();
+        EXPECT_EQ(path.extension(), ".json");
+        std::ifstream file(path);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    // The text of a new one. Each restart makes another file.
+    std::string written() const
+    {
+        for (const fs::directory_entry& each : fs::directory_iterator(folder_)) {
+            fs::remove(each.path());
+        }
+        EXPECT_EQ(write(), EGB_OK);
+        return text();
+    }
+
+    // What became of a pool's name. Its block size is one that no other pool has.
+    std::string name_in_report(const char* name) const
+    {
+        egb_pool_options options = {};
+        options.name             = name;
+        options.block_bytes      = 7777;
+        egb_pool pool;
+        EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+        EXPECT_EQ(write(), EGB_OK);
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+        const std::string all   = text();
+        const std::size_t block = all.find("\"block_bytes\":7777");
+        const std::size_t begin = all.rfind("{\"name\":\"", block) + 9;
+        return all.substr(begin, all.find("\",\"parent\"", begin) - begin);
+    }
+
+    char folder_[64] = "/tmp/eggbox-test-XXXXXX";
+};
+
+egb_pool new_pool(const char* name, const char* level)
+{
+    egb_pool_options options = {};
+    options.name             = name;
+    options.block_bytes      = 24;
+    options.check            = level;
+    egb_pool pool;
+    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+    return pool;
+}
+
+// What follows `name` in a text, up to the next `end`.
+std::string after(const std::string& text, const std::string& name, const char* end)
+{
+    const std::size_t found = text.find(name);
+    if (found == std::string::npos) {
+        return "";
+    }
+    const std::size_t begin = found + name.size();
+    return text.substr(begin, text.find(end, begin) - begin);
+}
+
+void ignore(const egb_event*, void*) {}
+
+const char* const bad = "\xEF\xBF\xBD";
+
+}  // namespace
+
+TEST_F(report, is_one_file_however_often_it_is_written)
+{
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_EQ(write(), EGB_OK);
+    const std::string all = text();
+    EXPECT_EQ(all.substr(0, 12), "{\"schema\":1,");
+    EXPECT_EQ(all.substr(all.size() - 2), "}\n");
+    EXPECT_NE(all.find("\"pid\":" + std::to_string(getpid()) + ","), std::string::npos);
+    EXPECT_EQ(std::count(all.begin(), all.end(), '{'), std::count(all.begin(), all.end(), '}'));
+}
+
+TEST_F(report, names_are_text_whatever_bytes_they_are)
+{
+    const std::string b = bad;
+    EXPECT_EQ(name_in_report("frames"), "frames");
+    EXPECT_EQ(name_in_report("a\"b\\c\n\x01\x7F"), "a\\\"b\\\\c\\u000a\\u0001\\u007f");
+    EXPECT_EQ(
+        name_in_report("\xC3\xBC \xE2\x82\xAC \xF0\x9F\xA5\x9A"),
+        "\xC3\xBC \xE2\x82\xAC \xF0\x9F\xA5\x9A"
+    );
+    EXPECT_EQ(name_in_report("\xFF\x80x"), b + b + "x");           // never the first of any
+    EXPECT_EQ(name_in_report("\xC0\xAF"), b + b);                  // longer than need be
+    EXPECT_EQ(name_in_report("\xE0\x80\x80"), b + b + b);          // the same
+    EXPECT_EQ(name_in_report("\xED\xA0\x80"), b + b + b);          // half of a pair of UTF-16
+    EXPECT_EQ(name_in_report("\xF4\x90\x80\x80"), b + b + b + b);  // beyond U+10FFFF
+    EXPECT_EQ(name_in_report("x\xE2\x82"), "x" + b + b);           // cut short
+    EXPECT_EQ(name_in_report("\xE2\x82\"y"), b + b + "\\\"y");     // broken off
+}
+
+TEST_F(report, a_name_that_is_cut_is_cut_between_characters_or_repaired)
+{
+    std::string long_name = "x";
+    for (int i = 0; i < 40; i++) {
+        long_name += "\xE2\x82\xAC";
+    }
+    const std::string seen = name_in_report(long_name.c_str());
+    std::size_t       rest = 1;
+    while (seen.compare(rest, 3, "\xE2\x82\xAC") == 0) {
+        rest += 3;
+    }
+    EXPECT_GT(rest, 4u);
+    EXPECT_TRUE(seen.size() == rest || seen.compare(rest, 3, bad) == 0) << seen;
+}
+
+TEST_F(report, a_folder_that_cannot_be_is_refused)
+{
+    EXPECT_EQ(egb_report_write(nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_report_write(std::string(5000, 'x').c_str()), EGB_INVALID);
+    EXPECT_EQ(egb_report_write(std::string(4096, 'x').c_str()), EGB_INVALID);
+    EXPECT_EQ(egb_report_write(std::string(4095, 'x').c_str()), EGB_NO_MEMORY);
+    EXPECT_EQ(egb_report_write((std::string(folder_) + "/none").c_str()), EGB_NO_MEMORY);
+    EXPECT_EQ(egb_report_write("/dev/full"), EGB_NO_MEMORY);
+    EXPECT_EQ(files(), 0u);
+    EXPECT_EQ(write(), EGB_OK);
+}
+
+TEST_F(report, a_path_of_nearly_four_thousand_bytes_is_taken)
+{
+    std::string deep = folder_;
+    while (deep.size() + 220 < 4000) {
+        deep += "/" + std::string(200, 'd');
+        ASSERT_TRUE(fs::create_directory(deep));
+    }
+    EXPECT_EQ(egb_report_write(deep.c_str()), EGB_OK);
+    const fs::directory_iterator all(deep);
+    EXPECT_EQ(std::distance(begin(all), end(all)), 1);
+}
+
+// A limit on the size of files is a disk that is full after so many bytes.
+TEST_F(report, where_the_disk_is_full_no_half_of_it_is_left)
+{
+    for (const rlim_t bytes : {0u, 100u, 4096u}) {
+        const pid_t child = fork();
+        if (child == 0) {
+            const rlimit limit = {bytes, bytes};
+            signal(SIGXFSZ, SIG_IGN);
+            setrlimit(RLIMIT_FSIZE, &limit);
+            for (std::size_t size = 16; size <= 4096; size *= 2) {
+                egb_free(egb_malloc(size));  // enough classes for more than a page of text
+                egb_free(egb_malloc(size + size / 2));
+            }
+            _exit(write() == EGB_NO_MEMORY ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(status, 0) << bytes;
+        EXPECT_EQ(files(), 0u) << bytes;
+    }
+}
+
+TEST_F(report, a_full_disk_leaves_nothing_behind)
+{
+    ASSERT_EQ(write(), EGB_OK);
+    const fs::path whole = fs::directory_iterator(folder_)->path();
+    fs::remove(whole);
+    fs::create_symlink("/dev/full", fs::path(whole).replace_extension(".part"));
+    EXPECT_EQ(write(), EGB_NO_MEMORY);
+    EXPECT_EQ(files(), 0u);
+    EXPECT_EQ(write(), EGB_OK);
+}
+
+namespace
+{
+
+const char* busy_folder;
+egb_status  busy_status;
+
+// Interrupts the library where this thread has a lock.
+void interrupt(egb_pool, void*)
+{
+    raise(SIGUSR1);
+}
+
+}  // namespace
+
+TEST_F(report, a_signal_handler_gives_up_where_its_thread_has_a_lock)
+{
+    busy_folder = folder_;
+    busy_status = EGB_OK;
+    signal(SIGUSR1, [](int) { busy_status = egb_report_write(busy_folder); });
+    egb_free(egb_malloc(1));
+    egb_pool_each({0, 0}, interrupt, nullptr);
+    signal(SIGUSR1, SIG_DFL);
+    EXPECT_EQ(busy_status, EGB_BUSY);
+    EXPECT_EQ(files(), 0u);
+    EXPECT_EQ(write(), EGB_OK);
+}
+
+// Two threads write, and the file of the one that comes first is a pipe that nobody reads yet.
+TEST_F(report, of_two_threads_one_is_told_that_the_other_writes)
+{
+    ASSERT_EQ(write(), EGB_OK);
+    const fs::path whole = fs::directory_iterator(folder_)->path();
+    const fs::path part  = fs::path(whole).replace_extension(".part");
+    fs::remove(whole);
+    ASSERT_EQ(mkfifo(part.c_str(), 0600), 0);
+    std::atomic<int> came[2] = {{-1}, {-1}};
+    std::thread      first([&] { came[0] = write(); });
+    std::thread      second([&] { came[1] = write(); });
+    while (came[0] == -1 && came[1] == -1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(came[0] == -1 ? came[1] : came[0], EGB_BUSY);
+    EXPECT_TRUE(came[0] == -1 || came[1] == -1);
+    std::ifstream     pipe(part);
+    const std::string all{std::istreambuf_iterator<char>(pipe), {}};
+    first.join();
+    second.join();
+    EXPECT_EQ(came[0] + came[1], EGB_BUSY + EGB_OK);
+    EXPECT_EQ(all.substr(all.size() - 2), "}\n");
+}
+
+// In a child, because what it counts is changed for good.
+TEST_F(report, after_a_restart_requests_count_from_then_on)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const auto counts = [&] {
+            const std::string all   = (void(write()), text());
+            const std::string name  = "\"name\":\"heap 112\"";
+            const std::string key   = "\"allocations\":";
+            const std::size_t place = all.find(key, all.find(name)) + key.size();
+            fs::remove(fs::directory_iterator(folder_)->path());
+            return std::atoi(all.c_str() + place);
+        };
+        for (int i = 0; i < 5; i++) {
+            egb_free(egb_malloc(112));
+        }
+        const int before = counts();
+        egb_report_restart();
+        egb_free(egb_malloc(112));
+        _exit(before >= 5 && counts() == 1 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+// ---- what was found, and where ------------------------------------------------------------------
+
+TEST_F(report, a_pools_level_is_the_one_it_has)
+{
+    const egb_pool    guarded = new_pool("watched", "guard");
+    const egb_pool    plain   = new_pool("plain", "off");
+    const std::string all     = written();
+    EXPECT_EQ(
+        after(all, "\"name\":\"watched\",\"parent\":\"\",\"is_size_class\":false,", ","),
+        "\"level\":\"guard\""
+    );
+    EXPECT_EQ(
+        after(all, "\"name\":\"plain\",\"parent\":\"\",\"is_size_class\":false,", ","),
+        "\"level\":\"off\""
+    );
+    EXPECT_EQ(egb_pool_destroy(guarded, EGB_DESTROY_REFUSE), EGB_OK);
+    EXPECT_EQ(egb_pool_destroy(plain, EGB_DESTROY_REFUSE), EGB_OK);
+}
+
+// In a child, because the other tests have no pool that is tracked.
+TEST_F(report, leaks_are_told_with_their_places_until_they_are_freed)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        EXPECT_EQ(written().find("\"leaks\""), std::string::npos);
+        const egb_pool    pool  = new_pool("leaky", "track");
+        void* const       block = EGB_POOL_ALLOC(pool);
+        const int         line  = __LINE__ - 1;
+        const std::string all   = written();
+        EXPECT_NE(
+            after(all, "\"leaks\":[", "]")
+                .find("test_report.cpp\",\"line\":" + std::to_string(line)),
+            std::string::npos
+        ) << all;
+        EXPECT_EQ(after(all, "\"leaked\":{", "}"), "\"places\":1,\"blocks\":1,\"bytes\":24");
+        egb_report_restart();  // it was allocated before: no leak of the process that begins now
+        EXPECT_EQ(after(written(), "\"leaked\":{", "}"), "\"places\":0,\"blocks\":0,\"bytes\":0");
+        void* const other = egb_pool_alloc(pool);
+        EXPECT_EQ(after(written(), "\"leaked\":{", "}"), "\"places\":1,\"blocks\":1,\"bytes\":24");
+        EXPECT_NE(
+            after(written(), "\"leaks\":[", "]").find("/test_report\",\"offset\":"),
+            std::string::npos
+        );
+        egb_pool_free(pool, block);
+        egb_pool_free(pool, other);
+        EXPECT_EQ(after(written(), "\"leaks\":[", "]"), "");
+        _exit(HasFailure() ? 1 : 0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+TEST_F(report, the_last_sixteen_misuses_are_told_the_oldest_first)
+{
+    egb_set_misuse_handler(ignore, nullptr);
+    egb_report_restart();
+    EXPECT_EQ(written().find("\"events\""), std::string::npos);
+    std::string expected;
+    for (int i = 0; i < 20; i++) {
+        const std::string name = "p" + std::to_string(i);
+        const egb_pool    pool = new_pool(name.c_str(), nullptr);
+        int               foreign;
+        egb_pool_free(pool, &foreign);
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+        expected += i < 4 ? "" : name + " ";
+    }
+    std::string seen;
+    std::string rest = after(written(), "\"events\":[", "]");
+    for (std::string name; !(name = after(rest, "\"pool\":\"", "\"")).empty();) {
+        seen += name + " ";
+        rest = rest.substr(rest.find("\"pool\"") + 1);
+    }
+    EXPECT_EQ(seen, expected);
+    egb_report_restart();
+    EXPECT_EQ(written().find("\"events\""), std::string::npos);
+    egb_set_misuse_handler(nullptr, nullptr);
+}
+
+TEST_F(report, an_event_has_all_that_is_known_of_its_block)
+{
+    egb_set_misuse_handler(ignore, nullptr);
+    egb_report_restart();
+    const egb_pool pool  = new_pool("guarded", "guard");
+    char* const    block = static_cast<char*>(egb_pool_alloc(pool));
+    block[25]            = 'x';
+    egb_pool_free(pool, block);
+    const std::string event = after(written(), "\"events\":[", "]");
+    EXPECT_EQ(
+        after(event, "{", ",\"site\""),
+        "\"kind\":\"write behind the end of a "
+        "block\",\"pool\":\"guarded\",\"bytes\":24,\"damaged\":25"
+    );
+    EXPECT_NE(after(event, "\"site\":{", "}").find("test_report\",\"offset\":"), std::string::npos)
+        << event;
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    egb_set_misuse_handler(nullptr, nullptr);
+}
+
+// Each event is one that was: never half of one and half of another, here of the other pool's.
+TEST_F(report, events_are_whole_while_threads_make_more_of_them)
+{
+    egb_set_misuse_handler(ignore, nullptr);
+    egb_report_restart();
+    const egb_pool pools[2]  = {new_pool("pool 0", "check"), new_pool("pool 1", "guard")};
+    void* const    blocks[2] = {egb_pool_alloc(pools[0]), egb_pool_alloc(pools[1])};
+    egb_pool_free(pools[0], blocks[0]);
+    egb_pool_free(pools[1], blocks[1]);
+    std::atomic<bool> is_over{false};
+    const auto        work = [&] {
+        for (int i = 0; !is_over; i++) {
+            const int which = i / EGB_PAST_EVENTS_MAX % 2;
+            egb_pool_free(pools[which], blocks[which]);
+        }
+    };
+    std::thread first(work);
+    std::thread second(work);
+    std::size_t torn    = 0;
+    std::size_t seen[2] = {0, 0};
+    const auto  end     = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    while (std::chrono::steady_clock::now() < end || seen[0] == 0 || seen[1] == 0) {
+        egb_past_event    events[EGB_PAST_EVENTS_MAX];
+        const std::size_t count = egb_misuse_past(events);
+        for (std::size_t one = 0; one < count; one++) {
+            const bool is_guarded = std::string(events[one].pool_name) == "pool 1";
+            seen[is_guarded]++;
+            torn += events[one].bytes != (is_guarded ? 24u : 0u);
+        }
+    }
+    is_over = true;
+    first.join();
+    second.join();
+    EXPECT_EQ(torn, 0u);
+    for (const egb_pool pool : pools) {
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+    egb_set_misuse_handler(nullptr, nullptr);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Sets what the environment says, for tests of what the library asks of it.
+#ifndef EGGBOX_TESTS_SUPPORT_ENVIRONMENT_HPP
+#define EGGBOX_TESTS_SUPPORT_ENVIRONMENT_HPP
+
+#include <cstdlib>
+
+extern "C" void egb_settings_read();
+
+// nullptr: nothing.
+inline void set_variable_unread(const char* name, const char* value)
+{
+#if defined(_WIN32)
+    _putenv_s(name, value == nullptr ? "" : value);
+#else
+    if (value == nullptr) {
+        unsetenv(name);
+    } else {
+        setenv(name, value, 1);
+    }
+#endif
+}
+
+// The library, which has read it already, reads it again: no pool may be made meanwhile.
+inline void set_variable(const char* name, const char* value)
+{
+    set_variable_unread(name, value);
+    egb_settings_read();
+}
+
+#endif  // EGGBOX_TESTS_SUPPORT_ENVIRONMENT_HPP
