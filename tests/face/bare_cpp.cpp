@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The C++ face compiled without exceptions and run-time type information: it must work the same.
+#include "eggbox/allocator.hpp"
 #include "eggbox/eggbox.hpp"
+#include "eggbox/memory_resource.hpp"
+#include "eggbox/pooled.hpp"
+
+#include <list>
+#include <memory_resource>
+#include <vector>
 
 namespace
 {
@@ -38,12 +45,36 @@ bool pools_work()
     return other.in_use() == 0 && other.handle() == handle && other.trim() != 0;
 }
 
+struct message : eggbox::pooled<message> {
+    virtual ~message() = default;
+    int number         = 3;
+};
+
+// Containers, resources and operator new.
+bool faces_work()
+{
+    eggbox::heap                           own;
+    std::list<int, eggbox::allocator<int>> numbers({1, 2, 3}, own);
+    eggbox::memory_resource                pools;
+    std::pmr::vector<int>                  others({4, 5}, &pools);
+    std::pmr::vector<int>                  more({6}, eggbox::heap_resource());
+    const auto                             unique = eggbox::make_unique<int>(7);
+    const auto                             shared = eggbox::make_shared<int>(8);
+    message* const                         one    = new message;
+    const int sum = numbers.back() + others[1] + more[0] + *unique + *shared + one->number;
+    delete one;
+    return sum == 32 && own.owns(&numbers.back()) && message::pool().generation != 0;
+}
+
 }  // namespace
 
 int main()
 {
     if (!pools_work()) {
         return 2;
+    }
+    if (!faces_work()) {
+        return 3;
     }
     thing* const a = things.make(1);
     thing* const b = things.make(2);

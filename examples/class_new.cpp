@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Classes whose new and delete are pools: nothing else in the program changes, and the numbers of
+// each class are there to be asked for.
+#include "eggbox/pooled.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <vector>
+
+namespace
+{
+
+struct order : eggbox::pooled<order> {
+    explicit order(int number_) : number(number_) {}
+    order(const order&)            = delete;
+    order& operator=(const order&) = delete;
+    virtual ~order()               = default;
+
+    [[nodiscard]] virtual int pieces() const
+    {
+        return 1;
+    }
+
+    int number;
+};
+
+// Larger than what the pool of its base has: served all the same, and freed as an order.
+struct bulk_order : order {
+    bulk_order(int number_, int pieces_) : order(number_), many(pieces_) {}
+
+    [[nodiscard]] int pieces() const override
+    {
+        return many;
+    }
+
+    int  many;
+    char address[100] = {};
+};
+
+// Where a base class is not wanted, a line does the same.
+class invoice final
+{
+    EGGBOX_POOLED(invoice)
+
+    explicit invoice(const order& from) : total(from.pieces() * 5) {}
+
+    int total;
+};
+
+void print(const char* when)
+{
+    egb_stats stats{};
+    if (egb_pool_stats(order::pool(), &stats) == EGB_OK) {
+        std::printf("%s: %zu orders in blocks of %zu bytes\n", when, stats.in_use, sizeof(order));
+    }
+}
+
+}  // namespace
+
+int main()
+{
+    std::vector<std::unique_ptr<order>> orders;
+    for (int i = 0; i < 10; i++) {
+        orders.push_back(std::make_unique<order>(i));
+    }
+    orders.push_back(std::make_unique<bulk_order>(10, 500));
+    print("open");
+    int total = 0;
+    for (const auto& each : orders) {
+        total += std::make_unique<invoice>(*each)->total;
+    }
+    orders.clear();
+    print("done");
+    std::printf("total %d\n", total);
+    return 0;
+}

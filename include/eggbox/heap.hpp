@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// Layer faces: a heap of one's own, for C++: what allocator.hpp and memory_resource.hpp are made
+// of.
+#ifndef EGGBOX_HEAP_HPP
+#define EGGBOX_HEAP_HPP
+
+#include "eggbox/heap.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+namespace eggbox
+{
+
+/// Answers a request that cannot be served where the standard wants no nullptr: throws
+/// std::bad_alloc; ends the program where it was compiled without exceptions.
+[[noreturn]] EGB_COLD inline void throw_bad_alloc_()
+{
+#if defined(__cpp_exceptions)
+    throw std::bad_alloc();
+#else
+    std::abort();
+#endif
+}
+
+[[nodiscard]] inline egb_pool pool_of_key_(std::uint64_t key) noexcept
+{
+    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
+}
+
+// Of a key that another thread may be writing.
+[[nodiscard]] inline egb_pool pool_at_(const std::uint64_t* place) noexcept
+{
+    return pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));
+}
+
+/// Makes a pool and keeps its key in `place`, which is 0. When several threads do so at the same
+/// time, the first one's pool is everyone's. The null pool: refused.
+[[nodiscard]] inline egb_pool
+make_once_(std::uint64_t* place, const egb_pool_options& options) noexcept
+{
+    egb_pool      made{0, 0};
+    std::uint64_t key = 0;
+    if (egb_pool_create(&made, &options) != EGB_OK) {
+        return pool_at_(place);  // perhaps another's
+    }
+    if (__atomic_compare_exchange_n(
+            place, &key, egb_pool_key_(made), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
+        )) {
+        return made;
+    }
+    (void)egb_pool_destroy(made, EGB_DESTROY_FORCE);
+    return pool_of_key_(key);
+}
+
+/// Which sizes a heap of one's own has pools for.
+struct heap_classes_ {
+    static constexpr std::size_t step_bytes   = 8;
+    static constexpr std::size_t fine_max     = 128;
+    static constexpr std::size_t fine_classes = fine_max / step_bytes;
+    static constexpr std::size_t doublings    = 11;
+    static constexpr std::size_t count        = fine_classes + doublings * 8;
+    static constexpr std::size_t none         = count;  // what is too large for any
+    static constexpr std::size_t bytes_max    = fine_max << doublings;
+    static constexpr std::size_t align_max    = 4096;
+
+    // Sizes over 128 bytes by their highest bit and the next three.
+    EGB_ALWAYS_INLINE static constexpr std::size_t class_of(std::size_t bytes) noexcept
+    {
+        if (bytes <= fine_max) {
+            return bytes == 0 ? 0 : (bytes - 1) / step_bytes;
+        }
+        const int high     = 63 - __builtin_clzll(static_cast<unsigned long long>(bytes - 1));
+        const int doubling = high - 7;
+        return fine_classes + static_cast<std::size_t>(doubling) * 8 +
+               ((bytes - 1) >> (doubling + 4)) - 8;
+    }
+
+    EGB_ALWAYS_INLINE static constexpr std::size_t bytes_of(std::size_t index) noexcept
+    {
+        if (index < fine_classes) {
+            return (index + 1) * step_bytes;
+        }
+        const std::size_t doubling = (index - fine_classes) / 8;
+        const std::size_t step     = (index - fine_classes) % 8 + 1;
+        return (8 + step) << (doubling + 4);
+    }
+
+    // The first class that is large enough and a multiple of the alignment: a power of two is
+    // among any eight.
+    EGB_ALWAYS_INLINE static constexpr std::size_t
+    class_for(std::size_t bytes, std::size_t align) noexcept
+    {
+        if (EGB_UNLIKELY(bytes > bytes_max || align > align_max)) {
+            return none;
+        }
+        std::size_t index = class_of(bytes < align ? align : bytes);
+        while (align > step_bytes && (bytes_of(index) & (align - 1)) != 0) {
+            index++;
+        }
+        return index;
+    }
+
+    // The largest power of two that divides the size, up to a page.
+    static constexpr std::size_t align_of(std::size_t index) noexcept
+    {
+        const std::size_t bytes   = bytes_of(index);
+        const std::size_t natural = bytes & (0 - bytes);
+        return natural < align_max ? natural : align_max;
+    }
+};
+
+/// A heap of one's own: blocks of any size from a pool for each size class, and all these pools
+/// below one. So it may have a budget, its numbers are one sum, and its end ends every block of it.
+///
+///     egb_pool_options options{};
+///     options.name         = "level 3";
+///     options.budget_bytes = 64 << 20;
+///     eggbox::heap level(options);
+///     std::list<int, eggbox::allocator<int>> scores(level);
+///
+/// Classes are 8 bytes apart up to 128, then 8 for each doubling. The pool of a class is made when
+/// the class is first used, and holds a chunk of 64 KiB or more from then on: a budget must leave
+/// room for as many as there are sizes. What is larger than block_bytes_max has a pool for each
+/// block.
+///
+/// Cannot be copied or moved: allocators point to it.
+///
+/// Threads  Any thread, any call, at any time, but for release() and the end.
+class heap
+{
+  public:
+    /// What is larger, or aligned to more than align_max, is a pool of its own, of which a process
+    /// has EGB_POOLS_MAX at most.
+    static constexpr std::size_t block_bytes_max = heap_classes_::bytes_max;
+    static constexpr std::size_t align_max       = heap_classes_::align_max;
+
+    /// Never throws: see status().
+    heap() noexcept : heap(egb_pool_options{}) {}
+
+    /// Of the options name, parent, budget_bytes, flags, check, on_exhausted and user count. The
+    /// others are about blocks of one size.
+    explicit heap(const egb_pool_options& options) noexcept : options_(all_sizes(options))
+    {
+        open();
+    }
+
+    heap(const heap&)            = delete;
+    heap& operator=(const heap&) = delete;
+
+    /// Ends every block.
+    ~heap()
+    {
+        close();
+    }
+
+    /// What egb_pool_create() answered for the pool above all.
+    [[nodiscard]] egb_status status() const noexcept
+    {
+        return status_;
+    }
+
+    /// Takes a block of at least `bytes` bytes, aligned to `align`, a power of two.
+    ///
+    /// Returns  the block; nullptr if the budget is used up, or the system refused.
+    /// Cost     egb_pool_alloc(), as fast as that where sizes are constants. Over block_bytes_max
+    ///          egb_pool_create().
+    [[nodiscard]] EGB_ALWAYS_INLINE void*
+    alloc(std::size_t bytes, std::size_t align = natural_align) noexcept
+    {
+        const std::size_t index = sizes::class_for(bytes, align);
+        void*             block;
+        if (EGB_LIKELY(index != sizes::none && egb_heap_pop_(key_of(index), &block))) {
+            return block;
+        }
+        return index != sizes::none ? alloc_cold(index) : alloc_large(bytes, align);
+    }
+
+    /// Gives a block back, with the size and the alignment that it was asked for with, or any size
+    /// up to what it has room for. nullptr: no effect.
+    ///
+    /// Misuse   as egb_pool_free(); with a size of another class EGB_EVENT_WRONG_POOL.
+    EGB_ALWAYS_INLINE void
+    free(void* block, std::size_t bytes, std::size_t align = natural_align) noexcept
+    {
+        const std::size_t index = sizes::class_for(bytes, align);
+        if (EGB_LIKELY(index != sizes::none)) {
+            egb_pool_free(pool_of_key_(key_of(index)), block);
+        } else {
+            free_large(block);
+        }
+    }
+
+    // Where the key of the pool stands that serves such requests. Not of large ones.
+    EGB_ALWAYS_INLINE const std::uint64_t*
+                            place_for_(std::size_t bytes, std::size_t align) const noexcept
+    {
+        return &keys_[sizes::class_for(bytes, align)];
+    }
+
+    /// The pool above all classes, for calls of pool.h that are about a subtree.
+    [[nodiscard]] egb_pool pool() const noexcept
+    {
+        return top_;
+    }
+
+    /// Whether a block is of this heap: of any part of it.
+    [[nodiscard]] bool owns(const void* address) const noexcept
+    {
+        const egb_pool pool = egb_pool_of(address);
+        return pool.generation != 0 && egb_pool_is_ancestor(top_, pool);
+    }
+
+    /// The sums of all classes. All zero when there is no heap.
+    [[nodiscard]] egb_stats stats() const noexcept
+    {
+        egb_stats stats{};
+        if (status_ == EGB_OK) {
+            (void)egb_pool_stats_subtree(top_, &stats);
+        }
+        return stats;
+    }
+
+    /// egb_pool_trim() of each class, down to nothing that is not in use.
+    std::size_t trim() noexcept
+    {
+        std::size_t bytes = 0;
+        for (const auto& key : keys_) {
+            const egb_pool pool = pool_at_(&key);
+            bytes += pool.generation != 0 ? egb_pool_trim(pool, 0) : 0;
+        }
+        return bytes;
+    }
+
+    /// Ends every block, and starts anew. No other thread may use the heap meanwhile.
+    void release() noexcept
+    {
+        close();
+        open();
+    }
+
+  private:
+    static constexpr std::size_t natural_align = 16;
+    static constexpr std::size_t large_min     = block_bytes_max + 1;  // is in no class
+
+    using sizes = heap_classes_;
+
+    static_assert(
+        sizes::bytes_of(sizes::count - 1) == block_bytes_max &&
+        sizes::class_of(block_bytes_max) == sizes::count - 1
+    );
+
+    // A key alone is no way to memory of the pool: a thread comes to that by its own magazine.
+    EGB_ALWAYS_INLINE std::uint64_t key_of(std::size_t index) const noexcept
+    {
+        return EGB_LOAD_(keys_[index]);
+    }
+
+    static egb_pool_options all_sizes(const egb_pool_options& wanted) noexcept
+    {
+        egb_pool_options options{};
+        options.name         = wanted.name;
+        options.block_bytes  = sizes::step_bytes;
+        options.parent       = wanted.parent;
+        options.budget_bytes = wanted.budget_bytes;
+        options.flags        = wanted.flags;
+        options.check        = wanted.check;
+        options.on_exhausted = wanted.on_exhausted;
+        options.user         = wanted.user;
+        return options;
+    }
+
+    void open() noexcept
+    {
+        status_ = egb_pool_create(&top_, &options_);
+    }
+
+    void close() noexcept
+    {
+        if (status_ == EGB_OK) {
+            (void)egb_pool_destroy(top_, EGB_DESTROY_FORCE);  // not if its parent's end was before
+        }
+        for (auto& key : keys_) {
+            EGB_STORE_(key, 0);
+        }
+    }
+
+    // For a pool below the one above all, with its name and its ways.
+    egb_pool_options below(std::size_t bytes, std::size_t align) const noexcept
+    {
+        egb_pool_options options = options_;
+        options.block_bytes      = bytes;
+        options.block_align      = align;
+        options.parent           = top_;
+        options.budget_bytes     = 0;
+        return options;
+    }
+
+    egb_pool use_class(std::size_t index) noexcept
+    {
+        const egb_pool pool = pool_at_(&keys_[index]);
+        return pool.generation != 0
+                   ? pool
+                   : make_once_(
+                         &keys_[index], below(sizes::bytes_of(index), sizes::align_of(index))
+                     );
+    }
+
+    EGB_COLD void* alloc_cold(std::size_t index) noexcept
+    {
+        const egb_pool pool = status_ == EGB_OK ? use_class(index) : egb_pool{0, 0};
+        return pool.generation == 0 ? nullptr : egb_pool_alloc(pool);
+    }
+
+    // More than a page is aligned inside the block: its pool is found from any address in it.
+    EGB_COLD void* alloc_large(std::size_t bytes, std::size_t align) noexcept
+    {
+        const std::size_t extra = align > align_max ? align : 0;
+        if (status_ != EGB_OK || bytes > PTRDIFF_MAX || extra > PTRDIFF_MAX - bytes) {
+            return nullptr;
+        }
+        const std::size_t whole   = bytes + extra > block_bytes_max ? bytes + extra : large_min;
+        egb_pool_options  options = below(whole, extra != 0 ? align_max : align);
+        options.max_blocks        = 1;
+        egb_pool    pool{0, 0};
+        void* const block =
+            egb_pool_create(&pool, &options) == EGB_OK ? egb_pool_alloc(pool) : nullptr;
+        if (block == nullptr) {
+            (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
+            return nullptr;
+        }
+        const std::size_t past =
+            reinterpret_cast<std::uintptr_t>(block) & (extra == 0 ? 0 : extra - 1);
+        return static_cast<char*>(block) + (past == 0 ? 0 : extra - past);
+    }
+
+    EGB_COLD void free_large(void* block) noexcept
+    {
+        const egb_pool pool = egb_pool_of(block);
+        if (block != nullptr && owns(block) && egb_block_bytes(block) > block_bytes_max) {
+            (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
+        } else {
+            egb_pool_free(top_, block);  // refuses it
+        }
+    }
+
+    egb_pool_options options_;
+    egb_pool         top_{0, 0};
+    egb_status       status_ = EGB_INVALID;
+    alignas(8) std::uint64_t keys_[sizes::count]{};  // atomic; 0: not used yet
+};
+
+}  // namespace eggbox
+
+#endif  // EGGBOX_HEAP_HPP

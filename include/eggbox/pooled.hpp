@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Layer faces: class operator new and delete from pools.
+#ifndef EGGBOX_POOLED_HPP
+#define EGGBOX_POOLED_HPP
+
+#include "eggbox/heap.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace eggbox
+{
+
+/// Where blocks of any size for operator new come from: the heap of the process.
+struct frame_source_ {
+    [[nodiscard]] EGB_ALWAYS_INLINE static void*
+    alloc(std::size_t bytes, std::size_t align) noexcept
+    {
+        return align <= 16 ? egb_malloc(bytes) : egb_aligned_alloc(align, bytes);
+    }
+};
+
+/// Where those for objects of type T come from: one pool of exactly their size, made when the first
+/// is, with the name of T, and there until the process ends. What has another size - an object of
+/// a derived class, an array - comes from the heap of the process.
+template <class T>
+class class_source_
+{
+  public:
+    [[nodiscard]] EGB_ALWAYS_INLINE static void*
+    alloc(std::size_t bytes, std::size_t align) noexcept
+    {
+        if (!has_pool() || bytes != sizeof(T) || align > alignof(T)) {
+            return frame_source_::alloc(bytes, align);
+        }
+        void* block;
+        return EGB_LIKELY(egb_heap_pop_(EGB_LOAD_(key_), &block)) ? block : alloc_cold();
+    }
+
+    /// The pool, for calls of pool.h. The null pool before the first object.
+    [[nodiscard]] static egb_pool pool() noexcept
+    {
+        return pool_at_(&key_);
+    }
+
+  private:
+    // Large objects are better off where freed regions are kept for the next one.
+    static constexpr bool has_pool() noexcept
+    {
+        return sizeof(T) <= EGB_HEAP_CLASS_BYTES_MAX && alignof(T) <= heap::align_max;
+    }
+
+    EGB_COLD static void* alloc_cold() noexcept
+    {
+        egb_pool known = pool();
+        if (known.generation == 0) {
+            egb_pool_options options{};
+            char             name[48];
+            options.name        = name_of(name);
+            options.block_bytes = sizeof(T);
+            options.block_align = alignof(T);
+            known               = make_once_(&key_, options);
+        }
+        return known.generation == 0 ? nullptr : egb_pool_alloc(known);
+    }
+
+    // The compiler's own words for this function end in "T = name]", perhaps with "; ..." behind.
+    template <std::size_t N>
+    static const char* name_of(char (&name)[N]) noexcept
+    {
+#if defined(__GNUC__)
+        const char* from = __PRETTY_FUNCTION__;
+        while (from[0] != '\0' && !(from[0] == 'T' && from[1] == ' ' && from[2] == '=')) {
+            from++;
+        }
+        from += from[0] == '\0' ? 0 : 4;
+        std::size_t used = 0;
+        while (used + 1 < N && *from != '\0' && *from != ']' && *from != ';') {
+            name[used++] = *from++;
+        }
+        name[used] = '\0';
+        return used == 0 ? "pooled" : name;
+#else
+        (void)name;
+        return "pooled";
+#endif
+    }
+
+    alignas(8) static inline std::uint64_t key_ = 0;  // atomic
+};
+
+/// Asks a source as operator new does: again after each call of the new-handler, and when there is
+/// none, throws std::bad_alloc.
+template <class Source>
+EGB_INLINE void* alloc_or_throw_(std::size_t bytes, std::size_t align = 1)
+{
+    void* block = Source::alloc(bytes, align);
+    while (EGB_UNLIKELY(block == nullptr)) {
+        const std::new_handler handler = std::get_new_handler();
+        if (handler == nullptr) {
+            throw_bad_alloc_();
+        }
+        handler();
+        block = Source::alloc(bytes, align);
+    }
+    return block;
+}
+
+// Every form of class operator new and delete. A block leads to its pool, so delete needs to know
+// neither size nor class: through a pointer to a base it is right, too. The forms with a place are
+// there because a class's own hide the global ones.
+#define EGB_OPERATORS_FROM_(...)                                                               \
+    static void* operator new(std::size_t bytes)                                               \
+    {                                                                                          \
+        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes);                                  \
+    }                                                                                          \
+    static void* operator new(std::size_t bytes, std::align_val_t align)                       \
+    {                                                                                          \
+        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes, static_cast<std::size_t>(align)); \
+    }                                                                                          \
+    static void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept               \
+    {                                                                                          \
+        return __VA_ARGS__::alloc(bytes, 1);                                                   \
+    }                                                                                          \
+    static void*                                                                               \
+    operator new(std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept    \
+    {                                                                                          \
+        return __VA_ARGS__::alloc(bytes, static_cast<std::size_t>(align));                     \
+    }                                                                                          \
+    static void* operator new(std::size_t, void* place) noexcept                               \
+    {                                                                                          \
+        return place;                                                                          \
+    }                                                                                          \
+    static void* operator new[](std::size_t bytes)                                             \
+    {                                                                                          \
+        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes);                                  \
+    }                                                                                          \
+    static void* operator new[](std::size_t bytes, std::align_val_t align)                     \
+    {                                                                                          \
+        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes, static_cast<std::size_t>(align)); \
+    }                                                                                          \
+    static void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept             \
+    {                                                                                          \
+        return __VA_ARGS__::alloc(bytes, 1);                                                   \
+    }                                                                                          \
+    static void*                                                                               \
+    operator new[](std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept  \
+    {                                                                                          \
+        return __VA_ARGS__::alloc(bytes, static_cast<std::size_t>(align));                     \
+    }                                                                                          \
+    static void* operator new[](std::size_t, void* place) noexcept                             \
+    {                                                                                          \
+        return place;                                                                          \
+    }                                                                                          \
+    EGB_DELETE_FORMS_(delete)                                                                  \
+    EGB_DELETE_FORMS_(delete[])
+
+#define EGB_DELETE_FORMS_(name)                                                              \
+    static void operator name(void* block) noexcept                                          \
+    {                                                                                        \
+        egb_free(block);                                                                     \
+    }                                                                                        \
+    static void operator name(void* block, std::size_t) noexcept                             \
+    {                                                                                        \
+        egb_free(block);                                                                     \
+    }                                                                                        \
+    static void operator name(void* block, std::align_val_t) noexcept                        \
+    {                                                                                        \
+        egb_free(block);                                                                     \
+    }                                                                                        \
+    static void operator name(void* block, std::size_t, std::align_val_t) noexcept           \
+    {                                                                                        \
+        egb_free(block);                                                                     \
+    }                                                                                        \
+    static void operator name(void* block, const std::nothrow_t&) noexcept                   \
+    {                                                                                        \
+        egb_free(block);                                                                     \
+    }                                                                                        \
+    static void operator name(void* block, std::align_val_t, const std::nothrow_t&) noexcept \
+    {                                                                                        \
+        egb_free(block);                                                                     \
+    }                                                                                        \
+    static void operator name(void*, void*) noexcept {}
+
+/// Gives a class operator new and delete from a pool of its own.
+///
+///     class order : public eggbox::pooled<order> { ... };
+///
+///     order* o = new order;   // from the pool "order"
+///     delete o;
+///
+/// All forms are there: single and array, nothrow, aligned, sized. Classes derived from it inherit
+/// them: their objects come from the heap, or from a pool of their own if they derive from
+/// pooled<themselves>, too, and say which of both operators are meant:
+///
+///     class large_order : public order, public eggbox::pooled<large_order> {
+///         EGGBOX_POOLED(large_order)
+///     };
+///
+/// Never returns nullptr but for nothrow: calls the new-handler, and throws std::bad_alloc.
+template <class Derived>
+struct pooled {
+    EGB_OPERATORS_FROM_(::eggbox::class_source_<Derived>)
+
+    /// The pool: its numbers are those of the class. The null pool before the first object.
+    [[nodiscard]] static egb_pool pool() noexcept
+    {
+        return class_source_<Derived>::pool();
+    }
+};
+
+/// The same as a line in the class, for those who cannot derive. Public from there on.
+#define EGGBOX_POOLED(type)                            \
+  public:                                              \
+    EGB_OPERATORS_FROM_(::eggbox::class_source_<type>)
+
+/// Frames of coroutines from the heap of the process: the base of a promise type.
+///
+///     struct task {
+///         struct promise_type : eggbox::pooled_frame { ... };
+///     };
+///
+/// A frame's size is known to the compiler alone; each size has its class.
+struct pooled_frame {
+    EGB_OPERATORS_FROM_(::eggbox::frame_source_)
+};
+
+/// The same for promises with get_return_object_on_allocation_failure(): nothing is thrown.
+struct pooled_frame_nothrow {
+    [[nodiscard]] static void* operator new(std::size_t bytes) noexcept
+    {
+        return frame_source_::alloc(bytes, 1);
+    }
+
+    static void operator delete(void* block) noexcept
+    {
+        egb_free(block);
+    }
+};
+
+}  // namespace eggbox
+
+#endif  // EGGBOX_POOLED_HPP
