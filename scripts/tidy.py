@@ -66,8 +66,8 @@ def include_problem(root, file, layer, kind, name):
     if target is None:
         return f"no such file: {name}"
     there = layer_of(target)
-    if layer == "tools" and not target.startswith(("include/", "tools/")):
-        return f"layer tools includes {name}, which is private"
+    if layer in ("tools", "override") and not target.startswith(("include/", "tools/")):
+        return f"layer {layer} includes {name}, which is private"
     if there not in layers:
         return f"layer {layer} includes {name} of layer {there}"
     return None

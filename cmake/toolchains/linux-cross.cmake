@@ -19,5 +19,6 @@ set(search "-L${compiler_libraries} -B${compiler_libraries} -L${libraries}/lib -
 set(CMAKE_C_FLAGS_INIT "${c_headers}")
 set(CMAKE_CXX_FLAGS_INIT "-nostdinc++ ${cxx_headers} ${c_headers}")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -static ${search}")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-fuse-ld=lld ${search}")
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Layer override: the allocation functions of glibc, each as a call of heap.h. What is here beside
+// that is what the standards and glibc's manual say of errno and of odd arguments.
+//
+// The library has a malloc of its own beside none: it never asks for the one it stands before. So a
+// pointer from elsewhere, which can only be misuse or memory of the loader's, is left alone by
+// free(), and refused by realloc(); the misuse handler is told.
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+// Else the compiler has to expect that another library has these.
+#pragma GCC visibility push(hidden)
+#include "eggbox/heap.h"
+#pragma GCC visibility pop
+
+#define EXPORT __attribute__((visibility("default")))
+
+// Not in every C library's headers.
+EXPORT void  cfree(void* block);
+EXPORT void  free_sized(void* block, size_t bytes);
+EXPORT void  free_aligned_sized(void* block, size_t align, size_t bytes);
+EXPORT void* reallocarray(void* block, size_t count, size_t bytes);
+
+static void* or_no_memory(void* block)
+{
+    if (EGB_UNLIKELY(block == NULL)) {
+        errno = ENOMEM;
+    }
+    return block;
+}
+
+static bool is_power_of_two(size_t number)
+{
+    return number != 0 && (number & (number - 1)) == 0;
+}
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+// ---- C11, C23 -----------------------------------------------------------------------------------
+
+static __attribute__((noinline)) void* malloc_more(size_t bytes, const void* site)
+{
+    return or_no_memory(egb_malloc_more_(bytes, site));
+}
+
+// As egb_malloc(), which never refuses what it serves without a call: so there is nothing left to
+// look at where it does, and the rest is a jump.
+EXPORT void* malloc(size_t bytes)
+{
+    void* block;
+    return EGB_LIKELY(egb_malloc_pop_(bytes, &block)) ? block : malloc_more(bytes, EGB_CALLER());
+}
+
+EXPORT void* calloc(size_t count, size_t bytes)
+{
+    return or_no_memory(egb_calloc_from_(count, bytes, EGB_CALLER()));
+}
+
+// The heap does not touch errno, so free does not either.
+EXPORT void free(void* block)
+{
+    egb_free(block);
+}
+
+EXPORT void free_sized(void* block, size_t bytes)
+{
+    (void)bytes;
+    egb_free(block);
+}
+
+EXPORT void free_aligned_sized(void* block, size_t align, size_t bytes)
+{
+    (void)align;
+    (void)bytes;
+    egb_free(block);
+}
+
+// Of 0 bytes it is free(), as glibc has it.
+static void* resize(void* block, size_t bytes, const void* site)
+{
+    if (block != NULL && bytes == 0) {
+        egb_free(block);
+        return NULL;
+    }
+    void* const other = egb_realloc_from_(block, bytes, site);
+    if (EGB_UNLIKELY(other == NULL)) {
+        errno = block != NULL && egb_block_bytes(block) == 0 ? EINVAL : ENOMEM;
+    }
+    return other;
+}
+
+EXPORT void* realloc(void* block, size_t bytes)
+{
+    return resize(block, bytes, EGB_CALLER());
+}
+
+EXPORT void* aligned_alloc(size_t align, size_t bytes)
+{
+    if (!is_power_of_two(align)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return or_no_memory(egb_aligned_alloc_from_(align, bytes, EGB_CALLER()));
+}
+
+// ---- POSIX, BSD, glibc --------------------------------------------------------------------------
+
+// Says what went wrong by what it returns, and not by errno.
+EXPORT int posix_memalign(void** out, size_t align, size_t bytes)
+{
+    if (!is_power_of_two(align) || align % sizeof(void*) != 0) {
+        return EINVAL;
+    }
+    void* const block = egb_aligned_alloc_from_(align, bytes, EGB_CALLER());
+    if (block == NULL) {
+        return ENOMEM;
+    }
+    *out = block;
+    return 0;
+}
+
+// An alignment that is no power of two becomes the next one, as glibc has it.
+EXPORT void* memalign(size_t align, size_t bytes)
+{
+    if (align > SIZE_MAX / 2 + 1) {
+        errno = EINVAL;
+        return NULL;
+    }
+    size_t power = 1;
+    while (power < align) {
+        power *= 2;
+    }
+    return or_no_memory(egb_aligned_alloc_from_(power, bytes, EGB_CALLER()));
+}
+
+EXPORT void* valloc(size_t bytes)
+{
+    return or_no_memory(egb_aligned_alloc_from_(page_bytes(), bytes, EGB_CALLER()));
+}
+
+EXPORT void* pvalloc(size_t bytes)
+{
+    const size_t page = page_bytes();
+    if (bytes > PTRDIFF_MAX) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return or_no_memory(
+        egb_aligned_alloc_from_(page, (bytes + page - 1) / page * page, EGB_CALLER())
+    );
+}
+
+EXPORT void* reallocarray(void* block, size_t count, size_t bytes)
+{
+    size_t whole;
+    if (__builtin_mul_overflow(count, bytes, &whole)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return resize(block, whole, EGB_CALLER());
+}
+
+EXPORT void cfree(void* block)
+{
+    egb_free(block);
+}
+
+EXPORT size_t malloc_usable_size(void* block)
+{
+    return block == NULL ? 0 : egb_block_bytes(block);
+}
+
+EXPORT int malloc_trim(size_t keep_bytes)
+{
+    return egb_heap_trim(keep_bytes) != 0;
+}
+
+// There is nothing to tune. A program that takes "no" for a failure shall go on.
+EXPORT int mallopt(int parameter, int value)
+{
+    (void)parameter;
+    (void)value;
+    return 1;
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+// Of the pools: what they hold, and what of it is in use; beside them large blocks, as glibc tells
+// those from mmap.
+typedef struct counts {
+    size_t held;
+    size_t chunks;
+    size_t in_use;
+    size_t large;
+    size_t large_bytes;
+} counts;
+
+static counts count_all(void)
+{
+    counts           out = {0};
+    egb_heap_numbers numbers;
+    (void)egb_heap_stats(&numbers);
+    out.large       = numbers.large_in_use;
+    out.large_bytes = numbers.large_bytes;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        egb_stats one;
+        if (egb_pool_stats(numbers.classes[i].pool, &one) == EGB_OK) {
+            out.held += one.bytes_held;
+            out.chunks += one.chunks;
+            out.in_use += one.in_use * one.stride_bytes;
+        }
+    }
+    return out;
+}
+
+#if __GLIBC_PREREQ(2, 33)
+EXPORT struct mallinfo2 mallinfo2(void)
+{
+    const counts           now = count_all();
+    const struct mallinfo2 out = {
+        .arena    = now.held,
+        .ordblks  = now.chunks,
+        .hblks    = now.large,
+        .hblkhd   = now.large_bytes,
+        .uordblks = now.in_use,
+        .fordblks = now.held - now.in_use,
+    };
+    return out;
+}
+#endif
+
+static int as_int(size_t number)
+{
+    return number > INT32_MAX ? INT32_MAX : (int)number;
+}
+
+EXPORT struct mallinfo mallinfo(void)
+{
+    const counts          now = count_all();
+    const struct mallinfo out = {
+        .arena    = as_int(now.held),
+        .ordblks  = as_int(now.chunks),
+        .hblks    = as_int(now.large),
+        .hblkhd   = as_int(now.large_bytes),
+        .uordblks = as_int(now.in_use),
+        .fordblks = as_int(now.held - now.in_use),
+    };
+    return out;
+}

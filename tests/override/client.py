@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The library under a program of ours that uses malloc in hard ways.
+
+usage: client.py LIBRARY CLIENT PLUGIN EARLY
+"""
+
+import resource
+import sys
+import tempfile
+
+from both import check, failures, processes, run, same
+
+LIBRARY, CLIENT, PLUGIN, EARLY = sys.argv[1:5]
+MIB = 1 << 20
+
+
+def elf_class(path):
+    with open(path, "rb") as file:
+        return file.read(5)[4]
+
+
+HAS_SHELL = elf_class(LIBRARY) == elf_class("/bin/sh")  # 64 bits both, or 32
+
+
+def plain_cases():
+    for case in ("errors", "calls", "operators", "threads", "forks", "vforks", "closed"):
+        written = same(case, [CLIENT, case], LIBRARY)
+        check(case != "forks" or len(written) == 41, "one report for each fork", len(written))
+    same("plugins", [CLIENT, "plugins", PLUGIN], LIBRARY)
+    if HAS_SHELL:
+        same("shell", [CLIENT, "shell"], LIBRARY)
+
+
+WAYS_TO_BECOME = ("execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
+                  "execveat")
+
+
+def ends():
+    for case in ("at_once", "quick_exit", "abort", "abort_and_go_on", "exec_nothing"):
+        check(len(same(case, [CLIENT, case], LIBRARY)) == 1, f"a report at {case}")
+    for way in WAYS_TO_BECOME:
+        written = same(way, [CLIENT, "exec", way], LIBRARY)
+        check(sorted(each["arguments"][1:] for each in written) == [["exec", way], ["nothing"]],
+              f"one report of each program of {way}", written)
+        check(len({each["pid"] for each in written}) == 1, f"of one process: {way}", written)
+    written = same("spawns", [CLIENT, "spawns"], LIBRARY)
+    check(len(written) == 6 and len({each["pid"] for each in written}) == 6,
+          "one report of each process of posix_spawn", written)
+
+
+def forked_children_count_from_the_fork():
+    with tempfile.TemporaryDirectory() as folder:
+        run([CLIENT, "forks"], LIBRARY, folder)
+        written = processes(folder)
+        sums = {each["pid"]: sum(pool["allocations"] for pool in each["pools"])
+                for each in written}
+        children = [each for each in written if each["parent_pid"] in sums]
+        check(len(children) == 40, "children of the fork", len(children))
+        check(all(sums[each["pid"]] < 20000 for each in children), "a child counts as its parent's",
+              sorted(sums.values()))
+
+
+def limits():
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8))
+
+    def little_space():
+        resource.setrlimit(resource.RLIMIT_AS, (600 * MIB, 600 * MIB))
+
+    same("ulimit -n 8", [CLIENT, "threads"], LIBRARY, preexec_fn=few_files)
+    same("ulimit -v", [CLIENT, "threads"], LIBRARY, preexec_fn=little_space)
+
+
+def early_constructors():
+    # Not a C++ program: the C++ library's own constructor asks for memory before.
+    if HAS_SHELL:
+        done = run(["/bin/sh", "-c", "(echo a); echo b | cat"], f"{LIBRARY}:{EARLY}")
+        check(done.stdout == b"a\nb\n", "a shell, behind a library that took all places", done)
+    for case in ("threads", "forks"):
+        done = run([CLIENT, case], f"{LIBRARY}:{EARLY}")
+        check(done.returncode == 0, f"{case}, behind a library that took all places", done)
+
+
+def misuse():
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([CLIENT, "foreign"], LIBRARY, folder)
+        check(done.returncode == 0, "misuse is refused, and the program goes on", done)
+        lines = done.stderr.decode().splitlines()
+        check(len([line for line in lines if "not" in line and "refused" in line]) == 2 and
+              len([line for line in lines if "double free" in line]) == 1,
+              "one line for each place: free, realloc, and the second free", lines)
+        seen = {each["kind"]: each["count"] for each in processes(folder)[0]["misuse"]}
+        check(sorted(seen.values()) == [1, 4], "all of it counted", seen)
+
+
+def nowhere_to_write():
+    for folder in ("/no/where", "/dev/null", "x" * 5000):
+        done = run([CLIENT, "nothing"], LIBRARY, folder)
+        check(done.returncode == 0 and done.stderr == b"", f"no folder {folder[:20]}", done)
+
+
+def main():
+    for test in (plain_cases, ends, forked_children_count_from_the_fork, limits,
+                 early_constructors, misuse, nowhere_to_write):
+        test()
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
