@@ -4,7 +4,7 @@
 change: a program that sleeps takes at least as long. What is made of the numbers is in
 test_compare.cpp.
 
-usage: compare.py EGGBOX DOUBLE
+usage: compare.py EGGBOX DOUBLE C_COMPILER
 """
 
 import json
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-EGGBOX, DOUBLE = sys.argv[1], sys.argv[2]
+EGGBOX, DOUBLE, CC = sys.argv[1:4]
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 failures = []
 
@@ -151,6 +151,42 @@ def others(folder):
           "no program", done)
 
 
+def bare_names(folder):
+    """A library without a folder is looked for where the loader looks; a file here comes first."""
+    done = compare(["true"], "--runs", "1", "--json", "--with", "libc.so.6")
+    found = json.loads(done.stdout or "{}").get("variants", [{}])[-1]
+    check(found.get("name") == "libc.so.6" and
+          pathlib.Path(found["library"]).name.startswith("libc.so"), "from the loader", done)
+    done = compare(["true"], "--runs", "1", "--json", "--with", "libother.so")
+    check(done.returncode == 2 and "libother.so: No such file" in done.stderr, "nowhere", done)
+    (folder / "libother.so").write_bytes(pathlib.Path(found["library"]).read_bytes())
+    done = compare(["true"], "--runs", "1", "--json", "--with", "libother.so", cwd=folder)
+    check(f"{folder.resolve()}/libother.so" in done.stdout, "from here", done)
+
+
+def own_allocators(folder):
+    """A program that comes with jemalloc does not run on glibc's malloc when it is left alone."""
+    fake, program, source = folder / "libjemalloc.so.2", folder / "program", folder / "source.c"
+    for text, options, to in (("int fake;\n", ["-shared", "-fPIC"], fake),
+                              ("extern int fake; int main(void) { return fake; }\n", [fake],
+                               program)):
+        source.write_text(text)
+        subprocess.run([CC, source, *options, "-o", to], check=True)
+    script = folder / "script"
+    script.write_text(f"#!/bin/sh\n{program}\n")
+    script.chmod(0o755)
+    for command in (program, script):
+        data = json.loads(compare([command], "--runs", "3", "--json").stdout)
+        base, pools = data["variants"]
+        check(base["name"] == "libjemalloc.so.2" and base["library"] == base["answer"] == "" and
+              "libjemalloc.so.2" in pools["answer"], "the base is its own", data)
+        check(data["notes"] == [f"{program.resolve()} brings libjemalloc.so.2, which is its malloc "
+                                "where nothing is put before it."], "and it is said", data)
+    page = compare([program], "--runs", "3").stdout
+    check("brings libjemalloc.so.2" in page and "glibc" not in page, "on the page", page)
+    check(json.loads(compare(["true"], "--json").stdout)["notes"] == [], "true brings none")
+
+
 def on_a_terminal(**more):
     child, terminal = pty.fork()
     if child == 0:
@@ -181,7 +217,8 @@ def progress_on_a_terminal(folder):
 
 def main():
     for test in (the_page, the_data, small_programs_look_small, turns_and_environment,
-                 input_and_output, others, progress_on_a_terminal):
+                 input_and_output, others, bare_names, own_allocators,
+                 progress_on_a_terminal):
         with tempfile.TemporaryDirectory() as name:
             before = len(failures)
             test(pathlib.Path(name))

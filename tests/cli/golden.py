@@ -14,11 +14,24 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 
 CASES = {  # name of the file in golden/: arguments, in the folder runs/; exit status
+    # Recorded with libeggbox-malloc.so: sqlite3; python3 with misuse, a refused request, a fork.
+    "recorded-report": (["report", "recorded.json"], 0),
+    "recorded-report-odd": (["report", "recorded-odd.json"], 0),
+    "recorded-report-odd.json": (["report", "--json", "recorded-odd.json"], 0),
+    "recorded-size": (["size", "recorded.json"], 0),
+    "recorded-size-cover": (["size", "--cover", "99", "recorded.json", "recorded-odd.json"], 0),
+    "recorded-size.json": (["size", "--cover", "95", "recorded.json", "--json"], 0),
+    "recorded-check": (["size", "--check", "../golden/recorded-size.json", "recorded.json"], 0),
+    "recorded-check-odd": (["size", "--check", "../golden/recorded-size.json",
+                            "recorded-odd.json"], 3),
+    # The others are made up.
     "report": (["report", "monday.json"], 0),
     "report-two-runs": (["report", "monday.json", "tuesday.json"], 0),
     "report-process": (["report", "process.json"], 0),
     "report-nothing": (["report", "nothing.json"], 0),
     "report-evil": (["report", "evil.json"], 0),
+    "report-found": (["report", "found.json"], 0),
+    "report-found.json": (["report", "--json", "found.json"], 0),
     "report.json": (["report", "--json", "monday.json", "tuesday.json"], 0),
     "size": (["size", "monday.json"], 0),
     "size-two-runs": (["size", "monday.json", "tuesday.json", "--headroom", "10"], 0),
@@ -49,6 +62,7 @@ CASES = {  # name of the file in golden/: arguments, in the folder runs/; exit s
     "no-such-share": (["size", "--cover", "101", "monday.json"], 1),
     "no-such-name": (["size", "--name", "a b", "monday.json"], 1),
     "no-such-level": (["run", "--check", "hard", "--", "true"], 1),
+    "no-such-levels": (["run", "--check", "frames:heap:track", "--", "true"], 1),
     "no-program": (["run", "--"], 1),
     "not-there": (["report", "no-such-file.json"], 2),
     "a-folder": (["report", "."], 2),
@@ -86,6 +100,18 @@ def problems(eggbox, name, accept):
         yield f"{name}: no schema"
 
 
+def sum_problems():
+    """Every request of a recorded run is counted once: in a size class, as large, or as refused."""
+    for name in ("recorded", "recorded-odd"):
+        run = json.loads((HERE / "runs" / f"{name}.json").read_text(encoding="utf-8"))
+        counts = [sum(pool["allocations"] for pool in one["pools"] if pool["is_size_class"]) +
+                  one["large"]["allocations"] + sum(each["count"] for each in one["not_served"])
+                  for one in run["processes"]]
+        page = (HERE / "golden" / name.replace("recorded", "recorded-report")).read_text("utf-8")
+        if f" of {sum(counts):,} requests served" not in page:
+            yield f"{name}: not {sum(counts):,} requests in all"
+
+
 def full_disk_problems(eggbox):
     for arguments in (["report", "monday.json"], ["size", "monday.json"], ["--help"]):
         with open("/dev/full", "w", encoding="utf-8") as full:
@@ -98,6 +124,7 @@ def full_disk_problems(eggbox):
 def main():
     eggbox, accept = pathlib.Path(sys.argv[1]).resolve(), "--accept" in sys.argv
     found = [problem for name in CASES for problem in problems(eggbox, name, accept)]
+    found += sum_problems()
     found += full_disk_problems(eggbox)
     stray = {file.name for file in (HERE / "golden").iterdir()} - set(CASES)
     found += [f"golden/{name}: belongs to no case" for name in stray]

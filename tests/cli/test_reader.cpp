@@ -7,10 +7,12 @@
 #include "size.hpp"
 #include "text.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,7 @@ using json = nlohmann::ordered_json;
 const std::vector<std::string>& report_names()
 {
     static const std::vector<std::string> names = {
-        "monday", "tuesday", "process", "evil", "nothing"
+        "monday", "found", "tuesday", "process", "evil", "nothing", "recorded", "recorded-odd"
     };
     return names;
 }
@@ -77,6 +79,17 @@ bool use_configuration(const std::string& text)
         return false;
     }
     return true;
+}
+
+// "leaks/0/bytes": throws if it is not there.
+json& member_at(json& from, const std::string& path)
+{
+    json*              at = &from;
+    std::istringstream parts(path);
+    for (std::string part; std::getline(parts, part, '/');) {
+        at = at->is_array() ? &at->at(std::stoul(part)) : &at->at(part);
+    }
+    return *at;
 }
 
 class chance
@@ -213,11 +226,63 @@ void each_member_is_required(json& whole, json& part, const std::string& where)
     }
 }
 
+// Redis writes "redis-server unixsocket:s" over what it was called with.
+TEST(Report, ShowsNoEmptyArgumentsBehindATitle)
+{
+    tool::run_record run            = tool::parse_report(run_file("monday"), "monday");
+    run.processes.front().arguments = {"a server: busy", "", "", ""};
+    EXPECT_NE(tool::report_page({run}, {"f"}).find("'a server: busy'\n"), std::string::npos);
+    run.processes.front().arguments = {"echo", "", "b"};
+    EXPECT_NE(tool::report_page({run}, {"f"}).find("echo '' b\n"), std::string::npos);
+    run.processes.front().arguments = {""};
+    EXPECT_NE(tool::report_page({run}, {"f"}).find("  ''\n"), std::string::npos);
+}
+
 TEST(Reader, NamesThePlaceOfWhatIsMissingOrWrong)
 {
     json whole = json::parse(run_file("tuesday"));
     each_member_is_required(whole, whole, "");
     EXPECT_EQ(refusal(whole.dump()), "");
+}
+
+// They may be left out, but must make sense if they are there.
+TEST(Reader, NamesThePlaceOfFindingsThatAreWrong)
+{
+    const json whole = json::parse(run_file("found"));
+    for (const char* const path :
+         {"leaks/0/site",
+          "leaks/0/site/module",
+          "leaks/0/site/offset",
+          "leaks/0/site/file",
+          "leaks/0/site/line",
+          "leaks/0/site/function",
+          "leaks/0/pool",
+          "leaks/0/blocks",
+          "leaks/0/bytes",
+          "leaks/0/oldest_ms",
+          "leaked/places",
+          "leaked/blocks",
+          "leaked/bytes",
+          "events/0/kind",
+          "events/0/bytes",
+          "events/1/damaged",
+          "events/0/site/line",
+          "events/0/alloc_site/line",
+          "events/0/free_site/line"}) {
+        json  wrong      = whole;
+        json& place      = member_at(wrong["processes"][0], path);
+        place            = place.is_string() ? json(7) : json("seven");
+        std::string name = path;
+        for (const char* const index : {"/0", "/1"}) {
+            const std::size_t at = name.find(index);
+            name                 = at == std::string::npos
+                                       ? name
+                                       : name.replace(at, 2, "[" + std::string(index + 1) + "]");
+        }
+        std::replace(name.begin(), name.end(), '/', '.');
+        EXPECT_NE(refusal(wrong.dump()).find("processes[0]." + name), std::string::npos)
+            << path << ": " << refusal(wrong.dump());
+    }
 }
 
 TEST(Reader, KnowsOneSchema)
@@ -290,7 +355,7 @@ TEST(Reader, SurvivesStrangeNumbers)
     chance      random;
     std::size_t taken = 0;
     for (int turn = 0; turn < 500; turn++) {
-        json whole = json::parse(run_file(report_names()[random.below(4)]));
+        json whole = json::parse(run_file(report_names()[random.below(5)]));
         change_values(whole, random);
         taken += use(whole.dump());
     }

@@ -6,6 +6,8 @@
 #include "elf.hpp"
 #include "preload.hpp"
 #include "process.hpp"
+#include "records.hpp"
+#include "temporary.hpp"
 #include "text.hpp"
 
 #include <cerrno>
@@ -15,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include <fcntl.h>
@@ -245,42 +248,82 @@ void require_malloc(const std::string& library)
     }
 }
 
+// As LD_PRELOAD has it: a bare name is looked for where the loader looks. A file here comes first.
+std::string path_of(const std::string& library)
+{
+    const bool is_bare = library.find('/') == std::string::npos;
+    const bool is_here = access(library.c_str(), F_OK) == 0;
+    const auto found   = is_bare && !is_here ? find_preload(library) : "";
+    return absolute_path(found.empty() ? library : found);
+}
+
 std::vector<variant> variants_of(const compare_options& wanted)
 {
     std::vector<variant> out = {{"glibc", "", {}}, {"eggbox", find_malloc_library(), {}}};
     for (const std::string& library : wanted.with) {
-        const std::string path = absolute_path(library);
+        const std::string path = path_of(library);
         require_malloc(path);
         out.push_back({fs::path(library).filename().string(), path, {}});
     }
     return out;
 }
 
-// Runs the program once on pools with a report, which shows that they are in use.
-void require_effect(const runner& runs, const variant& pools, const compare_options& wanted)
+[[noreturn]] void refuse(const variant& pools, const compare_options& wanted)
 {
-    std::string folder = (fs::temp_directory_path() / "eggbox-XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) {
-        throw failure(fmt::format("{}: {}", shown(folder), std::strerror(errno)));
+    const verdict        judged  = judge(wanted.command.front(), pools.library);
+    const finding* const blocker = judged.blocker();
+    throw failure(fmt::format(
+        "{} does not run on pools: {}",
+        shown(judged.asked),
+        blocker != nullptr ? blocker->text : "it wrote no report"
+    ));
+}
+
+// The files of all programs that ran. A report that cannot be read names none.
+std::set<std::string> programs_in(const std::string& folder)
+{
+    std::set<std::string> out;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+        try {
+            if (entry.path().extension() == ".json") {
+                out.insert(read_process(entry.path().string()).program);
+            }
+        } catch (const failure& error) {
+            say(error.what());
+        }
     }
-    std::error_code ignored;
-    bool            is_there = false;
-    try {
-        require_success(runs.run(pools, {"EGGBOX_REPORT=" + folder}), pools, wanted);
-        is_there = !fs::is_empty(folder);
-    } catch (...) {
-        fs::remove_all(folder, ignored);
-        throw;
+    return out;
+}
+
+// Runs the program once on pools with a report, which shows that they are in use.
+// Returns  the programs that ran.
+std::set<std::string>
+require_effect(const runner& runs, const variant& pools, const compare_options& wanted)
+{
+    const temporary_folder folder;
+    require_success(runs.run(pools, {"EGGBOX_REPORT=" + folder.path()}), pools, wanted);
+    if (fs::is_empty(folder.path())) {
+        refuse(pools, wanted);
     }
-    fs::remove_all(folder, ignored);
-    if (!is_there) {
-        const verdict        judged  = judge(wanted.command.front(), pools.library);
-        const finding* const blocker = judged.blocker();
-        throw failure(fmt::format(
-            "{} does not run on pools: {}",
-            shown(judged.asked),
-            blocker != nullptr ? blocker->text : "it wrote no report"
-        ));
+    return programs_in(folder.path());
+}
+
+// A program that comes with an allocator does not run on glibc's when it is left alone.
+void name_base(comparison& done, const std::set<std::string>& programs)
+{
+    std::set<std::string> names;
+    for (const std::string& program : programs) {
+        for (const std::string& allocator : judge(program, "").allocators) {
+            names.insert(allocator);
+            done.notes.push_back(fmt::format(
+                "{} brings {}, which is its malloc where nothing is put before it.",
+                shown(program),
+                shown(allocator)
+            ));
+        }
+    }
+    if (!names.empty()) {
+        done.variants.front().name = fmt::format("{}", fmt::join(names, ", "));
     }
 }
 
@@ -323,7 +366,7 @@ int compare_command(const compare_options& wanted)
         throw failure(fmt::format("{}: {}", shown(wanted.input), std::strerror(errno)));
     }
     const runner runs{wanted};
-    require_effect(runs, done.variants[1], wanted);
+    name_base(done, require_effect(runs, done.variants[1], wanted));
 
     measure_all(done, runs, wanted);
     print(wanted.json ? compare_data(done) : compare_page(done));

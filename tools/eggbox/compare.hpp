@@ -50,7 +50,8 @@ struct comparison {
     std::uint32_t            runs                  = 0;
     std::uint32_t            warmup                = 0;
     bool                     outputs_were_compared = false;
-    std::vector<variant>     variants;  // the first one is the base: glibc
+    std::vector<variant>     variants;  // the first one is the base: glibc, or what it brings
+    std::vector<std::string> notes;     // sentences
 };
 
 std::string compare_page(const comparison& done);

@@ -63,7 +63,7 @@ std::string time_answer(const variant& base, const variant& other)
         return fmt::format(
             "{} and {} take the same time, as far as these runs can tell",
             shown(other.name),
-            base.name
+            shown(base.name)
         );
     }
     const double times = found.value < 1 ? 1 / found.value : found.value;
@@ -73,7 +73,7 @@ std::string time_answer(const variant& base, const variant& other)
         times,
         found.error / found.value * times,
         found.value < 1 ? "fast" : "slow",
-        base.name
+        shown(base.name)
     );
 }
 
@@ -84,9 +84,18 @@ std::string memory_answer(const variant& base, const variant& other)
     return before <= 0 ? "" : fmt::format(", with {:.2f} times the memory", after / before);
 }
 
-std::string row_name(const variant& of)
+std::string answer(const variant& base, const variant& other)
 {
-    return of.library.empty() ? of.name : shown(of.name);
+    return time_answer(base, other) + memory_answer(base, other) + ".";
+}
+
+std::string notes_text(const comparison& done)
+{
+    std::string out;
+    for (const std::string& note : done.notes) {
+        out += note + "\n";
+    }
+    return out;
 }
 
 json spread_json(const spread& of)
@@ -101,10 +110,7 @@ std::string compare_page(const comparison& done)
     const variant& base = done.variants.front();
     std::string    out;
     for (std::size_t i = 1; i < done.variants.size(); i++) {
-        out += headline(
-                   time_answer(base, done.variants[i]) + memory_answer(base, done.variants[i]) + "."
-               ) +
-               "\n";
+        out += headline(answer(base, done.variants[i])) + "\n";
     }
     table rows{
         {"",
@@ -123,7 +129,7 @@ std::string compare_page(const comparison& done)
         const spread wall = spread_of(each, &sample::wall_s);
         const factor to   = relative(spread_of(base, &sample::wall_s), wall);
         rows.add(
-            {row_name(each),
+            {shown(each.name),
              seconds_text(wall.mean),
              seconds_text(wall.deviation),
              seconds_text(wall.least),
@@ -143,11 +149,12 @@ std::string compare_page(const comparison& done)
            fmt::format(
                "\n{} each, in turns, after {} that were not counted. Time, user and faults are of "
                "the "
-               "program\nand its children; resident is the peak of the largest of them.{}\n"
+               "program\nand its children; resident is the peak of the largest of them.{}\n{}"
                "\nNext: eggbox run --report report.json -- {}\n",
                number_of(done.runs, "run", "runs"),
                done.warmup,
                done.outputs_were_compared ? " All outputs were the same." : "",
+               notes_text(done),
                shell_quoted(done.command)
            );
 }
@@ -166,6 +173,7 @@ std::string compare_data(const comparison& done)
         variants.push_back(
             {{"name", each.name},
              {"library", each.library},
+             {"answer", &each == &base ? "" : answer(base, each)},
              {"wall_s", spread_json(spread_of(each, &sample::wall_s))},
              {"user_s", spread_json(spread_of(each, &sample::user_s))},
              {"system_s", spread_json(spread_of(each, &sample::system_s))},
@@ -185,6 +193,7 @@ std::string compare_data(const comparison& done)
         {"warmup", done.warmup},
         {"outputs_were_compared", done.outputs_were_compared},
         {"variants", std::move(variants)},
+        {"notes", done.notes},
     });
 }
 

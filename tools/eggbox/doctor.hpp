@@ -21,6 +21,7 @@ struct verdict {
     std::string              machine;  // of the program that is loaded in the end
     std::vector<std::string> runs_by;  // interpreters of a script, outermost first
     std::vector<finding>     findings;
+    std::vector<std::string> allocators;  // libraries it brings that have a malloc of their own
 
     bool can_run() const
     {
@@ -40,6 +41,9 @@ verdict judge(const std::string& program, const std::string& library);
 
 /// The file that runs if `program` is run. Empty if there is none.
 std::string find_program(const std::string& program);
+
+/// Where the loader finds a library that is named without a folder. Empty where we cannot tell.
+std::string find_preload(const std::string& library);
 
 /// The functions that make a malloc.
 const std::vector<std::string>& malloc_functions();

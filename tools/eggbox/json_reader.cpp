@@ -28,11 +28,16 @@ bool json_place::has(const char* name) const
     return value_->is_object() && value_->contains(name);
 }
 
-json_place json_place::member(const char* name) const
+void json_place::require_object() const
 {
     if (!value_->is_object()) {
         refuse("should be an object");
     }
+}
+
+json_place json_place::member(const char* name) const
+{
+    require_object();
     const auto found = value_->find(name);
     if (found == value_->end()) {
         refuse(fmt::format("has no \"{}\"", name));
@@ -66,6 +71,17 @@ std::uint64_t json_place::count() const
         refuse("should be a whole number, 0 or more");
     }
     return value_->get<std::uint64_t>();
+}
+
+std::int64_t json_place::whole() const
+{
+    if (value_->is_number_unsigned() && value_->get<std::uint64_t>() > INT64_MAX) {
+        refuse("is too large");
+    }
+    if (!value_->is_number_integer()) {
+        refuse("should be a whole number");
+    }
+    return value_->get<std::int64_t>();
 }
 
 double json_place::number() const

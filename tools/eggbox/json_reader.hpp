@@ -22,10 +22,12 @@ class json_place
     }
 
     json_place              member(const char* name) const;  // it must be there
+    void                    require_object() const;
     bool                    has(const char* name) const;
     std::vector<json_place> elements() const;
     std::string             text() const;
     std::uint64_t           count() const;   // a whole number, 0 or more
+    std::int64_t            whole() const;   // a whole number
     double                  number() const;  // 0 or more, and finite
     bool                    truth() const;
 

@@ -16,6 +16,9 @@ namespace tool
 using json = nlohmann::ordered_json;
 
 json        counted_json(const std::vector<counted>& all, const char* name);
+json        place_json(const place_record& place);
+json        event_json(const event_record& event);
+json        leaked_json(const leak_sum& sum);
 std::string json_text(const json& value);  // bytes that are no UTF-8 become U+FFFD
 std::string json_line(const json& value);
 

@@ -155,6 +155,16 @@ std::vector<std::string> loader_folders()
     return out;
 }
 
+std::string first_with(const std::vector<std::string>& folders, const std::string& library)
+{
+    for (const std::string& folder : folders) {
+        if (access((folder + "/" + library).c_str(), R_OK) == 0) {
+            return folder + "/" + library;
+        }
+    }
+    return "";
+}
+
 // Where the loader would find `library` for the file `user`; empty where we cannot tell.
 std::string find_library(const std::string& library, const std::string& user, const elf_facts& elf)
 {
@@ -173,12 +183,7 @@ std::string find_library(const std::string& library, const std::string& user, co
     }
     const std::vector<std::string> usual = loader_folders();
     folders.insert(folders.end(), usual.begin(), usual.end());
-    for (const std::string& folder : folders) {
-        if (access((folder + "/" + library).c_str(), R_OK) == 0) {
-            return folder + "/" + library;
-        }
-    }
-    return "";
+    return first_with(folders, library);
 }
 
 // All libraries that come with the program, and those that they bring.
@@ -219,6 +224,7 @@ void judge_allocators(verdict& out, const std::string& path, const elf_facts& el
         for (const char* const name :
              {"tcmalloc", "jemalloc", "mimalloc", "snmalloc", "rpmalloc"}) {
             if (name_of(library).find(name) != std::string::npos) {
+                out.allocators.push_back(name_of(library));
                 note(
                     out,
                     "brings-allocator",
@@ -324,6 +330,11 @@ const std::vector<std::string>& malloc_functions()
 {
     static const std::vector<std::string> names = {"malloc", "free", "calloc", "realloc"};
     return names;
+}
+
+std::string find_preload(const std::string& library)
+{
+    return first_with(loader_folders(), library);
 }
 
 const finding* verdict::blocker() const

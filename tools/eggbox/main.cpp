@@ -43,7 +43,7 @@ std::string check_problem(const std::string& text)
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
         level                 = text.substr(at, end - at);
-        level                 = level.substr(level.rfind(':') + 1);
+        level                 = level.substr(level.find(':') + 1);
         if (level != "off" && level != "check" && level != "guard" && level != "track" &&
             level != "passthrough") {
             return "no such level: off, check, guard, track, passthrough";

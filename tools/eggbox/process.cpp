@@ -176,16 +176,25 @@ std::vector<char*> argument_pointers(const std::vector<std::string>& words)
     return out;
 }
 
-process_end run_through(const std::vector<std::string>& command, const environment& changes)
+process_end run_through(
+    const std::vector<std::string>& command,
+    const environment&              changes,
+    const std::function<bool()>&    meanwhile
+)
 {
     using clock = std::chrono::steady_clock;
+    constexpr timespec at_once{0, 0};
+    constexpr timespec now_and_then{0, 500000000};
     const signals_held held;
-    const auto         begin  = clock::now();
-    const pid_t        child  = start(command, changes, held);
-    int                status = 0;
+    const auto         begin    = clock::now();
+    const pid_t        child    = start(command, changes, held);
+    int                status   = 0;
+    bool               has_more = false;
     while (!has_ended(child, status)) {
         siginfo_t about = {};
-        if (sigwaitinfo(held.set(), &about) > 0 && is_for_program(about, child)) {
+        if (sigtimedwait(held.set(), &about, has_more ? &at_once : &now_and_then) < 0) {
+            has_more = meanwhile();
+        } else if (is_for_program(about, child)) {
             kill(child, about.si_signo);
         }
     }

@@ -3,6 +3,7 @@
 // status are as if it had been run directly.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +27,15 @@ struct process_end {
 
 /// Runs `command`, found as a shell finds it, with `changes` to the environment, and waits for it.
 /// Signals that are sent to us meanwhile are passed on; those that the terminal sends the program
-/// gets by itself. When the terminal stops it we stop as well.
+/// gets by itself. When the terminal stops it we stop as well. Now and then `meanwhile` is called,
+/// and again at once if it says true: signals wait for it.
 ///
 /// Throws failure if it cannot be started.
-process_end run_through(const std::vector<std::string>& command, const environment& changes);
+process_end run_through(
+    const std::vector<std::string>& command,
+    const environment&              changes,
+    const std::function<bool()>&    meanwhile
+);
 
 /// Ends this process as that one ended: with its exit status, or by the same signal.
 [[noreturn]] void end_like(const process_end& end);

@@ -18,11 +18,22 @@ namespace
 
 constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
 
+std::uint64_t optional_count(const json_place& from, const char* name, std::uint64_t otherwise)
+{
+    return from.has(name) ? from.member(name).count() : otherwise;
+}
+
+std::string optional_text(const json_place& from, const char* name)
+{
+    return from.has(name) ? from.member(name).text() : "";
+}
+
 pool_record read_pool(const json_place& from)
 {
     pool_record out;
     out.name            = from.member("name").text();
     out.parent          = from.member("parent").text();
+    out.level           = optional_text(from, "level");
     out.is_size_class   = from.member("is_size_class").truth();
     out.block_bytes     = from.member("block_bytes").count();
     out.stride_bytes    = from.member("stride_bytes").count();
@@ -72,6 +83,69 @@ std::vector<std::string> read_texts(const json_place& from)
     return out;
 }
 
+place_record read_place(const json_place& from, const char* name)
+{
+    place_record out;
+    if (from.has(name)) {
+        const json_place place = from.member(name);
+        place.require_object();
+        out.module   = optional_text(place, "module");
+        out.offset   = optional_count(place, "offset", 0);
+        out.address  = optional_count(place, "address", 0);
+        out.file     = optional_text(place, "file");
+        out.line     = optional_count(place, "line", 0);
+        out.function = optional_text(place, "function");
+    }
+    return out;
+}
+
+leak_record read_leak(const json_place& from)
+{
+    leak_record out;
+    out.site      = read_place(from, "site");
+    out.pool      = from.member("pool").text();
+    out.blocks    = from.member("blocks").count();
+    out.bytes     = from.member("bytes").count();
+    out.oldest_ms = from.member("oldest_ms").count();
+    return out;
+}
+
+event_record read_event(const json_place& from)
+{
+    event_record out;
+    out.kind       = from.member("kind").text();
+    out.pool       = from.member("pool").text();
+    out.bytes      = optional_count(from, "bytes", 0);
+    out.is_damaged = from.has("damaged");
+    out.damaged    = out.is_damaged ? from.member("damaged").whole() : 0;
+    out.site       = read_place(from, "site");
+    out.alloc_site = read_place(from, "alloc_site");
+    out.free_site  = read_place(from, "free_site");
+    return out;
+}
+
+// What is said of places, which is not in every file.
+void read_findings(process_record& out, const json_place& from)
+{
+    if (from.has("leaks")) {
+        for (const json_place& each : from.member("leaks").elements()) {
+            out.leaks.push_back(read_leak(each));
+        }
+    }
+    if (from.has("leaked")) {
+        const json_place sum = from.member("leaked");
+        out.leaked.is_known  = true;
+        out.leaked.places    = sum.member("places").count();
+        out.leaked.blocks    = sum.member("blocks").count();
+        out.leaked.bytes     = sum.member("bytes").count();
+    }
+    if (from.has("events")) {
+        for (const json_place& each : from.member("events").elements()) {
+            out.events.push_back(read_event(each));
+        }
+    }
+}
+
 process_record read_process(const json_place& from)
 {
     require_kind(from, "eggbox-process");
@@ -80,6 +154,9 @@ process_record read_process(const json_place& from)
     out.arguments           = read_texts(from.member("arguments"));
     out.pid                 = from.member("pid").count();
     out.parent_pid          = from.member("parent_pid").count();
+    out.process_started     = optional_count(from, "process_started", 0);
+    out.started_ns          = optional_count(from, "started_ns", 0);
+    out.processes           = optional_count(from, "processes", 1);
     out.duration_s          = from.member("duration_s").number();
     out.level               = from.member("level").text();
     out.library             = from.member("library").text();
@@ -93,6 +170,7 @@ process_record read_process(const json_place& from)
     for (const json_place& each : from.member("pools").elements()) {
         out.pools.push_back(read_pool(each));
     }
+    read_findings(out, from);
     return out;
 }
 
@@ -107,9 +185,7 @@ run_record read_run(const json_place& from)
     out.exit_status = static_cast<int>(status);
     out.command     = read_texts(from.member("command"));
     out.wall_s      = from.member("wall_s").number();
-    if (from.has("unreadable")) {
-        out.unreadable = from.member("unreadable").count();
-    }
+    out.unreadable  = optional_count(from, "unreadable", 0);
     for (const json_place& each : from.member("processes").elements()) {
         out.processes.push_back(read_process(each));
     }

@@ -9,7 +9,7 @@ namespace
 
 json pool_json(const pool_record& pool)
 {
-    return {
+    json out = {
         {"name", pool.name},
         {"parent", pool.parent},
         {"is_size_class", pool.is_size_class},
@@ -28,6 +28,10 @@ json pool_json(const pool_record& pool)
         {"bytes_held", pool.bytes_held},
         {"requested_bytes", pool.requested_bytes},
     };
+    if (!pool.level.empty()) {
+        out["level"] = pool.level;
+    }
+    return out;
 }
 
 json large_json(const large_record& large)
@@ -43,13 +47,45 @@ json large_json(const large_record& large)
     };
 }
 
+void add_unless(json& to, const char* name, std::uint64_t value, std::uint64_t usual)
+{
+    if (value != usual) {
+        to[name] = value;
+    }
+}
+
+json leak_json(const leak_record& leak)
+{
+    return {
+        {"site", place_json(leak.site)},
+        {"pool", leak.pool},
+        {"blocks", leak.blocks},
+        {"bytes", leak.bytes},
+        {"oldest_ms", leak.oldest_ms},
+    };
+}
+
+void add_findings(json& to, const process_record& process)
+{
+    if (process.leaked.is_known) {
+        to["leaks"] = json::array();
+        for (const leak_record& each : process.leaks) {
+            to["leaks"].push_back(leak_json(each));
+        }
+        to["leaked"] = leaked_json(process.leaked);
+    }
+    for (const event_record& each : process.events) {
+        to["events"].push_back(event_json(each));
+    }
+}
+
 json process_json(const process_record& process)
 {
     json pools = json::array();
     for (const pool_record& pool : process.pools) {
         pools.push_back(pool_json(pool));
     }
-    return {
+    json out = {
         {"schema", schema},
         {"kind", "eggbox-process"},
         {"program", process.program},
@@ -68,9 +104,54 @@ json process_json(const process_record& process)
         {"not_served", counted_json(process.not_served, "reason")},
         {"misuse", counted_json(process.misuse, "kind")},
     };
+    add_unless(out, "process_started", process.process_started, 0);
+    add_unless(out, "started_ns", process.started_ns, 0);
+    add_unless(out, "processes", process.processes, 1);
+    add_findings(out, process);
+    return out;
 }
 
 }  // namespace
+
+json place_json(const place_record& place)
+{
+    json out = json::object();
+    for (const auto& [name, text] :
+         {std::pair{"module", &place.module},
+          std::pair{"file", &place.file},
+          std::pair{"function", &place.function}}) {
+        if (!text->empty()) {
+            out[name] = *text;
+        }
+    }
+    add_unless(out, "offset", place.offset, 0);
+    add_unless(out, "address", place.address, 0);
+    add_unless(out, "line", place.line, 0);
+    return out;
+}
+
+json event_json(const event_record& event)
+{
+    json out = {{"kind", event.kind}, {"pool", event.pool}};
+    add_unless(out, "bytes", event.bytes, 0);
+    if (event.is_damaged) {
+        out["damaged"] = event.damaged;
+    }
+    for (const auto& [name, place] :
+         {std::pair{"site", &event.site},
+          std::pair{"alloc_site", &event.alloc_site},
+          std::pair{"free_site", &event.free_site}}) {
+        if (place->is_known()) {
+            out[name] = place_json(*place);
+        }
+    }
+    return out;
+}
+
+json leaked_json(const leak_sum& sum)
+{
+    return {{"places", sum.places}, {"blocks", sum.blocks}, {"bytes", sum.bytes}};
+}
 
 json counted_json(const std::vector<counted>& all, const char* name)
 {

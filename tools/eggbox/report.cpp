@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands.hpp"
+#include "findings.hpp"
 #include "json_writer.hpp"
 #include "records.hpp"
 #include "text.hpp"
@@ -47,6 +48,18 @@ std::string answer(const totals& sums, const std::vector<run_record>& runs)
         );
     }
     return out;
+}
+
+std::string found_text(const findings& found)
+{
+    std::string out;
+    for (const std::string& line : event_lines(found, "`eggbox report --json`")) {
+        out += line + "\n";
+    }
+    for (const std::string& line : leak_lines(found, "`eggbox report --json`")) {
+        out += line + "\n";
+    }
+    return out.empty() ? "" : "\n" + out;
 }
 
 std::string classes_text(const totals& sums)
@@ -101,11 +114,6 @@ std::string rest_text(const totals& sums)
     for (const counted& each : sums.not_served) {
         rest.add({"not served", grouped(each.count), shown(each.what)});
     }
-    const std::uint64_t refused =
-        sums.unserved() - std::min(sum_of(sums.not_served), sums.unserved());
-    if (refused > 0) {
-        rest.add({"refused", grouped(refused), "no memory was to be had"});
-    }
     return rest.empty() ? "" : "\n" + rest.text();
 }
 
@@ -114,9 +122,19 @@ struct process_line {
     std::uint64_t         requests;
 };
 
+// A program that writes a title over its arguments, as servers do, leaves empty ones behind it.
+std::vector<std::string> words_of(const process_record& of)
+{
+    std::vector<std::string> words = of.arguments;
+    while (words.size() > 1 && words.back().empty()) {
+        words.pop_back();
+    }
+    return words.empty() ? std::vector{of.program} : words;
+}
+
 std::string arguments_text(const process_record& of)
 {
-    std::string all = shell_quoted(of.arguments.empty() ? std::vector{of.program} : of.arguments);
+    std::string all = shell_quoted(words_of(of));
     std::size_t end = 100;
     if (all.size() > end) {
         while (end > 0 && (static_cast<unsigned char>(all[end]) & 0xC0) == 0x80) {
@@ -127,14 +145,23 @@ std::string arguments_text(const process_record& of)
     return shown(all);
 }
 
+std::string program_text(const process_record& of)
+{
+    return of.processes == 1
+               ? arguments_text(of)
+               : fmt::format("{} processes of {}", grouped(of.processes), shown(of.program));
+}
+
 // Those with the most requests: a shell script can have thousands of processes.
 std::string process_text(const std::vector<run_record>& runs)
 {
     constexpr std::size_t     lines_max = 10;
     std::vector<process_line> lines;
+    std::uint64_t             processes = 0;
     for (const run_record& run : runs) {
         for (const process_record& each : run.processes) {
             lines.push_back({&each, sum_up({run_record{{}, 0, 0, 0, {each}}}).requests()});
+            processes = plus(processes, each.processes);
         }
     }
     std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
@@ -143,18 +170,19 @@ std::string process_text(const std::vector<run_record>& runs)
     table out{{"process", "time", "requests", "resident", "faults", "program"}, true};
     for (std::size_t i = 0; i < std::min(lines.size(), lines_max); i++) {
         const process_record& each = *lines[i].process;
+        processes -= each.processes;
         out.add(
             {std::to_string(each.pid),
              seconds_text(each.duration_s),
              grouped(lines[i].requests),
              bytes_text(each.peak_resident_bytes),
              grouped(plus(each.minor_faults, each.major_faults)),
-             arguments_text(each)}
+             program_text(each)}
         );
     }
     return "\n" + out.text() +
            (lines.size() > lines_max
-                ? fmt::format("... and {} with fewer requests\n", lines.size() - lines_max)
+                ? fmt::format("... and {} with fewer requests\n", grouped(processes))
                 : "");
 }
 
@@ -193,8 +221,8 @@ std::string report_page(const std::vector<run_record>& runs, const std::vector<s
                     ? ""
                     : "\nNext: eggbox doctor " + shell_quoted(runs.front().command.front()) + "\n");
     }
-    return answer(sums, runs) + classes_text(sums) + others_text(sums) + rest_text(sums) +
-           process_text(runs) +
+    return answer(sums, runs) + found_text(find_all(runs)) + classes_text(sums) +
+           others_text(sums) + rest_text(sums) + process_text(runs) +
            "\nPeaks and bytes are the largest of one process. Waste is what blocks were larger "
            "than "
            "asked for;\na \"-\" was not measured.\n"
@@ -205,7 +233,7 @@ std::string report_page(const std::vector<run_record>& runs, const std::vector<s
 std::string report_data(const std::vector<run_record>& runs)
 {
     const totals sums = sum_up(runs);
-    return json_text({
+    json         out  = {
         {"schema", schema},
         {"kind", "eggbox-summary"},
         {"command", runs.front().command},
@@ -222,13 +250,15 @@ std::string report_data(const std::vector<run_record>& runs)
         {"size_classes", pools_json(sums.classes)},
         {"pools", pools_json(sums.others)},
         {"large",
-         {{"requests", sums.large.allocations},
-          {"peak", sums.large.peak},
-          {"peak_bytes", sums.large.peak_bytes},
-          {"refused", sums.large.failures}}},
+                  {{"requests", sums.large.allocations},
+                   {"peak", sums.large.peak},
+                   {"peak_bytes", sums.large.peak_bytes},
+                   {"refused", sums.large.failures}}},
         {"not_served", counted_json(sums.not_served, "reason")},
         {"misuse", counted_json(sums.misuse, "kind")},
-    });
+    };
+    add_findings(out, find_all(runs));
+    return json_text(out);
 }
 
 int report_command(const report_options& wanted)

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "commands.hpp"
 #include "doctor.hpp"
+#include "findings.hpp"
+#include "harvest.hpp"
 #include "json_writer.hpp"
 #include "preload.hpp"
 #include "process.hpp"
 #include "records.hpp"
+#include "symbols.hpp"
+#include "temporary.hpp"
 #include "text.hpp"
 #include "totals.hpp"
 
@@ -24,41 +28,6 @@ namespace
 {
 
 namespace fs = std::filesystem;
-
-std::string temporary_name()
-{
-    const char* const folder = std::getenv("TMPDIR");
-    return std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/eggbox-XXXXXX";
-}
-
-// Where the processes write, one file each.
-class temporary_folder
-{
-  public:
-    temporary_folder() : path_(temporary_name())
-    {
-        if (mkdtemp(path_.data()) == nullptr) {
-            throw failure(fmt::format("{}: {}", shown(path_), std::strerror(errno)));
-        }
-    }
-
-    ~temporary_folder()
-    {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-
-    temporary_folder(const temporary_folder&)            = delete;
-    temporary_folder& operator=(const temporary_folder&) = delete;
-
-    const std::string& path() const
-    {
-        return path_;
-    }
-
-  private:
-    std::string path_;
-};
 
 // The report is opened before the program runs: a place where nothing can be written is better
 // known before an hour's work than after it.
@@ -110,33 +79,6 @@ class report_file
     int         file_ = -1;
 };
 
-bool is_earlier(const process_record& a, const process_record& b)
-{
-    return a.pid < b.pid;
-}
-
-// A process that was killed while it wrote leaves half a file; the others still count.
-void read_processes(run_record& run, const std::string& folder, pid_t first)
-{
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-        if (entry.path().extension() != ".json") {
-            continue;
-        }
-        try {
-            run.processes.push_back(read_process(entry.path().string()));
-        } catch (const failure& error) {
-            run.unreadable++;
-            say(error.what());
-        }
-    }
-    std::sort(run.processes.begin(), run.processes.end(), is_earlier);
-    std::stable_partition(
-        run.processes.begin(),
-        run.processes.end(),
-        [&](const process_record& each) { return each.pid == static_cast<std::uint64_t>(first); }
-    );
-}
-
 bool took_effect(const run_record& run, const process_end& end)
 {
     return !run.processes.empty() &&
@@ -150,7 +92,7 @@ std::string why_not(const verdict& judged, const process_end& end)
         return blocker->text;
     }
     if (end.signal() != 0) {
-        return fmt::format("it was ended by {}, and so wrote no report", end.text());
+        return fmt::format("process {} was ended by {} and left no report", end.pid, end.text());
     }
     return "nothing hinders it, but it wrote no report: it ended without its exit handlers, or its "
            "last program, after exec, cannot be served";
@@ -185,16 +127,50 @@ void say_served(const totals& sums, const run_record& run, const std::string& li
     }
 }
 
-void say_not_served(const verdict& judged, const run_record& run, const process_end& end)
+void say_not_served(const verdict& judged, std::uint64_t children, const process_end& end)
 {
-    say(fmt::format("NOT on pools: {}: {}", shown(judged.asked), why_not(judged, end)));
-    if (!run.processes.empty()) {
-        say(fmt::format("{} of its children ran on pools", grouped(run.processes.size())));
+    const bool is_known = judged.blocker() != nullptr || end.signal() == 0;
+    say(fmt::format(
+        "{}: {}: {}",
+        is_known ? "NOT on pools" : "not known",
+        shown(judged.asked),
+        why_not(judged, end)
+    ));
+    if (children > 0) {
+        say(fmt::format("{} of its children ran on pools", grouped(children)));
     }
+}
+
+void say_found(const findings& found, const std::string& report)
+{
+    for (const std::string& line : event_lines(found, shown(report))) {
+        say(line);
+    }
+    for (const std::string& line : leak_lines(found, shown(report))) {
+        say(line);
+    }
+}
+
+// Where misuse was found, a closer look at it comes first.
+std::string next_command(
+    const run_options& wanted, const run_record& run, const totals& sums, const std::string& report
+)
+{
+    if (run.processes.empty()) {
+        return "doctor " + shell_quoted(wanted.command.front());
+    }
+    const bool is_tracked =
+        std::any_of(run.processes.begin(), run.processes.end(), [](const process_record& each) {
+            return each.level == "track" || each.level == "mixed";
+        });
+    return sums.misuse.empty() || is_tracked
+               ? "report " + shell_quoted(report)
+               : "run --check track -- " + shell_quoted(wanted.command);
 }
 
 void say_json(
     const totals&      sums,
+    const findings&    found,
     const verdict&     judged,
     const run_record&  run,
     const process_end& end,
@@ -202,7 +178,7 @@ void say_json(
 )
 {
     const bool served = took_effect(run, end);
-    const json line   = {
+    json       line   = {
         {"schema", schema},
         {"kind", "eggbox-run"},
         {"took_effect", served},
@@ -215,6 +191,9 @@ void say_json(
         {"misuse", sum_of(sums.misuse)},
         {"report", report},
     };
+    if (found.all.is_known) {
+        line["leaked"] = leaked_json(found.all);
+    }
     std::fputs(json_line(line).c_str(), stderr);
 }
 
@@ -234,25 +213,26 @@ int run_command(const run_options& wanted)
     if (!wanted.check.empty()) {
         changes.emplace_back("EGGBOX_CHECK", wanted.check);
     }
-    const process_end end = run_through(wanted.command, changes);
+    harvest           processes{folder.path()};
+    const process_end end = run_through(wanted.command, changes, [&] { return processes.look(); });
 
     run_record run;
     run.command     = wanted.command;
     run.exit_status = end.exit_status();
     run.wall_s      = end.wall_s;
-    read_processes(run, folder.path(), end.pid);
+    processes.finish(run, static_cast<std::uint64_t>(end.pid));
+    find_sources(run);
     report.write(report_text(run));
 
-    const totals sums = sum_up({run});
+    const totals   sums  = sum_up({run});
+    const findings found = find_all({run});
     if (wanted.json) {
-        say_json(sums, judged, run, end, report.path());
+        say_json(sums, found, judged, run, end, report.path());
     } else {
-        took_effect(run, end) ? say_served(sums, run, library) : say_not_served(judged, run, end);
-        say(fmt::format(
-            "next: eggbox {} {}",
-            run.processes.empty() ? "doctor" : "report",
-            shell_quoted(run.processes.empty() ? wanted.command.front() : report.path())
-        ));
+        took_effect(run, end) ? say_served(sums, run, library)
+                              : say_not_served(judged, sums.processes, end);
+        say_found(found, report.path());
+        say("next: eggbox " + next_command(wanted, run, sums, report.path()));
     }
     std::error_code ignored;
     fs::remove_all(folder.path(), ignored);  // end_like() runs no destructors

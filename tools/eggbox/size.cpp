@@ -52,6 +52,34 @@ std::string rows_text(const configuration& plan)
     return out.empty() ? "" : "\n" + out.text();
 }
 
+// The sizes left out that were asked for most, and how many more there are: there can be dozens.
+template <class Add>
+void add_left_out(const configuration& plan, const Add& add)
+{
+    constexpr std::size_t lines_max = 5;
+    std::vector<size_row> rows      = plan.left_out;
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return a.requests > b.requests;
+    });
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        if (i < lines_max) {
+            add(grouped(rows[i].block_bytes),
+                rows[i].requests,
+                fmt::format(
+                    "not needed for {:g} %; peak {}", plan.cover_percent, grouped(rows[i].peak)
+                ));
+        } else {
+            others = plus(others, rows[i].requests);
+        }
+    }
+    if (rows.size() > lines_max) {
+        add(number_of(rows.size() - lines_max, "more size", "more sizes"),
+            others,
+            fmt::format("not needed for {:g} %", plan.cover_percent));
+    }
+}
+
 std::string uncovered_text(const configuration& plan)
 {
     table      out{{"not covered", "requests", "share", "why"}, true};
@@ -63,11 +91,7 @@ std::string uncovered_text(const configuration& plan)
              why}
         );
     };
-    for (const size_row& row : plan.left_out) {
-        add(grouped(row.block_bytes),
-            row.requests,
-            fmt::format("not needed for {:g} %; peak {}", plan.cover_percent, grouped(row.peak)));
-    }
+    add_left_out(plan, add);
     if (plan.large.allocations > 0) {
         add("large",
             plan.large.allocations,

@@ -36,43 +36,18 @@ void add_pool(
     }
 }
 
-void add_counted(std::vector<counted>& to, const std::vector<counted>& from)
-{
-    for (const counted& each : from) {
-        const auto found = std::find_if(to.begin(), to.end(), [&](const counted& other) {
-            return other.what == each.what;
-        });
-        if (found == to.end()) {
-            to.push_back(each);
-        } else {
-            found->count = plus(found->count, each.count);
-        }
-    }
-}
-
-void add_large(large_record& to, const large_record& from)
-{
-    to.allocations  = plus(to.allocations, from.allocations);
-    to.frees        = plus(to.frees, from.frees);
-    to.in_use       = plus(to.in_use, from.in_use);
-    to.bytes_in_use = plus(to.bytes_in_use, from.bytes_in_use);
-    to.failures     = plus(to.failures, from.failures);
-    to.peak         = std::max(to.peak, from.peak);
-    to.peak_bytes   = std::max(to.peak_bytes, from.peak_bytes);
-}
-
 void add_process(totals& to, const process_record& process)
 {
     std::uint64_t peak = 0;
     for (const pool_record& pool : process.pools) {
         peak = plus(peak, times(pool.peak, pool.block_bytes));
     }
-    to.processes++;
+    to.processes           = plus(to.processes, process.processes);
     to.block_bytes_peak    = std::max(to.block_bytes_peak, plus(peak, process.large.peak_bytes));
     to.peak_resident_bytes = std::max(to.peak_resident_bytes, process.peak_resident_bytes);
     to.minor_faults        = plus(to.minor_faults, process.minor_faults);
     to.major_faults        = plus(to.major_faults, process.major_faults);
-    add_large(to.large, process.large);
+    combine_large(to.large, process.large);
     add_counted(to.not_served, process.not_served);
     add_counted(to.misuse, process.misuse);
     if (to.library.find(process.library) == std::string::npos) {
@@ -102,11 +77,7 @@ std::uint64_t totals::from_classes() const
 
 std::uint64_t totals::unserved() const
 {
-    std::uint64_t sum = plus(sum_of(not_served), large.failures);
-    for (const pool_total& each : classes) {
-        sum = plus(sum, each.failures);
-    }
-    return sum;
+    return sum_of(not_served);  // what size classes and the system refused is among them
 }
 
 std::uint64_t totals::requests() const

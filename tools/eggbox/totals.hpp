@@ -31,7 +31,7 @@ struct pool_total {
 
 struct totals {
     std::size_t             runs       = 0;
-    std::size_t             processes  = 0;
+    std::uint64_t           processes  = 0;
     std::uint64_t           unreadable = 0;
     double                  duration_s = 0;  // of all runs, one after the other
     std::vector<pool_total> classes;         // by size

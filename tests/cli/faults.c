@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Programs that are wrong on purpose, by the name of their fault. Each prints the same on stdout
+// and stderr whatever watches it. The marks are for check.py: what it has to find in which line.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void* kept[100];  // a leak is what is in use, whether somebody knows its address or not
+
+static void* make_block(size_t bytes)
+{
+    void* const block = malloc(bytes);  // mark: made
+    memset(block, 1, bytes);
+    return block;
+}
+
+static void make_leaks(void)
+{
+    for (int i = 0; i < 100; i++) {
+        kept[i] = malloc(24);  // mark: leaked
+        memset(kept[i], 0, 24);
+    }
+    kept[0] = strdup("a copy");
+    kept[1] = make_block(1000);
+}
+
+static void overrun(void)
+{
+    char* const block = make_block(40);
+    block[44]         = 'x';
+    free(block);  // mark: overrun found
+    puts("not reached at level track");
+}
+
+static void overrun_unseen(void)
+{
+    char* const block = make_block(40);
+    block[40]         = 'x';
+    kept[0]           = block;
+}
+
+static void underrun(void)
+{
+    char* const block = make_block(40);
+    block[-3]         = 'x';
+    free(block);  // mark: underrun found
+}
+
+static void twice(void)
+{
+    char* const block = make_block(40);
+    free(block);  // mark: freed
+    free(block);  // mark: freed again
+    puts("went on");
+}
+
+static void late_write(void)
+{
+    char* const block = make_block(40);
+    free(block);  // mark: freed early
+    block[20] = 'x';
+}
+
+static void large(void)
+{
+    kept[0] = make_block(100000);
+}
+
+static void child(void)
+{
+    kept[0] = make_block(500);
+    if (fork() == 0) {
+        kept[1] = malloc(700);  // mark: leaked by the child
+        memset(kept[1], 0, 700);
+        _exit(0);
+    }
+    free(kept[0]);
+}
+
+int main(int count, char** arguments)
+{
+    static const struct {
+        const char* name;
+        void (*run)(void);
+    } faults[] = {
+        {"leaks", make_leaks},
+        {"overrun", overrun},
+        {"overrun-unseen", overrun_unseen},
+        {"underrun", underrun},
+        {"twice", twice},
+        {"late-write", late_write},
+        {"large", large},
+        {"child", child},
+    };
+    fputs("own words\n", stderr);
+    puts("own output");
+    fflush(stdout);
+    for (size_t i = 0; count > 1 && i < sizeof faults / sizeof faults[0]; i++) {
+        if (strcmp(arguments[1], faults[i].name) == 0) {
+            faults[i].run();
+            sleep(faults[i].run == child);
+        }
+    }
+    return 7;
+}
