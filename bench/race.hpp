@@ -4,11 +4,10 @@
 #define EGGBOX_BENCH_RACE_HPP
 
 #include "bench.hpp"
+#include "pin.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <pthread.h>
-#include <sched.h>
 #include <thread>
 #include <time.h>
 #include <vector>
@@ -65,25 +64,6 @@ inline double seconds_of(clockid_t clock)
     timespec now{};
     clock_gettime(clock, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-// Thread `which` stays on one processor, if there are that many.
-inline void pin(std::size_t which)
-{
-    cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-        return;
-    }
-    std::size_t seen = 0;
-    for (std::size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &allowed) && seen++ == which) {
-            cpu_set_t one;
-            CPU_ZERO(&one);
-            CPU_SET(cpu, &one);
-            (void)pthread_setaffinity_np(pthread_self(), sizeof one, &one);
-            return;
-        }
-    }
 }
 
 struct outcome {

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// Two threads: blocks that outlive the thread that took them, that are freed by another one, that
+// lie in one cache line. Who waits looks, and lets the other one run now and then.
+//
+// P. Larson and M. Krishnan, "Memory Allocation for Long-Running Server Applications", 1998.
+// E. Berger and others, "Hoard: A Scalable Memory Allocator for Multithreaded Applications", 2000.
+#include "../pin.hpp"
+#include "heap.hpp"
+
+#include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+using namespace heap_bench;
+
+constexpr std::size_t thread_count = 2;
+
+template <class Work>
+std::uint64_t in_two_threads(const Work& work)
+{
+    std::array<std::uint64_t, thread_count> sums{};
+    std::vector<std::thread>                running;
+    for (std::size_t which = 0; which < thread_count; which++) {
+        running.emplace_back([&, which] {
+            bench::pin(which);
+            sums[which] = work(which);
+        });
+    }
+    for (std::thread& one : running) {
+        one.join();
+    }
+    return sums[0] + sums[1];
+}
+
+// ---- a queue between two threads ----------------------------------------------------------------
+
+class queue
+{
+  public:
+    void push(void* block)
+    {
+        const std::size_t at = pushed_.load(std::memory_order_relaxed);
+        while (at - popped_.load(std::memory_order_acquire) == size) {
+            std::this_thread::yield();
+        }
+        blocks_[at % size] = block;
+        pushed_.store(at + 1, std::memory_order_release);
+    }
+
+    void* pop()
+    {
+        const std::size_t at = popped_.load(std::memory_order_relaxed);
+        while (pushed_.load(std::memory_order_acquire) == at) {
+            std::this_thread::yield();
+        }
+        void* const block = blocks_[at % size];
+        popped_.store(at + 1, std::memory_order_release);
+        return block;
+    }
+
+  private:
+    static constexpr std::size_t size = 1024;
+
+    alignas(128) std::atomic<std::size_t> pushed_{0};
+    alignas(128) std::atomic<std::size_t> popped_{0};
+    alignas(128) std::array<void*, size> blocks_{};
+};
+
+// ---- blocks on their way to whoever frees them --------------------------------------------------
+
+struct bundle {
+    static constexpr std::size_t count = 120;
+
+    bundle*                           next = nullptr;
+    std::array<unsigned char*, count> blocks{};
+};
+
+std::atomic<bundle*> bundles{nullptr};
+
+void send(bundle* one)
+{
+    one->next = bundles.load(std::memory_order_relaxed);
+    while (!bundles.compare_exchange_weak(one->next, one, std::memory_order_release)) {
+    }
+}
+
+void free_all_sent()
+{
+    bundle* one = bundles.exchange(nullptr, std::memory_order_acquire);
+    while (one != nullptr) {
+        bundle* const next = one->next;
+        for (unsigned char* block : one->blocks) {
+            std::free(block);
+        }
+        delete one;
+        one = next;
+    }
+}
+
+// ---- a server -----------------------------------------------------------------------------------
+
+std::array<std::atomic<unsigned char*>, 512> shared_objects{};
+
+// A request takes some blocks, which go with it; one in four leaves a block with a session, one in
+// eight one where the other thread finds and frees it.
+std::uint64_t serve(random_numbers& random, std::vector<unsigned char*>& sessions)
+{
+    std::array<unsigned char*, 24> own{};
+    std::uint64_t                  sum = 0;
+    for (unsigned char*& block : own) {
+        const std::size_t bytes = random.bytes(16384);
+        block                   = filled(bytes, 1);
+        sum += bytes;
+    }
+    const std::uint64_t choice = random.next();
+    if (choice % 4 == 0) {
+        std::swap(own[0], sessions[random.below(sessions.size())]);
+    }
+    if (choice % 8 == 1) {
+        std::atomic<unsigned char*>& place = shared_objects[random.below(shared_objects.size())];
+        own[1]                             = place.exchange(own[1], std::memory_order_acq_rel);
+    }
+    for (unsigned char* block : own) {
+        std::free(block);
+    }
+    return sum;
+}
+
+}  // namespace
+
+// Each thread replaces random blocks of an array; then it ends, and a new one goes on with it.
+std::uint64_t heap_bench::larson(scale size)
+{
+    return in_two_threads([&](std::size_t which) {
+        random_numbers              random(17 + which);
+        std::vector<unsigned char*> blocks(1000);
+        std::uint64_t               sum = 0;
+        for (std::size_t life = 0; life < 50; life++) {
+            std::thread one([&] {
+                for (std::size_t i = 0; i < size.of(100000); i++) {
+                    unsigned char*&   victim = blocks[random.below(blocks.size())];
+                    const std::size_t bytes  = 16 + random.below(1000);
+                    std::free(victim);
+                    victim = filled(bytes, 1);
+                    sum += bytes;
+                }
+            });
+            one.join();
+        }
+        for (unsigned char* block : blocks) {
+            std::free(block);
+        }
+        return sum;
+    });
+}
+
+// One thread takes, the other one frees.
+std::uint64_t heap_bench::handover(scale size)
+{
+    queue             between;
+    const std::size_t count = size.of(1500000);
+    return in_two_threads([&](std::size_t which) {
+        random_numbers random(19);
+        std::uint64_t  sum = 0;
+        for (std::size_t i = 0; i < count; i++) {
+            if (which == 0) {
+                between.push(filled(random.bytes(1024), static_cast<unsigned char>(i)));
+            } else {
+                auto* const block = static_cast<unsigned char*>(between.pop());
+                sum += *block;
+                std::free(block);
+            }
+        }
+        return sum;
+    });
+}
+
+// Everyone takes bundles and frees what is there, mostly the other one's.
+std::uint64_t heap_bench::cross_free(scale size)
+{
+    const std::uint64_t sum = in_two_threads([&](std::size_t which) {
+        random_numbers random(23 + which);
+        std::uint64_t  taken = 0;
+        for (std::size_t i = 0; i < size.of(20000); i++) {
+            auto* const one = new bundle;
+            for (unsigned char*& block : one->blocks) {
+                const std::size_t bytes = random.bytes(512);
+                block                   = filled(bytes, 1);
+                taken += bytes;
+            }
+            send(one);
+            if (i % 4 == which) {
+                free_all_sent();
+            }
+        }
+        return taken;
+    });
+    free_all_sent();
+    return sum;
+}
+
+// Blocks taken side by side are written by two threads, and replaced now and then: threads whose
+// blocks share a cache line take it from each other.
+std::uint64_t heap_bench::scratch(scale size)
+{
+    std::array<unsigned char*, thread_count> first{filled(8, 1), filled(8, 1)};
+    return in_two_threads([&](std::size_t which) {
+        unsigned char* block = first[which];
+        std::uint64_t  sum   = 0;
+        for (std::size_t i = 0; i < size.of(400000); i++) {
+            for (std::size_t k = 0; k < 1000; k++) {
+                block[k % 8]++;
+                keep(block);
+            }
+            sum += i;
+            std::free(block);
+            block = filled(8, 1);
+            for (std::size_t k = 0; k < 8; k++) {
+                block[k] = static_cast<unsigned char>(k);
+            }
+        }
+        std::free(block);
+        return sum;
+    });
+}
+
+std::uint64_t heap_bench::server(scale size)
+{
+    const std::uint64_t sum = in_two_threads([&](std::size_t which) {
+        random_numbers              random(29 + which);
+        std::vector<unsigned char*> sessions(20000);
+        std::uint64_t               served = 0;
+        for (std::size_t i = 0; i < size.of(200000); i++) {
+            served += serve(random, sessions);
+        }
+        for (unsigned char* block : sessions) {
+            std::free(block);
+        }
+        return served;
+    });
+    for (std::atomic<unsigned char*>& place : shared_objects) {
+        std::free(place.exchange(nullptr));
+    }
+    return sum;
+}
