@@ -12,13 +12,14 @@ define preset
 	ctest --preset $(1)
 endef
 
-.PHONY: help demo test test-all bench prove coverage sizes format clean
+.PHONY: help demo test test-all bench misuse prove coverage sizes format clean
 
 help:
-	@echo "make demo       build and run the demo: a packet pipeline on pools beside malloc"
+	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline"
 	@echo "make test       build and test with this machine's compiler, sanitizers included"
 	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
 	@echo "make bench      measure beside other allocators; results in build/bench"
+	@echo "make misuse     31 faults of malloc under this library, and under other allocators"
 	@echo "make prove      prove the free list, and check every short history of the real code"
 	@echo "make coverage   line and branch coverage of the core"
 	@echo "make sizes      code, data and stack on Cortex-M"
@@ -31,8 +32,8 @@ build:
 demo: | build
 	@scripts/setup.sh test
 	@cmake --preset release > build/release.log 2>&1 || { cat build/release.log; exit 1; }
-	@cmake --build --preset release -j $(JOBS) --target eggbox-demo
-	build/release/demo/eggbox-demo
+	@cmake --build --preset release -j $(JOBS) --target eggbox-demo eggbox_command eggbox-malloc
+	@python3 scripts/demo.py build/release
 
 test: | build
 	@scripts/setup.sh test
@@ -68,6 +69,15 @@ sizes: | build
 bench: | build
 	@scripts/setup.sh bench
 	python3 scripts/bench.py
+	python3 scripts/bench_heap.py
+
+misuse: | build
+	@scripts/setup.sh test
+	@scripts/setup.sh bench
+	@cmake --preset release > build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS) --target misuse_faults --target eggbox-malloc
+	python3 scripts/misuse_table.py --json build/misuse.json
+	python3 scripts/misuse_table.py --catalogue
 
 prove: | build
 	@scripts/setup.sh prove

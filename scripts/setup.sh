@@ -7,10 +7,14 @@ set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build"
 # The command eggbox: its libraries, and what its tests look at its pages and completion with.
-tool="libcli11-dev libfmt-dev nlohmann-json3-dev groff-base libcap2-bin"
-test="$build $tool binutils pkg-config python3 googletest librapidcheck-dev"
+tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev groff-base libcap2-bin"
+# Programs that the library is put under, to see that they do not notice.
+# redis-tools has the server too; redis-server would only start a service.
+programs="sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils"
+test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev"
+# libclang-rt-19-dev has the allocator scudo as a library.
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
-       libtcmalloc-minimal4 libtbb-dev strace"
+       libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools"
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
 all="$test $bench gcc-multilib g++-multilib gcovr
      clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev
