@@ -37,16 +37,15 @@ typedef struct egb_magazine_ {
     uintptr_t bottom;  // the oldest entry; INTPTR_MAX while another thread takes entries
     uintptr_t full;    // where top cannot go further; 0: revoked
     EGB_ALIGNAS_(8) uint64_t allocations;
-    // Not for the hot path.
-    struct egb_control* control;  // the pool's; NULL: this magazine is no pool's
-    const egb_shape_*   shape;    // of a pool's one chunk on static memory, else NULL
-    struct egb_batch*   loaded;   // has the entries
-    struct egb_batch*   spare;    // full or empty; NULL: none
-    uintptr_t           lowest;   // what `bottom` is when no other thread takes entries
-    uint32_t            wish;     // blocks to get at the next refill
-    uint32_t            lane;     // of the pool's depot
-    uint32_t            home;     // whose chunks its blocks are to be of: the lane, or nobody's
-    uint32_t            padding;
+    // Not for the hot path of this file.
+    uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here
+    struct egb_control* control;    // the pool's; NULL: this magazine is no pool's
+    const egb_shape_*   shape;      // of a pool's one chunk on static memory, else NULL
+    struct egb_batch*   loaded;     // has the entries
+    struct egb_batch*   spare;      // full or empty; NULL: none
+    uintptr_t           lowest;     // what `bottom` is when no other thread takes entries
+    uint32_t            wish;       // blocks to get at the next refill
+    uint32_t            lane;       // of the pool's depot
     struct egb_batch*   away;       // gets what is of another lane's chunks; NULL: none yet
     uintptr_t           away_top;   // behind its newest entry
     uintptr_t           away_full;  // where that cannot go further; 0: revoked

@@ -58,10 +58,10 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     return NULL;
 }
 
-static void count_taken(egb_growing* pool, egb_chunk_* chunk)
+static void count_taken(egb_growing* pool, egb_chunk_* chunk, size_t count)
 {
-    chunk->in_use++;
-    pool->in_use++;
+    chunk->in_use += count;
+    pool->in_use += count;
     if (pool->in_use > pool->peak) {
         pool->peak = pool->in_use;
     }
@@ -79,10 +79,28 @@ void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
     egb_chunk_* const chunk = pool->available != NULL ? pool->available : egb_growing_grow(pool);
     void* const       block = chunk == NULL ? NULL : take_from(pool, chunk, damage);
     if (block != NULL) {
-        count_taken(pool, chunk);
+        count_taken(pool, chunk, 1);
         *from = chunk;
     }
     return block;
+}
+
+size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count)
+{
+    egb_chunk_* const chunk = pool->available;
+    const size_t      limit = pool->options.max_blocks;
+    if (chunk == NULL || (limit != 0 && count > limit - pool->in_use)) {
+        return 0;
+    }
+    egb_fixed fixed = chunk->fixed;  // a copy is in registers: no block can be part of it
+    size_t    taken = 0;
+    while (taken < count && egb_fixed_can_pop_(&fixed)) {
+        blocks[taken++] = egb_fixed_pop_(&fixed);
+    }
+    chunk->fixed.head = fixed.head;
+    count_taken(pool, chunk, taken);
+    *from = chunk;
+    return taken;
 }
 
 // Every turn but the last writes off blocks of a chunk that was overwritten; then everything is
@@ -121,7 +139,7 @@ static bool push(egb_fixed* fixed, void* block)
 }
 
 // Where no block is in use none can be freed, whatever the free list says.
-bool egb_growing_put(egb_chunk_* chunk, void* block)
+bool egb_growing_put_other_(egb_chunk_* chunk, void* block)
 {
     egb_growing* const pool          = chunk->owner;
     const bool         was_available = egb_chunk_is_available(chunk);

@@ -202,28 +202,36 @@ static void give_back(const egb_backing* backing, void* region, size_t bytes)
     }
 }
 
+bool egb_chunk_plan(
+    const egb_growing_options* options,
+    const egb_chunk_place*     place,
+    egb_fixed*                 fixed,
+    egb_shape_*                shape
+)
+{
+    const size_t used = place->count * options->block_bytes;
+    if (egb_fixed_init(fixed, place->first, used, options->block_bytes) != EGB_OK) {
+        return false;
+    }
+    shape->first   = (uintptr_t)place->first;
+    shape->inverse = fixed->inverse;
+    shape->states  = options->with_states ? (unsigned char*)place->first + used : NULL;
+    shape->blocks  = (uint32_t)place->count;
+    shape->shift   = (uint8_t)(fixed->shift + 2);
+    return true;
+}
+
 // Makes a chunk of a region that is memory now. NULL if not one block fits.
 static egb_chunk_*
 make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place* place)
 {
-    const egb_growing_options* const options = &pool->options;
-    egb_chunk_* const                chunk   = place->header;
-    const size_t                     used    = place->count * options->block_bytes;
-    if (egb_fixed_init(&chunk->fixed, place->first, used, options->block_bytes) != EGB_OK) {
+    egb_chunk_* const chunk = place->header;
+    if (!egb_chunk_plan(&pool->options, place, &chunk->fixed, &chunk->shape)) {
         return NULL;
     }
-    unsigned char* const states = (unsigned char*)place->first + used;
-    if (options->with_states && !options->backing.zeroed) {
-        egb_clear_words(states, place->count);  // at most up to the header
+    if (chunk->shape.states != NULL && !pool->options.backing.zeroed) {
+        egb_clear_words(chunk->shape.states, place->count);  // at most up to the header
     }
-    const egb_shape_ shape = {
-        .first   = (uintptr_t)place->first,
-        .inverse = chunk->fixed.inverse,
-        .states  = options->with_states ? states : NULL,
-        .blocks  = (uint32_t)place->count,
-        .shift   = (uint8_t)(chunk->fixed.shift + 2),
-    };
-    chunk->shape        = shape;
     chunk->owner        = pool;
     chunk->region       = region;
     chunk->region_bytes = bytes;

@@ -20,9 +20,8 @@ struct egb_chunk_ {
     egb_chunk_*  right;
     egb_shape_   shape;  // for threads that do not wait for the pool
     // Not the growing pool's: what the pool that stands on it got for the region's pages.
-    size_t   prefaulted;
-    size_t   huge;
-    uint32_t lane;  // whose threads its blocks are for
+    size_t prefaulted;
+    size_t huge;
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,
@@ -32,14 +31,6 @@ typedef struct egb_damage {
     const void* address;
     size_t      index;
 } egb_damage;
-
-// As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised. Reports
-// nothing: when there is damage it returns NULL, and the caller reports, and calls again.
-void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
-
-// Gives back a block of `chunk`. Returns false, and nothing changes, if the chunk's own free list
-// says that it is free already, or if no block of the chunk starts there.
-bool egb_growing_put(egb_chunk_* chunk, void* block);
 
 // The next block to be taken is one of this chunk, which is in the list.
 void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk);
@@ -66,12 +57,7 @@ static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
     return egb_shape_index_(&chunk->shape, block);
 }
 
-// ---- for the files of the growing pool only ----------------------------------------------------
-
-static inline bool egb_growing_is_made(const egb_growing* pool)
-{
-    return pool != NULL && pool->options.backing.reserve != NULL;
-}
+// ---- alloc and free, for who has the pool to itself ---------------------------------------------
 
 // Whether alloc can get a block of the chunk: whether it is in the list.
 static inline bool egb_chunk_is_available(const egb_chunk_* chunk)
@@ -82,6 +68,41 @@ static inline bool egb_chunk_is_available(const egb_chunk_* chunk)
 static inline bool egb_growing_is_at_limit(const egb_growing* pool)
 {
     return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
+}
+
+// As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised. Reports
+// nothing: when there is damage it returns NULL, and the caller reports, and calls again.
+void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
+
+// Takes up to `count` recycled blocks of one chunk, and says how many and which. 0: the first one
+// is for egb_growing_take() to find.
+size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count);
+
+// The cold half of egb_growing_put().
+bool egb_growing_put_other_(egb_chunk_* chunk, void* block);
+
+// Gives back a block of `chunk`. Returns false, and nothing changes, if the chunk's own free list
+// says that it is free already, or if no block of the chunk starts there.
+static inline bool egb_growing_put(egb_chunk_* chunk, void* block)
+{
+    egb_growing* const pool = chunk->owner;
+    if (EGB_UNLIKELY(
+            pool->available != chunk || chunk->in_use == 0 ||
+            !egb_fixed_can_push_(&chunk->fixed, block)
+        )) {
+        return egb_growing_put_other_(chunk, block);
+    }
+    egb_fixed_push_(&chunk->fixed, block);
+    chunk->in_use--;
+    pool->in_use--;
+    return true;
+}
+
+// ---- for the files of the growing pool only ----------------------------------------------------
+
+static inline bool egb_growing_is_made(const egb_growing* pool)
+{
+    return pool != NULL && pool->options.backing.reserve != NULL;
 }
 
 // Whether the pool can give a block without asking the backing.
@@ -110,6 +131,14 @@ typedef struct egb_chunk_place {
 // False if the region has no room for the header.
 bool egb_chunk_find_place(
     const egb_growing_options* options, void* region, size_t bytes, egb_chunk_place* place
+);
+
+// The chunk's fixed pool, and what finds its states. False: no block fits.
+bool egb_chunk_plan(
+    const egb_growing_options* options,
+    const egb_chunk_place*     place,
+    egb_fixed*                 fixed,
+    egb_shape_*                shape
 );
 
 // The list of chunks with a free block.

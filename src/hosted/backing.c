@@ -160,6 +160,24 @@ static void clear_behind_blocks(const egb_control* control, void* region, size_t
     }
 }
 
+// NULL: refused, or no block fits. What is in the map already is given back with the range.
+static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t bytes)
+{
+    const egb_growing_options* const options = &control->growing.options;
+    egb_chunk_place                  place;
+    egb_fixed                        fixed;
+    egb_shape_                       shape;
+    if (!egb_chunk_find_place(options, region, bytes, &place) ||
+        !egb_chunk_plan(options, &place, &fixed, &shape)) {
+        return NULL;
+    }
+    place.header->prefaulted = 0;
+    place.header->huge       = 0;
+    const size_t   lane      = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
+    const uint64_t key       = egb_key_in_lane(key_of(control), lane);
+    return egb_chunk_map_set(region, bytes, place.header, key, &shape) ? place.header : NULL;
+}
+
 static egb_status commit_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const     control  = user;
@@ -173,11 +191,8 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }
-    egb_chunk_* const chunk = egb_chunk_at_end(control, region, bytes);
-    chunk->prefaulted       = 0;
-    chunk->huge             = 0;
-    chunk->lane = egb_has_own_chunks(control) ? (uint32_t)egb_thread_self_()->lane : EGB_NO_LANE;
-    if (!egb_chunk_map_set(region, bytes, chunk, key_of(control))) {
+    egb_chunk_* const chunk = put_on_map(control, region, bytes);
+    if (chunk == NULL) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }

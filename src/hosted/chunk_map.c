@@ -32,7 +32,9 @@ static bool make_leaf(size_t unit)
     return true;
 }
 
-bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, uint64_t key)
+bool egb_chunk_map_set(
+    void* region, size_t bytes, egb_chunk_* chunk, uint64_t key, const egb_shape_* shape
+)
 {
     for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
         const char* const address = (const char*)region + offset;
@@ -41,9 +43,20 @@ bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, uint64_t k
         }
         egb_unit* const unit = egb_unit_of(address);
         __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELAXED);
+        if (shape != NULL) {
+            unit->shape = *shape;
+        }
         __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
     }
     return true;
+}
+
+void egb_chunk_map_set_key(const egb_chunk_* chunk, uint64_t key)
+{
+    for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of((const char*)chunk->region + offset);
+        __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
+    }
 }
 
 void egb_chunk_map_clear(void* region, size_t bytes)
@@ -68,7 +81,7 @@ void egb_chunk_map_pass_on(void* region, size_t bytes, egb_chunk_* chunk)
 // A slot, and with it what is in the map, stays its pool's until its last chunk is gone.
 static uint32_t slot_at(const egb_unit* unit)
 {
-    return unit == NULL ? 0 : (uint32_t)__atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
+    return unit == NULL ? 0 : (uint32_t)egb_key_at(unit);
 }
 
 egb_control* egb_chunk_map_owner(const void* address)
@@ -84,13 +97,6 @@ egb_chunk_* egb_chunk_map_find(const egb_control* owner, const void* address)
     return slot == 0 || &egb_the_world.controls[slot / EGB_SLOT_STEP_] != owner
                ? NULL
                : __atomic_load_n(&unit->chunk, __ATOMIC_RELAXED);
-}
-
-egb_chunk_* egb_chunk_at_end(const egb_control* control, void* region, size_t bytes)
-{
-    egb_chunk_place place;
-    return egb_chunk_find_place(&control->growing.options, region, bytes, &place) ? place.header
-                                                                                  : NULL;
 }
 
 // Static memory is in no map: it need not be whole units.

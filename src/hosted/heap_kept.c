@@ -50,7 +50,7 @@ void egb_large_drop_record(egb_large* large)
 
 bool egb_large_enter(void* region, size_t bytes, egb_large* large)
 {
-    if (egb_chunk_map_set(region, bytes, (egb_chunk_*)(void*)large, EGB_LARGE_KEY)) {
+    if (egb_chunk_map_set(region, bytes, (egb_chunk_*)(void*)large, EGB_LARGE_KEY, NULL)) {
         return true;
     }
     egb_chunk_map_clear(region, bytes);

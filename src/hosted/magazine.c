@@ -11,12 +11,16 @@ enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 20 };
 
 // What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
 // "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
-void egb_put_back(egb_control* control, void* block)
+static void put_into(egb_chunk_* chunk, void* block)
 {
-    egb_chunk_* const chunk = egb_chunk_in(control, block);
-    if (chunk != NULL && egb_chunk_index(chunk, block) < egb_fixed_touched(&chunk->fixed)) {
+    if (chunk != NULL) {
         (void)egb_growing_put(chunk, block);
     }
+}
+
+void egb_put_back(egb_control* control, void* block)
+{
+    put_into(egb_chunk_in(control, block), block);
 }
 
 void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
@@ -31,9 +35,25 @@ void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
     }
 }
 
-static unsigned char* state_in(const egb_chunk_* chunk, const void* block)
+// At least one block, unless there is none to be had: recycled ones of one chunk, or a fresh one.
+static size_t take_run(egb_control* control, egb_chunk_** chunk, void** blocks, size_t count)
 {
-    return chunk->shape.states == NULL ? NULL : chunk->shape.states + egb_chunk_index(chunk, block);
+    const size_t taken = egb_growing_take_run(&control->growing, chunk, blocks, count);
+    if (taken != 0) {
+        return taken;
+    }
+    blocks[0] = egb_take_from_chunks(control, chunk);
+    return blocks[0] != NULL ? 1 : 0;
+}
+
+static void set_entries(egb_entry_* entries, const egb_chunk_* chunk, void** blocks, size_t count)
+{
+    const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
+    for (size_t i = 0; i < count; i++) {
+        entries[i].block = blocks[i];
+        entries[i].state =
+            shape.states == NULL ? NULL : shape.states + egb_shape_index_(&shape, blocks[i]);
+    }
 }
 
 size_t egb_depot_blocks(const egb_control* control)
@@ -110,8 +130,13 @@ static egb_batch* empty_batch(egb_control* control, size_t lane)
 
 void egb_batch_flush(egb_control* control, egb_batch* batch)
 {
+    egb_chunk_* chunk = NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
-        egb_put_back(control, batch->entries[i].block);
+        void* const block = batch->entries[i].block;
+        if (chunk == NULL || !egb_chunk_has(chunk, block)) {  // neighbours often are of one
+            chunk = egb_chunk_in(control, block);
+        }
+        put_into(chunk, block);
     }
     batch->count = 0;
 }
@@ -168,6 +193,15 @@ static egb_batch* unload(egb_magazine_* magazine)
     return batch;
 }
 
+// At level "off" no chunk is: blocks need no look at theirs.
+static uint64_t home_key(const egb_control* control, size_t lane, uint64_t key)
+{
+    if (!control->is_checked) {
+        return EGB_NO_KEY_;
+    }
+    return egb_key_in_lane(key, egb_has_own_chunks(control) ? lane : 0);
+}
+
 bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool)
 {
     if (magazine == NULL || control->batch_blocks == 0) {
@@ -184,7 +218,6 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     magazine->spare = NULL;
     magazine->wish  = 1;
     magazine->lane  = (uint32_t)lane;
-    magazine->home  = egb_has_own_chunks(control) ? (uint32_t)lane : EGB_NO_LANE;
     magazine->shape = control->memory.region != NULL ? &control->growing.tree->shape : NULL;
     magazine->away  = NULL;
     EGB_STORE_(magazine->away_top, 0);
@@ -194,6 +227,7 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     load(control, magazine, batch);
     control->attached++;
     EGB_STORE_(magazine->control, control);
+    EGB_STORE_(magazine->home, home_key(control, lane, egb_pool_key_(pool)));
     EGB_STORE_(magazine->key, egb_pool_key_(pool));
     return true;
 }
@@ -216,6 +250,7 @@ static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
 void egb_magazine_clear(egb_magazine_* magazine)
 {
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->home, EGB_NO_KEY_);
     EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
@@ -296,17 +331,18 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
 
 // The states of 64 blocks are in one cache line, which two threads would take from each other at
 // every call: so a run of fresh blocks ends where a line of states does.
-static bool ends_a_line(const egb_chunk_* chunk, const void* block, const unsigned char* state)
+static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
 {
     enum { LINE_BYTES = 64 };
-    return state != NULL && (uintptr_t)(state + 1) % LINE_BYTES == 0 &&
-           egb_chunk_index(chunk, block) + 1 == egb_fixed_touched(&chunk->fixed);
+    return last->state != NULL && (uintptr_t)(last->state + 1) % LINE_BYTES == 0 &&
+           egb_chunk_index(chunk, last->block) + 1 == egb_fixed_touched(&chunk->fixed);
 }
 
 // What its thread puts there at this moment belongs to the dead pool, too.
 void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
 {
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->home, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
     EGB_STORE_(magazine->away_full, 0);
@@ -327,9 +363,14 @@ static bool may_have_one_more(const egb_control* control)
            (growing->capacity - growing->in_use) * control->block_bytes < FREE_BYTES_MAX;
 }
 
+static bool is_in_lane(const egb_chunk_* chunk, uint32_t lane)
+{
+    return chunk != NULL && egb_lane_of_key(egb_key_of_chunk(chunk)) == lane;
+}
+
 static egb_chunk_* adopt(egb_chunk_* chunk, uint32_t lane)
 {
-    EGB_STORE_(chunk->lane, lane);
+    egb_chunk_map_set_key(chunk, egb_key_in_lane(egb_key_of_chunk(chunk), lane));
     return chunk;
 }
 
@@ -339,13 +380,13 @@ static void prefer_own_chunk(egb_control* control, uint32_t lane)
 {
     egb_growing* const growing = &control->growing;
     egb_chunk_*        chunk   = growing->available;
-    for (int i = 0; i < CHUNKS_LOOKED_AT && chunk != NULL && chunk->lane != lane; i++) {
+    for (int i = 0; i < CHUNKS_LOOKED_AT && chunk != NULL && !is_in_lane(chunk, lane); i++) {
         chunk = chunk->in_use == 0 ? adopt(chunk, lane) : chunk->next;
     }
-    if ((chunk == NULL || chunk->lane != lane) && may_have_one_more(control)) {
+    if (!is_in_lane(chunk, lane) && may_have_one_more(control)) {
         chunk = egb_growing_grow(growing);
     }
-    if (chunk != NULL && chunk->lane == lane) {
+    if (is_in_lane(chunk, lane)) {
         egb_growing_prefer(growing, chunk);
     }
 }
@@ -361,16 +402,15 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
     }
     while (count < magazine->wish && !is_end && (count == 0 || control->growing.available != NULL)
     ) {
-        egb_chunk_* chunk;
-        void* const block = egb_take_from_chunks(control, &chunk);
-        if (block == NULL) {
+        egb_chunk_*  chunk;
+        void*        run[EGB_MAGAZINE_BLOCKS_MAX];
+        const size_t taken = take_run(control, &chunk, run, magazine->wish - count);
+        if (taken == 0) {
             break;
         }
-        unsigned char* const state  = state_in(chunk, block);
-        batch->entries[count].block = block;
-        batch->entries[count].state = state;
-        is_end                      = ends_a_line(chunk, block, state);
-        count++;
+        set_entries(&batch->entries[count], chunk, run, taken);
+        count += (uint32_t)taken;
+        is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }
     batch->count        = count;
     const uint32_t most = (uint32_t)control->batch_blocks;
@@ -477,8 +517,9 @@ static void ship(egb_control* control, egb_magazine_* magazine)
     egb_batch* const batch = magazine->away;
     if (egb_magazine_count_away(magazine) == control->batch_blocks &&
         control->depot_batches < EGB_DEPOT_BATCHES_MAX) {
-        batch->count = (uint32_t)control->batch_blocks;
-        depot_push(control, egb_chunk_in(control, batch->entries[0].block)->lane, batch);
+        batch->count               = (uint32_t)control->batch_blocks;
+        const egb_unit* const unit = egb_unit_of(batch->entries[0].block);
+        depot_push(control, egb_lane_of_key(egb_key_at(unit)), batch);
     } else {
         egb_magazine_flush_away(control, magazine);
         keep_empty(control, magazine->lane, batch);

@@ -210,7 +210,7 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
         egb_put_back(control, giving.block);
         return;
     }
-    if (egb_has_own_chunks(control) && egb_is_away(magazine, giving.chunk) &&
+    if (egb_has_own_chunks(control) && egb_key_of_chunk(giving.chunk) != magazine->home &&
         egb_magazine_make_room_away(control, magazine)) {
         (void)egb_magazine_send(magazine, giving.block, giving.state);
         return;
@@ -266,30 +266,20 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
     }
 }
 
-// Into a magazine of the pool's, without a lock: while a block is in use its chunk cannot go, not
-// even with its pool, of which this thread has a magazine.
-static inline bool give_checked(egb_magazine_* magazine, const egb_shape_* shape, void* block)
+// Finds the state of a block in use. False: no block that is in use starts there.
+EGB_INLINE bool find_live(const egb_shape_* shape, const void* block, unsigned char** state)
 {
     const size_t index = egb_shape_index_(shape, block);
-    if (EGB_UNLIKELY(index >= shape->blocks)) {
-        return false;
-    }
-    unsigned char* const state = shape->states + index;
-    return EGB_LOAD_(*state) == EGB_STATE_LIVE_ && egb_magazine_push(magazine, block, state, true);
+    *state             = shape->states + index;
+    return EGB_LIKELY(index < shape->blocks && EGB_LOAD_(**state) == EGB_STATE_LIVE_);
 }
 
-// The same for a chunk that may be another lane's.
-static inline bool give_to_lane(egb_magazine_* magazine, const egb_chunk_* chunk, void* block)
+// Into a magazine of the pool's, without a lock: while a block is in use its chunk cannot go, not
+// even with its pool, of which this thread has a magazine.
+EGB_INLINE bool give_checked(egb_magazine_* magazine, const egb_shape_* shape, void* block)
 {
-    if (EGB_LIKELY(!egb_is_away(magazine, chunk))) {
-        return give_checked(magazine, &chunk->shape, block);
-    }
-    const size_t index = egb_shape_index_(&chunk->shape, block);
-    if (EGB_UNLIKELY(index >= chunk->shape.blocks)) {
-        return false;
-    }
-    unsigned char* const state = chunk->shape.states + index;
-    return EGB_LOAD_(*state) == EGB_STATE_LIVE_ && egb_magazine_send(magazine, block, state);
+    unsigned char* state;
+    return find_live(shape, block, &state) && egb_magazine_push(magazine, block, state, true);
 }
 
 static inline bool give_unchecked(egb_magazine_* magazine, void* block)
@@ -297,24 +287,22 @@ static inline bool give_unchecked(egb_magazine_* magazine, void* block)
     return block != NULL && egb_magazine_push(magazine, block, NULL, false);
 }
 
-static inline const egb_chunk_* chunk_at(const egb_unit* unit)
+// A block whose chunk is of the pool that the magazine is of, by the handle or by the map. `unit`
+// is its chunk's; NULL: that is in no map.
+static inline bool
+give_other(egb_magazine_* magazine, bool is_checked, const egb_unit* unit, void* block)
 {
-    return EGB_LOAD_(unit->chunk);
-}
-
-// Into a magazine that may be another pool's. False, and nothing has changed: that is for put().
-static inline bool give_other(egb_magazine_* magazine, egb_pool pool, void* block)
-{
-    const uint64_t key = egb_pool_key_(pool);
-    if (EGB_LOAD_(magazine->key) != key) {
-        return false;
-    }
-    if (!egb_pool_is_checked_(pool)) {
+    if (!is_checked) {
         return give_unchecked(magazine, block);
     }
-    const egb_unit* const unit = egb_unit_of(block);
-    if (EGB_LIKELY(unit != NULL && __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE) == key)) {
-        return give_to_lane(magazine, chunk_at(unit), block);
+    const uint64_t key  = unit == NULL ? 0 : egb_key_at(unit);
+    const uint64_t home = EGB_LOAD_(magazine->home);
+    if (EGB_LIKELY(key == home)) {
+        return give_checked(magazine, &unit->shape, block);
+    }
+    if (((key ^ home) & ~EGB_KEY_LANES) == 0) {
+        unsigned char* state;
+        return find_live(&unit->shape, block, &state) && egb_magazine_send(magazine, block, state);
     }
     return magazine->shape != NULL && give_checked(magazine, magazine->shape, block);
 }
@@ -327,7 +315,10 @@ void egb_pool_free_cold_(egb_pool pool, void* block)
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(!give_other(magazine, pool, block))) {
+    if (EGB_UNLIKELY(
+            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
+            !give_other(magazine, egb_pool_is_checked_(pool), egb_unit_of(block), block)
+        )) {
         put(pool, NULL, block, EGB_CALLER());
     }
 }
@@ -335,9 +326,12 @@ void egb_pool_free_other_(egb_pool pool, void* block)
 void egb_cache_free_other_(egb_cache* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
-    const bool           is_open  = EGB_LOAD_(magazine->top) != 0;
-    if (EGB_UNLIKELY(!is_open || !give_other(magazine, cache->pool, block))) {
-        put(cache->pool, cache, block, EGB_CALLER());
+    const egb_pool       pool     = cache->pool;
+    if (EGB_UNLIKELY(
+            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
+            !give_other(magazine, egb_pool_is_checked_(pool), egb_unit_of(block), block)
+        )) {
+        put(pool, cache, block, EGB_CALLER());
     }
 }
 
@@ -357,47 +351,67 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
     }
 }
 
-// As egb_pool_free(), with the handle from the chunk map. False, and nothing has changed: that is
-// for put().
-static inline bool give_any(const egb_unit* unit, uint64_t key, void* block)
+// Finds the magazine in which blocks of this unit go on. False: none does. (An address that has
+// more bits than others gets the unit of another one, but is no block there.)
+EGB_INLINE bool find_home(const egb_unit* unit, egb_magazine_** magazine)
 {
-    const egb_pool       pool       = {(uint32_t)key, (uint32_t)(key >> 32)};
-    const bool           is_checked = egb_pool_is_checked_(pool);
-    egb_magazine_* const magazine   = egb_magazine_of_(egb_thread_self_(), pool);
-    return EGB_LIKELY(EGB_LOAD_(magazine->key) == key) &&
-           (egb_magazine_undo_(magazine, block, is_checked) ||
-            (is_checked ? give_to_lane(magazine, chunk_at(unit), block)
-                        : give_unchecked(magazine, block)));
+    if (EGB_UNLIKELY(unit == NULL)) {
+        return false;
+    }
+    const uint64_t key  = egb_key_at(unit);
+    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
+    *magazine           = egb_magazine_of_(egb_thread_self_(), pool);
+    return EGB_LIKELY(EGB_LOAD_((*magazine)->home) == key);
 }
 
-static inline void free_any(void* block, const void* site)
+EGB_INLINE bool give_home(egb_magazine_* magazine, const egb_unit* unit, void* block)
+{
+    return egb_magazine_undo_(magazine, block, true) || give_checked(magazine, &unit->shape, block);
+}
+
+// Of a pool at level "off", of another lane, or refused.
+static void free_elsewhere(void* block, const void* site)
 {
     const egb_unit* const unit = egb_unit_of(block);
-    if (EGB_LIKELY(unit != NULL) &&
-        give_any(unit, __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE), block)) {
-        return;
+    if (unit != NULL) {
+        const uint64_t       key      = egb_key_in_lane(egb_key_at(unit), 0);
+        const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
+        const bool           is_known = egb_pool_is_checked_(pool);
+        egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+        if (EGB_LOAD_(magazine->key) == key &&
+            ((!is_known && egb_magazine_undo_(magazine, block, false)) ||
+             give_other(magazine, is_known, unit, block))) {
+            return;
+        }
     }
     egb_free_refused(block, site);
 }
 
 void egb_free(void* block)
 {
-    free_any(block, EGB_CALLER());
+    const egb_unit* const unit = egb_unit_like(block);
+    egb_magazine_*        magazine;
+    if (EGB_UNLIKELY(!find_home(unit, &magazine) || !give_home(magazine, unit, block))) {
+        free_elsewhere(block, EGB_CALLER());
+    }
 }
 
 void egb_free_from(void* block, const void* site)
 {
-    free_any(block, site);
+    free_elsewhere(block, site);
 }
 
 // The table in which alloc finds the pool of a small size says, too, whether the block is of it.
 void egb_free_sized_(void* block, size_t bytes)
 {
-    const egb_unit* const unit = egb_unit_of(block);
-    if (EGB_LIKELY(unit != NULL && bytes <= EGB_HEAP_SMALL_BYTES_)) {
-        const uint64_t key  = __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
-        const size_t   step = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
-        if (EGB_LIKELY(key == EGB_LOAD_(egb_heap_small_[step])) && give_any(unit, key, block)) {
+    const egb_unit* const unit = egb_unit_like(block);
+    egb_magazine_*        magazine;
+    if (EGB_LIKELY(bytes <= EGB_HEAP_SMALL_BYTES_ && find_home(unit, &magazine))) {
+        const size_t step = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
+        if (EGB_LIKELY(
+                EGB_LOAD_(magazine->key) == EGB_LOAD_(egb_heap_small_[step]) &&
+                give_home(magazine, unit, block)
+            )) {
             return;
         }
     }

@@ -13,10 +13,11 @@
 #include "eggbox/pool.h"
 #include "fail.h"
 
-// Of chunks and magazines of pools whose threads share chunks.
-#define EGB_NO_LANE UINT32_MAX
+enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 
-enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_DEPOT_BATCHES_MAX = 256, EGB_LANES = 8 };
+// Full batches, of up to 64 blocks each: what is free beyond them costs a walk into the chunks for
+// each block. A batch takes 17 bytes for a block.
+enum { EGB_DEPOT_BATCHES_MAX = 1024 };
 
 // An array of free blocks: what magazines hold, and what they exchange with the depot. Each entry
 // behind the last is one that was taken, or no block's; so is the last one always.
@@ -176,12 +177,28 @@ enum { EGB_ADDRESS_BITS = 32, EGB_LEAF_BITS = 8 };
 #endif
 enum { EGB_UNIT_BITS = 16, EGB_ROOT_BITS = EGB_ADDRESS_BITS - EGB_UNIT_BITS - EGB_LEAF_BITS };
 
-// What is in a unit of the address space. Both are atomic; `key` is the last to be set and the
-// first to be cleared.
+// What is in a unit of the address space, in a cache line of its own: all that a free has to know.
+// The first two are atomic; `key` is the last to be set and the first to be cleared.
 typedef struct egb_unit {
+    EGB_ALIGNAS_(64) uint64_t key;  // the pool's handle, and a lane; 0: nothing is there
     egb_chunk_* chunk;
-    EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; 0: nothing is there
+    egb_shape_  shape;  // the chunk's
 } egb_unit;
+
+// Bits of a slot that handles do not have say in the map whose threads a chunk's blocks are for.
+enum { EGB_KEY_LANE = 2 };
+#define EGB_KEY_LANES ((uint64_t)(EGB_LANES - 1) * EGB_KEY_LANE)
+EGB_STATIC_ASSERT(EGB_LANES* EGB_KEY_LANE < EGB_SLOT_STEP_, "a lane is part of no slot");
+
+static inline uint64_t egb_key_in_lane(uint64_t key, size_t lane)
+{
+    return (key & ~EGB_KEY_LANES) | lane * EGB_KEY_LANE;
+}
+
+static inline size_t egb_lane_of_key(uint64_t key)
+{
+    return (size_t)(key & EGB_KEY_LANES) / EGB_KEY_LANE;
+}
 
 // In the place of a handle: a large block of the heap is here, and `chunk` is its record. It is no
 // pool's handle, and it leads to the root.
@@ -193,21 +210,37 @@ typedef struct egb_leaf {
 
 extern egb_leaf* egb_leaves[(size_t)1 << EGB_ROOT_BITS];  // atomic; they are never given back
 
-bool egb_chunk_map_set(void* region, size_t bytes, egb_chunk_* chunk, uint64_t key);
+// `shape` may be NULL: of what has no blocks. False: refused; what was set is to be cleared.
+bool egb_chunk_map_set(
+    void* region, size_t bytes, egb_chunk_* chunk, uint64_t key, const egb_shape_* shape
+);
 void egb_chunk_map_clear(void* region, size_t bytes);
+
+// The chunk's key from now on.
+void egb_chunk_map_set_key(const egb_chunk_* chunk, uint64_t key);
 
 // What is in the map already becomes another's, under the same key.
 void egb_chunk_map_pass_on(void* region, size_t bytes, egb_chunk_* chunk);
 
-// NULL: there is no chunk there, nor was there one near.
+// The unit of an address, as far as it has as many bits as addresses have. NULL: there is no chunk
+// there, nor was there one near.
+static inline egb_unit* egb_unit_like(const void* address)
+{
+    const uintptr_t unit = (uintptr_t)address >> EGB_UNIT_BITS;
+    const uintptr_t root = unit >> EGB_LEAF_BITS & (((uintptr_t)1 << EGB_ROOT_BITS) - 1);
+    egb_leaf* const leaf = __atomic_load_n(&egb_leaves[root], __ATOMIC_ACQUIRE);
+    return leaf == NULL ? NULL : &leaf->units[unit & (((uintptr_t)1 << EGB_LEAF_BITS) - 1)];
+}
+
 static inline egb_unit* egb_unit_of(const void* address)
 {
     const uintptr_t unit = (uintptr_t)address >> EGB_UNIT_BITS;
-    if (unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0) {
-        return NULL;
-    }
-    egb_leaf* const leaf = __atomic_load_n(&egb_leaves[unit >> EGB_LEAF_BITS], __ATOMIC_ACQUIRE);
-    return leaf == NULL ? NULL : &leaf->units[unit & (((uintptr_t)1 << EGB_LEAF_BITS) - 1)];
+    return unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0 ? NULL : egb_unit_like(address);
+}
+
+static inline uint64_t egb_key_at(const egb_unit* unit)
+{
+    return __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
 }
 
 // Whose chunk an address is in, any part of it; NULL: no pool's, or one's on static memory. By the
@@ -224,9 +257,6 @@ static inline bool egb_chunk_has(const egb_chunk_* chunk, const void* address)
     const uintptr_t offset = (uintptr_t)address - (uintptr_t)chunk->fixed.first;
     return offset / EGB_WORD_BYTES < chunk->shape.blocks * (size_t)chunk->fixed.stride;
 }
-
-// Where the header of a chunk in `region` is going to be.
-egb_chunk_* egb_chunk_at_end(const egb_control* control, void* region, size_t bytes);
 
 // The chunk of this pool that `address` is in. The pool is locked.
 egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
@@ -267,7 +297,7 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine);
 
 // Puts a block on top, which is the pool's, and in use. False, and nothing has changed: it is full.
 // `state` is not looked at where blocks have none.
-static inline bool
+EGB_INLINE bool
 egb_magazine_push(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
 {
     const uintptr_t top = EGB_LOAD_(magazine->top);
@@ -298,10 +328,10 @@ static inline bool egb_has_own_chunks(const egb_control* control)
            control->growing.options.max_blocks == 0 && control->memory.region == NULL;
 }
 
-// Whether a block of the chunk is not for this magazine to hand out again. `chunk` is of the pool.
-static inline bool egb_is_away(const egb_magazine_* magazine, const egb_chunk_* chunk)
+// The chunk's key in the map.
+static inline uint64_t egb_key_of_chunk(const egb_chunk_* chunk)
 {
-    return EGB_LOAD_(chunk->lane) != magazine->home;
+    return egb_key_at(egb_unit_of(chunk->region));
 }
 
 // Puts a block, which is in use, where it waits to go back to its lane. False, and nothing has

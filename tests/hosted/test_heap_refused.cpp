@@ -98,14 +98,14 @@ void       __real_egb_os_release(void* start, std::size_t bytes);
 egb_status __real_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
 egb_status __real_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
 bool       __real_egb_os_arm_thread_exit(void* argument);
-bool       __real_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t);
-void*      __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
+bool  __real_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t, const egb_shape_*);
+void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
 egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
 void       __wrap_egb_os_release(void* start, std::size_t bytes);
 egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
 egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
 bool       __wrap_egb_os_arm_thread_exit(void* argument);
-bool       __wrap_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t);
+bool __wrap_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t, const egb_shape_*);
 
 void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
 {
@@ -181,7 +181,9 @@ bool __wrap_egb_os_arm_thread_exit(void* argument)
 }
 
 // It asks the system for a part of the map, but not for addresses that were in it just before.
-bool __wrap_egb_chunk_map_set(void* start, std::size_t bytes, egb_chunk_* chunk, std::uint64_t key)
+bool __wrap_egb_chunk_map_set(
+    void* start, std::size_t bytes, egb_chunk_* chunk, std::uint64_t key, const egb_shape_* shape
+)
 {
     {
         const std::lock_guard<std::mutex> lock(books);
@@ -190,7 +192,7 @@ bool __wrap_egb_chunk_map_set(void* start, std::size_t bytes, egb_chunk_* chunk,
             return false;
         }
     }
-    return __real_egb_chunk_map_set(start, bytes, chunk, key);
+    return __real_egb_chunk_map_set(start, bytes, chunk, key, shape);
 }
 }
 
