@@ -21,7 +21,8 @@ BUDGETS = {"hot_alloc": (13, 13), "hot_free": (19, 19), "hot_alloc_static": (11,
            "hot_free_static": (17, 18), "hot_alloc_unchecked": (6, 6),
            "hot_free_unchecked": (6, 6), "hot_pool_alloc": (25, 24), "hot_pool_free": (24, 23),
            "hot_cache_alloc": (17, 16), "hot_cache_free": (19, 18)}
-COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_", "egb_pool_alloc_cold_",
+COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_", "egb_fixed_alloc_unchecked_fresh_",
+        "egb_pool_alloc_cold_",
         "egb_pool_free_other_", "egb_cache_alloc_cold_", "egb_cache_free_other_"}
 NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked", "egb_fixed_init_unchecked",
            "egb_fixed_clear", "egb_fixed_resize"]

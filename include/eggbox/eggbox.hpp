@@ -98,7 +98,7 @@ class fixed_pool
     {
         if constexpr (Check == fixed_check::off) {
             if (EGB_UNLIKELY(pool_.side.newest == nullptr)) {
-                return egb_fixed_alloc_cold_(made());
+                return egb_fixed_alloc_unchecked_fresh_(made());
             }
             return egb_fixed_alloc_unchecked(&pool_);
         } else {

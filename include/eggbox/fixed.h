@@ -480,11 +480,15 @@ EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* bl
 // Following distances instead costs three instructions that wait for each other, in every pair.
 typedef void* egb_fixed_link_ EGB_LOOSE_;
 
+// Not declared cold: compilers put calls of such functions far away, and the longer jump to there
+// makes a loop around this one of two lines of code where one would do.
+void* egb_fixed_alloc_unchecked_fresh_(egb_fixed* pool);
+
 EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)
 {
     void* const block = pool->side.newest;
     if (EGB_UNLIKELY(block == NULL)) {
-        return egb_fixed_alloc_cold_(pool);
+        return egb_fixed_alloc_unchecked_fresh_(pool);
     }
     pool->side.newest = *(egb_fixed_link_*)block;
     return block;
