@@ -44,11 +44,13 @@ typedef struct egb_pool {
     uint32_t generation;
 } egb_pool;
 
-/// What a pool does for its pages, each independent of the others. egb_pool_stats() says what was
-/// obtained. The first two do nothing about static memory; the second, about chunks under 2 MiB.
+/// What a pool does for its pages and blocks, each independent of the others. egb_pool_stats() says
+/// what was obtained of the first two. They do nothing about static memory, and the second nothing
+/// about chunks under 2 MiB. Of the last, static memory has to be zero already.
 #define EGB_PREFAULT   1u  // a chunk's pages are in memory before its first block is handed out
 #define EGB_HUGE_PAGES 2u  // chunks are in large pages, if the system has some
 #define EGB_CACHE_LINE 4u  // no two blocks share a cache line: the stride is a multiple of 64 bytes
+#define EGB_FRESH_ZERO 8u  // a block that is handed out for the first time is all zero
 
 /// What to do about a pool that cannot give a block.
 typedef enum egb_exhausted {
@@ -73,7 +75,7 @@ typedef struct egb_pool_options {
                                //   `memory` does not count
     void*       memory;        // static storage: the pool never grows, never asks the system.
     size_t      memory_bytes;  //   It is the pool's until the pool is destroyed
-    unsigned    flags;         // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE
+    unsigned    flags;         // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO
     const char* check;         // the level; NULL: "check". All are in eggbox/check.h;
                                //   EGGBOX_CHECK counts more: eggbox/guard.h
     egb_exhausted_fn on_exhausted;  // NULL: exhaustion is NULL at once

@@ -149,12 +149,15 @@ static uint64_t key_of(const egb_control* control)
     return egb_pool_key_(pool);
 }
 
-// What stands behind the blocks is zero again.
-static void clear_behind_blocks(const egb_control* control, void* region, size_t bytes)
+// What stands behind the blocks is zero again; of some pools, the blocks as well. Regions from the
+// system are so anyway.
+static void clear_recycled(const egb_control* control, void* region, size_t bytes)
 {
     const egb_growing_options* const options = &control->growing.options;
     egb_chunk_place                  place;
-    if (egb_chunk_find_place(options, region, bytes, &place)) {
+    if ((control->flags & EGB_FRESH_ZERO) != 0) {
+        __builtin_memset(region, 0, bytes);
+    } else if (egb_chunk_find_place(options, region, bytes, &place)) {
         char* const from = (char*)place.first + place.count * options->block_bytes;
         __builtin_memset(from, 0, (size_t)((char*)region + bytes - from));
     }
@@ -186,7 +189,7 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     egb_os_obtained        obtained = {0, 0};
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
     if (control->is_recycled) {
-        clear_behind_blocks(control, region, bytes);
+        clear_recycled(control, region, bytes);
     } else if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;

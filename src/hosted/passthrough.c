@@ -129,6 +129,9 @@ void* egb_pass_take(egb_control* control, const egb_request* request)
         egb_uncharge(control, options->block_bytes);
         return NULL;
     }
+    if ((control->flags & EGB_FRESH_ZERO) != 0) {
+        __builtin_memset(block, 0, bytes);
+    }
     count_block(control, true);
     control->allocations++;
     egb_note_peak(control);

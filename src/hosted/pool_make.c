@@ -7,7 +7,7 @@
 
 enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64 };
 
-static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE;
+static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO;
 
 // Static memory was meant for blocks without guards, and a library that is the C library's malloc
 // cannot pass requests on to it: there what the program itself asks for counts.

@@ -129,14 +129,14 @@ TEST(pool_create, cache_lines_are_not_shared)
 TEST(pool_create, unknown_flags_are_invalid)
 {
     egb_pool_options options = options_for(8);
-    for (unsigned flags = 0; flags < 8; flags++) {
+    for (unsigned flags = 0; flags < 16; flags++) {
         options.flags = flags;
         EXPECT_EQ(status_of(options), EGB_OK) << flags;
     }
-    for (unsigned bit = 3; bit < 32; bit++) {
+    for (unsigned bit = 4; bit < 32; bit++) {
         options.flags = 1u << bit;
         EXPECT_EQ(status_of(options), EGB_INVALID) << bit;
-        options.flags = 1u << bit | 7u;
+        options.flags = 1u << bit | 15u;
         EXPECT_EQ(status_of(options), EGB_INVALID) << bit;
     }
 }

@@ -73,6 +73,27 @@ TEST(pool_shelf, nothing_of_the_old_pool_is_seen_by_the_new)
     }
 }
 
+TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
+{
+    for (const char* level : {"off", "check", "guard", "passthrough"}) {
+        egb_pool_trim(none, 0);
+        const egb_pool old = make(256);
+        fill(old, 256);
+        ASSERT_EQ(egb_pool_destroy(old, EGB_DESTROY_FORCE), EGB_OK);
+        egb_pool_options options              = options_for(200);
+        options.flags                         = EGB_FRESH_ZERO;
+        options.check                         = level;
+        const egb_pool                   pool = make(options);
+        const std::vector<unsigned char> zero(200, 0);
+        for (int i = 0; i < 500; i++) {  // of the region that has served, and of new ones
+            void* const block = egb_pool_alloc(pool);
+            ASSERT_NE(block, nullptr);
+            ASSERT_EQ(std::memcmp(block, zero.data(), zero.size()), 0) << level << ' ' << i;
+        }
+        ASSERT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+    }
+}
+
 TEST(pool_shelf, holds_no_more_than_it_says)
 {
     std::vector<egb_pool> pools;
