@@ -23,6 +23,7 @@ LAYERS = {
                 "include/eggbox/stats.h", "src/hosted/"],
                {"base", "core", "os", "hosted"}, FREESTANDING | {"stdatomic.h"}),
     "override": (["src/override/"], {"base", "core", "hosted"}, ANY),
+    "compat": (["src/compat/"], {"base", "core", "hosted", "faces", "compat"}, ANY),
     "faces": (["include/eggbox/"], {"base", "core", "hosted", "faces"}, ANY),
     "tools": (["tools/"], {"base", "core", "hosted", "faces", "tools"}, ANY),
     "use": (["tests/", "bench/", "demo/", "examples/", "proof/"], ANY, ANY),
@@ -66,7 +67,8 @@ def include_problem(root, file, layer, kind, name):
     if target is None:
         return f"no such file: {name}"
     there = layer_of(target)
-    if layer in ("tools", "override") and not target.startswith(("include/", "tools/")):
+    if layer in ("tools", "override", "compat") and \
+            not target.startswith(("include/", "tools/", "src/compat/")):
         return f"layer {layer} includes {name}, which is private"
     if there not in layers:
         return f"layer {layer} includes {name} of layer {there}"

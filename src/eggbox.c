@@ -65,4 +65,9 @@
   #include "hosted/shelf.c"
   #include "hosted/thread.c"
   #include "hosted/world.c"
+  #if defined(_WIN32) || defined(__unix__) || defined(__APPLE__)
+    #include "compat/elr_mpl.c"
+    #include "compat/elr_mtx.c"
+    #include "compat/elr_multi.c"
+  #endif
 #endif

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+// elr_mpl: handles, and what is done with them.
+#include "compat_lock.h"
+#include "elr_private.h"
+
+#include "eggbox/heap.h"
+
+static egb_elr_record elr_records[EGB_POOLS_MAX + 1];
+
+static struct {
+    egb_compat_lock lock;
+    unsigned        inits;          // that have no finalize yet
+    EGB_ALIGNAS_(8) uint64_t root;  // key of the pool above all; 0: none
+    bool has_on_free;               // of any pool so far: then free has to look
+} elr_module = {EGB_COMPAT_UNLOCKED, 0, 0, false};
+
+// ---- handles ------------------------------------------------------------------------------------
+
+static uint64_t elr_key_of(egb_pool pool)
+{
+    return (uint64_t)pool.generation << 32 | pool.slot;
+}
+
+static egb_pool elr_pool_of_key(uint64_t key)
+{
+    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
+    return pool;
+}
+
+egb_pool egb_elr_pool_of(const egb_elr_record* record)
+{
+    return elr_pool_of_key(__atomic_load_n(&record->key, __ATOMIC_ACQUIRE));
+}
+
+elr_mpl_t egb_elr_handle_of(const egb_elr_record* record)
+{
+    const elr_mpl_t none   = {NULL, 0};
+    elr_mpl_t       handle = {(void*)(uintptr_t)record, 0};
+    if (record == NULL) {
+        return none;
+    }
+    handle.tag = (int)egb_elr_pool_of(record).generation;
+    return handle;
+}
+
+egb_elr_record* egb_elr_of(egb_pool pool)
+{
+    egb_elr_record* const record = &elr_records[pool.slot / EGB_SLOT_STEP_];
+    return pool.generation != 0 && elr_key_of(egb_elr_pool_of(record)) == elr_key_of(pool) ? record
+                                                                                           : NULL;
+}
+
+// A handle's members may hold anything: a program may have forgotten to initialise it.
+static egb_elr_record* elr_record_at(const elr_mpl_t* handle)
+{
+    const uintptr_t distance = (uintptr_t)handle->pool - (uintptr_t)elr_records;
+    return distance < sizeof elr_records && distance % sizeof *elr_records == 0 ? handle->pool
+                                                                                : NULL;
+}
+
+static void elr_report_stale(const elr_mpl_t* handle, const void* site)
+{
+    egb_event event   = {0};
+    event.kind        = EGB_EVENT_STALE;
+    event.pool_name   = "elr";
+    event.pool        = handle;
+    event.block_index = EGB_NO_INDEX;
+    event.site        = site;
+    egb_misuse(&event);
+}
+
+egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void* site)
+{
+    if (handle == NULL || handle->pool == NULL) {
+        return NULL;  // what a create that failed gave
+    }
+    egb_elr_record* const record = elr_record_at(handle);
+    if (record != NULL) {
+        *pool = egb_elr_pool_of(record);
+        if (pool->generation == (uint32_t)handle->tag && egb_pool_alive(*pool)) {
+            return record;
+        }
+    }
+    if (site != NULL) {
+        elr_report_stale(handle, site);
+    }
+    return NULL;
+}
+
+int elr_mpl_avail(elr_mpl_ht pool)
+{
+    egb_pool native;
+    return egb_elr_find(pool, &native, NULL) != NULL;
+}
+
+// ---- pools --------------------------------------------------------------------------------------
+
+bool egb_elr_parent(const elr_mpl_t* fpool, egb_pool* parent, const void* site)
+{
+    if (fpool != NULL) {
+        return egb_elr_find(fpool, parent, site) != NULL;
+    }
+    *parent = elr_pool_of_key(__atomic_load_n(&elr_module.root, __ATOMIC_ACQUIRE));
+    return parent->generation != 0;
+}
+
+egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape)
+{
+    const egb_pool_options options = {
+        .name        = "elr",
+        .block_bytes = shape.size == 0 ? 1 : shape.size,
+        .block_align = shape.size <= 8 ? 8 : 16,  // whatever object has that size
+        .parent      = parent,
+        .flags       = EGB_FRESH_ZERO
+    };
+    egb_pool pool;
+    if (egb_pool_create(&pool, &options) != EGB_OK) {
+        return NULL;
+    }
+    egb_elr_record* const record = &elr_records[pool.slot / EGB_SLOT_STEP_];
+    record->size                 = shape.size;
+    record->on_alloc             = shape.on_alloc;
+    record->on_free              = shape.on_free;
+    record->is_multi             = false;
+    record->is_extra             = false;
+    __atomic_store_n(&record->next, NULL, __ATOMIC_RELAXED);
+    if (shape.on_free != NULL) {
+        __atomic_store_n(&elr_module.has_on_free, true, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&record->key, elr_key_of(pool), __ATOMIC_RELEASE);
+    return record;
+}
+
+static elr_mpl_t elr_create(const elr_mpl_t* fpool, egb_elr_shape shape, const void* site)
+{
+    egb_pool parent;
+    return egb_elr_handle_of(
+        egb_elr_parent(fpool, &parent, site) ? egb_elr_make(parent, shape) : NULL
+    );
+}
+
+elr_mpl_t(elr_mpl_create)(
+    elr_mpl_ht fpool, size_t obj_size, elr_mpl_callback on_alloc, elr_mpl_callback on_free
+)
+{
+    const egb_elr_shape shape = {obj_size, on_alloc, on_free};
+    return elr_create(fpool, shape, EGB_CALLER());
+}
+
+elr_mpl_t elr_mpl_create_ex(
+    elr_mpl_ht fpool, size_t obj_size, elr_mpl_callback on_alloc, elr_mpl_callback on_free
+)
+{
+    const egb_elr_shape shape = {obj_size, on_alloc, on_free};
+    return elr_create(fpool, shape, EGB_CALLER());
+}
+
+elr_mpl_t elr_mpl_create_sync(
+    elr_mpl_ht fpool, size_t obj_size, elr_mpl_callback on_alloc, elr_mpl_callback on_free
+)
+{
+    const egb_elr_shape shape = {obj_size, on_alloc, on_free};
+    return elr_create(fpool, shape, EGB_CALLER());
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+void* egb_elr_take(const egb_elr_record* record, egb_pool pool)
+{
+    void* const block = egb_pool_alloc(pool);
+    if (block != NULL && record->on_alloc != NULL) {
+        record->on_alloc(block);
+    }
+    return block;
+}
+
+void* elr_mpl_alloc(elr_mpl_ht pool)
+{
+    egb_pool                    native;
+    const egb_elr_record* const record = egb_elr_find(pool, &native, EGB_CALLER());
+    return record == NULL ? NULL : egb_elr_take(record, native);
+}
+
+size_t elr_mpl_size(void* mem)
+{
+    const egb_elr_record* const record = egb_elr_of(egb_pool_of(mem));
+    return record == NULL ? 0 : record->size;
+}
+
+// A free that will be refused is none that on_free should hear of.
+static void elr_call_on_free(void* mem)
+{
+    const egb_pool              pool   = egb_pool_of(mem);
+    const egb_elr_record* const record = egb_elr_of(pool);
+    if (record != NULL && record->on_free != NULL && egb_pool_is_live(pool, mem)) {
+        record->on_free(mem);
+    }
+}
+
+void elr_mpl_free(void* mem)
+{
+    if (__atomic_load_n(&elr_module.has_on_free, __ATOMIC_ACQUIRE)) {
+        elr_call_on_free(mem);
+    }
+    egb_free(mem);
+}
+
+// ---- the end of pools ---------------------------------------------------------------------------
+
+// Blocks that were in use at one moment, some at a time.
+typedef struct elr_batch {
+    void** blocks;
+    size_t room;
+    size_t count;
+} elr_batch;
+
+static void elr_collect_block(void* block, void* user)
+{
+    elr_batch* const batch = user;
+    if (batch->count < batch->room) {
+        batch->blocks[batch->count++] = block;
+    }
+}
+
+// Callbacks must find no lock held, so blocks are collected first. A callback may free other blocks
+// of the pool, which are then not its own to be called with again.
+static void elr_free_batch(egb_pool pool, elr_mpl_callback on_free, const elr_batch* batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        if (egb_pool_is_live(pool, batch->blocks[i])) {
+            on_free(batch->blocks[i]);
+            egb_pool_free(pool, batch->blocks[i]);
+        }
+    }
+}
+
+// No more blocks than there are now: a callback may allocate others, for ever.
+static void elr_free_all(egb_pool pool, elr_mpl_callback on_free)
+{
+    void*     few[64];
+    egb_stats stats;
+    size_t    left  = egb_pool_stats(pool, &stats) == EGB_OK ? stats.in_use : 0;
+    void**    all   = left > 64 ? egb_malloc(left * sizeof *all) : NULL;
+    elr_batch batch = {all != NULL ? all : few, all != NULL ? left : 64, 0};
+    while (left > 0) {
+        batch.count = 0;
+        egb_pool_each_block(pool, elr_collect_block, &batch);
+        if (batch.count == 0) {
+            break;
+        }
+        elr_free_batch(pool, on_free, &batch);
+        left -= batch.count < left ? batch.count : left;
+    }
+    egb_free(all);
+}
+
+static void elr_find_last_with_on_free(egb_pool pool, void* user)
+{
+    egb_elr_record** const last   = user;
+    egb_elr_record* const  record = egb_elr_of(pool);
+    if (record != NULL && record->on_free != NULL) {
+        *last = record;
+    }
+}
+
+// A parent comes before its children: so the last one is below no other that is left.
+static void elr_destroy(egb_pool pool)
+{
+    for (;;) {
+        egb_elr_record* last = NULL;
+        egb_pool_each(pool, elr_find_last_with_on_free, &last);
+        if (last == NULL) {
+            break;
+        }
+        const elr_mpl_callback on_free = last->on_free;
+        elr_free_all(egb_elr_pool_of(last), on_free);
+        last->on_free = NULL;
+    }
+    (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
+}
+
+void elr_mpl_destroy(elr_mpl_ht pool)
+{
+    const elr_mpl_t none = {NULL, 0};
+    egb_pool        native;
+    if (egb_elr_find(pool, &native, NULL) != NULL) {
+        elr_destroy(native);
+    }
+    if (pool != NULL) {
+        *pool = none;
+    }
+}
+
+// ---- the module ---------------------------------------------------------------------------------
+
+int elr_mpl_init(void)
+{
+    const egb_elr_shape shape = {1, NULL, NULL};
+    const egb_pool      none  = {0, 0};
+    egb_compat_take(&elr_module.lock);
+    bool is_ready = elr_module.inits != 0;
+    if (!is_ready) {
+        const egb_elr_record* const root = egb_elr_make(none, shape);
+        is_ready                         = root != NULL;
+        if (is_ready) {
+            __atomic_store_n(&elr_module.root, elr_key_of(egb_elr_pool_of(root)), __ATOMIC_RELEASE);
+        }
+    }
+    elr_module.inits += is_ready ? 1 : 0;
+    egb_compat_release(&elr_module.lock);
+    return is_ready;
+}
+
+// From the last call on the module is as before the first, so that a callback may init it again.
+void elr_mpl_finalize(void)
+{
+    uint64_t root = 0;
+    egb_compat_take(&elr_module.lock);
+    if (elr_module.inits == 1) {
+        root = elr_module.root;
+        __atomic_store_n(&elr_module.root, 0, __ATOMIC_RELEASE);
+        egb_elr_forget_multi();
+    }
+    elr_module.inits -= elr_module.inits != 0 ? 1 : 0;
+    egb_compat_release(&elr_module.lock);
+    if (root != 0) {
+        elr_destroy(elr_pool_of_key(root));
+    }
+}
