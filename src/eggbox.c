@@ -69,5 +69,9 @@
     #include "compat/elr_mpl.c"
     #include "compat/elr_mtx.c"
     #include "compat/elr_multi.c"
+    #include "compat/fault.c"
+    #include "compat/fb_allocator.c"
+    #include "compat/lock_guard.c"
+    #include "compat/x_allocator.c"
   #endif
 #endif

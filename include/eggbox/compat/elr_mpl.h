@@ -56,8 +56,8 @@ typedef struct __elr_mpl_t {
     int   tag;   // which of the pools that were ever in this place
 } elr_mpl_t, *elr_mpl_ht;
 
-/// The handle of no pool: initialises a handle, at file scope too, and can be assigned to one. (With
-/// -Wpedantic gcc has a word to say about the former in C. A static handle needs no initialiser.)
+/// The handle of no pool: initialises a handle, at file scope too, and can be assigned to one. With
+/// -Wpedantic gcc warns of the former in C. A static handle needs no initialiser.
 #if defined(__cplusplus)
   #define ELR_MPL_INITIALIZER (elr_mpl_t{NULL, 0})
 #elif defined(__GNUC__)

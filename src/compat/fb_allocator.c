@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// fb_allocator: fixed pools with live bits, and one lock for all of them, as it was. An allocator
+// becomes a pool when it is first used, because a file-scope macro can run no function.
+#include "eggbox/compat/Fault.h"
+
+#include "compat_lock.h"
+#include "fb_private.h"
+
+#include "eggbox/fixed.h"
+
+#include <string.h>
+
+EGB_STATIC_ASSERT(sizeof(egb_fixed) <= sizeof(ALLOC_Core), "a pool has room");
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_fixed) <= EGB_ALIGNOF_(ALLOC_Core), "a pool is aligned");
+EGB_STATIC_ASSERT(EGB_FIXED_LIVE_BYTES(33) <= (33 / 32 + 5) * sizeof(UINT32), "as are its bits");
+
+const char egb_fb_not_served[] = "fb_allocator";
+
+static egb_compat_lock  fb_lock = EGB_COMPAT_UNLOCKED;
+static ALLOC_Allocator* fb_first;  // of all that were ever used, the newest
+
+void* egb_fb_fault(unsigned short line)
+{
+    FaultHandler(egb_fb_not_served, line);
+    return NULL;
+}
+
+// ---- with the lock held -------------------------------------------------------------------------
+
+static egb_fixed* fb_core(const ALLOC_Allocator* self)
+{
+    return (egb_fixed*)(void*)self->core;
+}
+
+static char* fb_blocks(const ALLOC_Allocator* self)
+{
+    return (char*)(uintptr_t)self->pPool;
+}
+
+static bool fb_make(ALLOC_Allocator* self)
+{
+    const size_t bytes = self->blockSize * self->maxBlocks;
+    if (egb_fixed_init_checked(
+            fb_core(self), fb_blocks(self), bytes, self->blockSize, self->live, self->liveBytes
+        ) != EGB_OK) {
+        return false;
+    }
+    self->next = fb_first;
+    fb_first   = self;
+    return true;
+}
+
+static bool fb_is_made(const ALLOC_Allocator* self)
+{
+    return egb_fixed_capacity(fb_core(self)) != 0;
+}
+
+static void fb_count_alloc(ALLOC_Allocator* self)
+{
+    self->allocations++;
+    self->blocksInUse++;
+    self->poolIndex = (UINT32)egb_fixed_touched(fb_core(self));
+    if (self->blocksInUse > self->maxBlocksInUse) {
+        self->maxBlocksInUse = self->blocksInUse;
+    }
+}
+
+static bool fb_is_live(const ALLOC_Allocator* self, const void* block)
+{
+    return fb_is_made(self) && egb_fixed_is_live(fb_core(self), block);
+}
+
+static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block)
+{
+    const size_t distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
+    const size_t index    = distance / self->blockSize;
+    egb_event    event    = {0};
+    event.pool_name       = self->name;
+    event.pool            = self;
+    event.address         = block;
+    event.block_index     = index < self->maxBlocks ? index : EGB_NO_INDEX;
+    if (index >= self->maxBlocks) {
+        event.kind = EGB_EVENT_FOREIGN;
+    } else if (distance % self->blockSize != 0) {
+        event.kind = EGB_EVENT_INTERIOR;
+    } else {
+        event.kind = index < self->poolIndex ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
+    }
+    return event;
+}
+
+// ---- blocks -------------------------------------------------------------------------------------
+
+void* egb_fb_take(ALLOC_Allocator* self)
+{
+    void* block = NULL;
+    egb_compat_take(&fb_lock);
+    if (fb_is_made(self) || fb_make(self)) {
+        block = egb_fixed_alloc(fb_core(self));
+    }
+    if (block != NULL) {
+        fb_count_alloc(self);
+    }
+    egb_compat_release(&fb_lock);
+    return block;
+}
+
+static void fb_report_no_allocator(const void* block, egb_event_kind kind, const void* site)
+{
+    egb_event event   = {0};
+    event.kind        = kind;
+    event.address     = block;
+    event.block_index = EGB_NO_INDEX;
+    event.site        = site;
+    egb_misuse(&event);
+}
+
+// The handler may use any pool, so it is called without the lock.
+static void fb_report(egb_event event, const void* site)
+{
+    event.site = site;
+    egb_misuse(&event);
+}
+
+void egb_fb_give(ALLOC_Allocator* self, void* block, const void* site)
+{
+    if (self == NULL) {
+        fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
+        return;
+    }
+    egb_compat_take(&fb_lock);
+    const bool      is_live = fb_is_live(self, block);
+    const egb_event event   = fb_event_of(self, block);
+    if (is_live) {
+        egb_fixed_free(fb_core(self), block);
+        self->deallocations++;
+        self->blocksInUse--;
+    }
+    egb_compat_release(&fb_lock);
+    if (!is_live) {
+        fb_report(event, site);
+    }
+}
+
+bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
+{
+    if (self == NULL) {
+        fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
+        return false;
+    }
+    egb_compat_take(&fb_lock);
+    const bool      is_live = fb_is_live(self, block);
+    const egb_event event   = fb_event_of(self, block);
+    egb_compat_release(&fb_lock);
+    if (!is_live) {
+        fb_report(event, site);
+    }
+    return is_live;
+}
+
+ALLOC_Allocator* egb_fb_owner(const void* block)
+{
+    egb_compat_take(&fb_lock);
+    ALLOC_Allocator* one = fb_first;
+    while (one != NULL &&
+           (uintptr_t)block - (uintptr_t)one->pPool >= one->blockSize * one->maxBlocks) {
+        one = one->next;
+    }
+    egb_compat_release(&fb_lock);
+    return one;
+}
+
+bool egb_fb_product(size_t num, size_t size, size_t* product)
+{
+    if (size != 0 && num > SIZE_MAX / size) {
+        return false;
+    }
+    *product = num * size;
+    return true;
+}
+
+// ---- the interface ------------------------------------------------------------------------------
+
+void ALLOC_Init(void) {}
+
+void ALLOC_Term(void) {}
+
+void* ALLOC_Alloc(ALLOC_HANDLE hAlloc, size_t size)
+{
+    ALLOC_Allocator* const self = hAlloc;
+    if (self == NULL || size > self->blockSize) {
+        return egb_fb_fault(__LINE__);
+    }
+    void* const block = egb_fb_take(self);
+    return block != NULL ? block : egb_fb_fault(__LINE__);
+}
+
+void* ALLOC_Calloc(ALLOC_HANDLE hAlloc, size_t num, size_t size)
+{
+    size_t bytes;
+    if (!egb_fb_product(num, size, &bytes)) {
+        return egb_fb_fault(__LINE__);
+    }
+    void* const block = ALLOC_Alloc(hAlloc, bytes);
+    return block == NULL ? NULL : memset(block, 0, bytes);
+}
+
+void ALLOC_Free(ALLOC_HANDLE hAlloc, void* pBlock)
+{
+    if (pBlock != NULL && hAlloc == NULL) {
+        fb_report_no_allocator(pBlock, EGB_EVENT_NO_POOL, EGB_CALLER());
+    } else if (pBlock != NULL) {
+        egb_fb_give(hAlloc, pBlock, EGB_CALLER());
+    }
+}
