@@ -77,7 +77,7 @@ egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void
     egb_elr_record* const record = elr_record_at(handle);
     if (record != NULL) {
         *pool = egb_elr_pool_of(record);
-        if (pool->generation == (uint32_t)handle->tag && egb_pool_alive(*pool)) {
+        if (pool->generation == (uint32_t)handle->tag) {
             return record;
         }
     }
@@ -90,7 +90,7 @@ egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void
 int elr_mpl_avail(elr_mpl_ht pool)
 {
     egb_pool native;
-    return egb_elr_find(pool, &native, NULL) != NULL;
+    return egb_elr_find(pool, &native, NULL) != NULL && egb_pool_alive(native);
 }
 
 // ---- pools --------------------------------------------------------------------------------------
@@ -263,6 +263,15 @@ static void elr_find_last_with_on_free(egb_pool pool, void* user)
     }
 }
 
+static void elr_forget(egb_pool pool, void* unused)
+{
+    egb_elr_record* const record = egb_elr_of(pool);
+    (void)unused;
+    if (record != NULL) {
+        __atomic_store_n(&record->key, 0, __ATOMIC_RELEASE);
+    }
+}
+
 // A parent comes before its children: so the last one is below no other that is left.
 static void elr_destroy(egb_pool pool)
 {
@@ -276,6 +285,7 @@ static void elr_destroy(egb_pool pool)
         elr_free_all(egb_elr_pool_of(last), on_free);
         last->on_free = NULL;
     }
+    egb_pool_each(pool, elr_forget, NULL);
     (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
 }
 

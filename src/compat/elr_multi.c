@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // elr_mpl: pools of several sizes. Each size is a pool; those behind the first are its children, so
-// that they go with it, and stand in a list that starts there.
+// that they go with it, and stand behind it in a list, the smallest first.
 #include "compat_lock.h"
 #include "elr_private.h"
 
@@ -19,14 +19,26 @@ static egb_elr_record* elr_next(const egb_elr_record* record)
     return __atomic_load_n(&record->next, __ATOMIC_ACQUIRE);
 }
 
+// Threads may be on their way through the list.
+static void elr_put_in_order(egb_elr_record* first, egb_elr_record* added)
+{
+    egb_elr_record* before = first;
+    egb_elr_record* after  = elr_next(before);
+    while (after != NULL && after->size < added->size) {
+        before = after;
+        after  = elr_next(before);
+    }
+    __atomic_store_n(&added->next, after, __ATOMIC_RELAXED);
+    __atomic_store_n(&before->next, added, __ATOMIC_RELEASE);
+}
+
 static egb_elr_record* elr_add_size(egb_elr_record* first, size_t size, bool is_extra)
 {
     const egb_elr_shape   shape = {size, first->on_alloc, first->on_free};
     egb_elr_record* const added = egb_elr_make(egb_elr_pool_of(first), shape);
     if (added != NULL) {
         added->is_extra = is_extra;
-        __atomic_store_n(&added->next, elr_next(first), __ATOMIC_RELAXED);
-        __atomic_store_n(&first->next, added, __ATOMIC_RELEASE);
+        elr_put_in_order(first, added);
     }
     return added;
 }
@@ -138,15 +150,15 @@ static bool elr_suits(const egb_elr_record* record, size_t size)
     return record->size >= size && (!record->is_extra || record->size - size < waste_max);
 }
 
+// The first size need not be the smallest: it is the one that was given first.
 static egb_elr_record* elr_best(egb_elr_record* first, size_t size)
 {
-    egb_elr_record* best = NULL;
-    for (egb_elr_record* one = first; one != NULL; one = elr_next(one)) {
-        if (elr_suits(one, size) && (best == NULL || one->size < best->size)) {
-            best = one;
-        }
+    egb_elr_record* best = elr_next(first);
+    while (best != NULL && !elr_suits(best, size)) {
+        best = elr_next(best);
     }
-    return best;
+    const bool is_first = elr_suits(first, size) && (best == NULL || first->size <= best->size);
+    return is_first ? first : best;
 }
 
 // Another thread may have made it meanwhile.

@@ -16,8 +16,8 @@
 #include "eggbox/pool.h"
 
 typedef struct egb_elr_record {
-    EGB_ALIGNAS_(8) uint64_t key;  // generation and slot of the pool; 0: none
-    size_t                 size;   // as it was asked for
+    EGB_ALIGNAS_(64) uint64_t key;  // generation and slot of the pool; 0: none, or gone
+    size_t                 size;    // as it was asked for
     elr_mpl_callback       on_alloc;
     elr_mpl_callback       on_free;
     struct egb_elr_record* next;      // the next size of the same multi pool; NULL: the last
@@ -32,8 +32,9 @@ typedef struct egb_elr_shape {
     elr_mpl_callback on_free;
 } egb_elr_shape;
 
-/// The record of a handle, and its pool; NULL if the pool is gone or never was. `site` is where a
-/// stale handle was used, for the report; NULL: no report.
+/// The record of a handle, and its pool; NULL if the pool is gone or never was. (If it was gone by
+/// other means than ours, the pool's own calls will say so.) `site` is where a stale handle was
+/// used, for the report; NULL: no report.
 egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void* site);
 
 /// The record of a pool of ours; NULL for others, and for the null pool.

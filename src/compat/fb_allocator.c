@@ -17,7 +17,7 @@ EGB_STATIC_ASSERT(EGB_FIXED_LIVE_BYTES(33) <= (33 / 32 + 5) * sizeof(UINT32), "a
 const char egb_fb_not_served[] = "fb_allocator";
 
 static egb_compat_lock  fb_lock = EGB_COMPAT_UNLOCKED;
-static ALLOC_Allocator* fb_first;  // of all that were ever used, the newest
+static ALLOC_Allocator* fb_first;  // of all that were ever used, the newest. Read without the lock
 
 void* egb_fb_fault(unsigned short line)
 {
@@ -46,7 +46,7 @@ static bool fb_make(ALLOC_Allocator* self)
         return false;
     }
     self->next = fb_first;
-    fb_first   = self;
+    __atomic_store_n(&fb_first, self, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -70,7 +70,8 @@ static bool fb_is_live(const ALLOC_Allocator* self, const void* block)
     return fb_is_made(self) && egb_fixed_is_live(fb_core(self), block);
 }
 
-static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block)
+// What is wrong with a free of a block that is not in use.
+static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
 {
     const size_t distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
     const size_t index    = distance / self->blockSize;
@@ -78,6 +79,7 @@ static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block)
     event.pool_name       = self->name;
     event.pool            = self;
     event.address         = block;
+    event.site            = site;
     event.block_index     = index < self->maxBlocks ? index : EGB_NO_INDEX;
     if (index >= self->maxBlocks) {
         event.kind = EGB_EVENT_FOREIGN;
@@ -115,58 +117,54 @@ static void fb_report_no_allocator(const void* block, egb_event_kind kind, const
     egb_misuse(&event);
 }
 
-// The handler may use any pool, so it is called without the lock.
-static void fb_report(egb_event event, const void* site)
-{
-    event.site = site;
-    egb_misuse(&event);
-}
-
 void egb_fb_give(ALLOC_Allocator* self, void* block, const void* site)
 {
+    egb_event event = {0};
     if (self == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
         return;
     }
     egb_compat_take(&fb_lock);
-    const bool      is_live = fb_is_live(self, block);
-    const egb_event event   = fb_event_of(self, block);
+    const bool is_live = fb_is_live(self, block);
     if (is_live) {
         egb_fixed_free(fb_core(self), block);
         self->deallocations++;
         self->blocksInUse--;
+    } else {
+        event = fb_event_of(self, block, site);
     }
     egb_compat_release(&fb_lock);
     if (!is_live) {
-        fb_report(event, site);
+        egb_misuse(&event);  // without the lock: the handler may use any pool
     }
 }
 
 bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
 {
+    egb_event event = {0};
     if (self == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
         return false;
     }
     egb_compat_take(&fb_lock);
-    const bool      is_live = fb_is_live(self, block);
-    const egb_event event   = fb_event_of(self, block);
+    const bool is_live = fb_is_live(self, block);
+    if (!is_live) {
+        event = fb_event_of(self, block, site);
+    }
     egb_compat_release(&fb_lock);
     if (!is_live) {
-        fb_report(event, site);
+        egb_misuse(&event);
     }
     return is_live;
 }
 
 ALLOC_Allocator* egb_fb_owner(const void* block)
 {
-    egb_compat_take(&fb_lock);
-    ALLOC_Allocator* one = fb_first;
+    ALLOC_Allocator* one = __atomic_load_n(&fb_first, __ATOMIC_ACQUIRE);
     while (one != NULL &&
            (uintptr_t)block - (uintptr_t)one->pPool >= one->blockSize * one->maxBlocks) {
         one = one->next;
     }
-    egb_compat_release(&fb_lock);
     return one;
 }
 

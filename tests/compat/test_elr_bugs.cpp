@@ -156,12 +156,12 @@ TEST(elr_bugs, EB8_null_crashed)
 
 TEST(elr_bugs, EB10_a_large_fresh_block_was_cleared_by_hand)
 {
-    const elr_module module;
-    elr_mpl_t        pool = elr_mpl_create(nullptr, std::size_t{1} << 30);
-    auto* const      mem  = static_cast<char*>(elr_mpl_alloc(&pool));
-    if (mem != nullptr) {  // where there is so much address space
-        EXPECT_EQ(mem[(std::size_t{1} << 30) - 1], 0);
-    }
+    const elr_module  module;
+    const std::size_t bytes = std::size_t{256} << 20;
+    elr_mpl_t         pool  = elr_mpl_create(nullptr, bytes);
+    auto* const       mem   = static_cast<char*>(elr_mpl_alloc(&pool));
+    ASSERT_NE(mem, nullptr);
+    EXPECT_EQ(mem[0] + mem[bytes / 2] + mem[bytes - 1], 0);
     elr_mpl_destroy(&pool);
 }
 
@@ -171,6 +171,20 @@ TEST(elr_bugs, create_before_init_corrupted_the_heap)
     EXPECT_TRUE(is_null(pool));
     EXPECT_EQ(elr_mpl_alloc(&pool), nullptr);
     EXPECT_EQ(elr_mpl_alloc_multi(nullptr, 8), nullptr);
+}
+
+TEST(elr_bugs, a_pool_that_was_destroyed_natively_is_stale_as_well)
+{
+    const elr_module module;
+    elr_mpl_t        pool = elr_mpl_create(nullptr, 64);
+    ASSERT_EQ(egb_pool_destroy(egb_pool_of(elr_mpl_alloc(&pool)), EGB_DESTROY_FORCE), EGB_OK);
+    EXPECT_EQ(elr_mpl_avail(&pool), 0);
+    events seen;
+    EXPECT_EQ(elr_mpl_alloc(&pool), nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_TRUE(is_null(elr_mpl_create(&pool, 64)));
+    elr_mpl_destroy(&pool);
+    EXPECT_TRUE(is_null(pool));
 }
 
 TEST(elr_bugs, a_double_free_gave_one_block_to_two)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A benchmark in the way of elr_mpl's own: for each size a pool, and a thousand random steps of
-   alloc, touch and free in the order of a stack. */
+   alloc, touch and free in the order of a stack. (EB-9: that one was for
+   one compiler's assembler.) */
 #include "elr_mpl.h"
 #include <stdio.h>
 #include <stdlib.h>
