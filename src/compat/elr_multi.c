@@ -22,14 +22,14 @@ static egb_elr_record* elr_next(const egb_elr_record* record)
 // Threads may be on their way through the list.
 static void elr_put_in_order(egb_elr_record* first, egb_elr_record* added)
 {
-    egb_elr_record* before = first;
-    egb_elr_record* after  = elr_next(before);
-    while (after != NULL && after->size < added->size) {
-        before = after;
-        after  = elr_next(before);
+    egb_elr_record* place  = first;
+    egb_elr_record* behind = elr_next(place);
+    while (behind != NULL && behind->size < added->size) {
+        place  = behind;
+        behind = elr_next(place);
     }
-    __atomic_store_n(&added->next, after, __ATOMIC_RELAXED);
-    __atomic_store_n(&before->next, added, __ATOMIC_RELEASE);
+    __atomic_store_n(&added->next, behind, __ATOMIC_RELAXED);
+    __atomic_store_n(&place->next, added, __ATOMIC_RELEASE);
 }
 
 static egb_elr_record* elr_add_size(egb_elr_record* first, size_t size, bool is_extra)
@@ -48,7 +48,7 @@ static egb_elr_record* elr_add_size(egb_elr_record* first, size_t size, bool is_
 static egb_elr_record* elr_make_multi(
     egb_pool         parent,
     const size_t*    sizes,
-    size_t           count,
+    size_t           size_count,
     elr_mpl_callback on_alloc,
     elr_mpl_callback on_free
 )
@@ -59,7 +59,7 @@ static egb_elr_record* elr_make_multi(
         return NULL;
     }
     first->is_multi = true;
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < size_count; i++) {
         if (elr_add_size(first, sizes[i], false) == NULL) {
             (void)egb_pool_destroy(egb_elr_pool_of(first), EGB_DESTROY_FORCE);
             return NULL;
