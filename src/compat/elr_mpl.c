@@ -60,12 +60,13 @@ static egb_elr_record* elr_record_at(const elr_mpl_t* handle)
 
 static void elr_report_stale(const elr_mpl_t* handle, const void* site)
 {
-    egb_event event   = {0};
-    event.kind        = EGB_EVENT_STALE;
-    event.pool_name   = "elr";
-    event.pool        = handle;
-    event.block_index = EGB_NO_INDEX;
-    event.site        = site;
+    const egb_event event = {
+        .kind        = EGB_EVENT_STALE,
+        .pool_name   = "elr",
+        .pool        = handle,
+        .block_index = EGB_NO_INDEX,
+        .site        = site
+    };
     egb_misuse(&event);
 }
 

@@ -11,7 +11,7 @@
 EGB_WEAK void FaultHandler(const char* file, unsigned short line)
 {
     if (file != egb_fb_not_served) {
-        fprintf(stderr, "FaultHandler: %s:%d\n", file, line);
+        (void)fprintf(stderr, "FaultHandler: %s:%d\n", file, line);
         abort();
     }
 }

@@ -70,24 +70,31 @@ static bool fb_is_live(const ALLOC_Allocator* self, const void* block)
     return fb_is_made(self) && egb_fixed_is_live(fb_core(self), block);
 }
 
+static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance)
+{
+    const size_t index = distance / self->blockSize;
+    if (index >= self->maxBlocks) {
+        return EGB_EVENT_FOREIGN;
+    }
+    if (distance % self->blockSize != 0) {
+        return EGB_EVENT_INTERIOR;
+    }
+    return index < self->poolIndex ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
+}
+
 // What is wrong with a free of a block that is not in use.
 static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
 {
-    const size_t distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
-    const size_t index    = distance / self->blockSize;
-    egb_event    event    = {0};
-    event.pool_name       = self->name;
-    event.pool            = self;
-    event.address         = block;
-    event.site            = site;
-    event.block_index     = index < self->maxBlocks ? index : EGB_NO_INDEX;
-    if (index >= self->maxBlocks) {
-        event.kind = EGB_EVENT_FOREIGN;
-    } else if (distance % self->blockSize != 0) {
-        event.kind = EGB_EVENT_INTERIOR;
-    } else {
-        event.kind = index < self->poolIndex ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
-    }
+    const size_t    distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
+    const size_t    index    = distance / self->blockSize;
+    const egb_event event    = {
+           .kind        = fb_kind_of_free(self, distance),
+           .pool_name   = self->name,
+           .pool        = self,
+           .address     = block,
+           .block_index = index < self->maxBlocks ? index : EGB_NO_INDEX,
+           .site        = site
+    };
     return event;
 }
 
@@ -109,17 +116,27 @@ void* egb_fb_take(ALLOC_Allocator* self)
 
 static void fb_report_no_allocator(const void* block, egb_event_kind kind, const void* site)
 {
-    egb_event event   = {0};
-    event.kind        = kind;
-    event.address     = block;
-    event.block_index = EGB_NO_INDEX;
-    event.site        = site;
+    const egb_event event = {
+        .kind = kind, .address = block, .block_index = EGB_NO_INDEX, .site = site
+    };
+    egb_misuse(&event);
+}
+
+// The end of a call with the lock held. The handler may use any pool, so it is called without.
+static void
+fb_release(const ALLOC_Allocator* self, const void* block, bool is_live, const void* site)
+{
+    if (is_live) {
+        egb_compat_release(&fb_lock);
+        return;
+    }
+    const egb_event event = fb_event_of(self, block, site);
+    egb_compat_release(&fb_lock);
     egb_misuse(&event);
 }
 
 void egb_fb_give(ALLOC_Allocator* self, void* block, const void* site)
 {
-    egb_event event = {0};
     if (self == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
         return;
@@ -130,31 +147,19 @@ void egb_fb_give(ALLOC_Allocator* self, void* block, const void* site)
         egb_fixed_free(fb_core(self), block);
         self->deallocations++;
         self->blocksInUse--;
-    } else {
-        event = fb_event_of(self, block, site);
     }
-    egb_compat_release(&fb_lock);
-    if (!is_live) {
-        egb_misuse(&event);  // without the lock: the handler may use any pool
-    }
+    fb_release(self, block, is_live, site);
 }
 
 bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
 {
-    egb_event event = {0};
     if (self == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
         return false;
     }
     egb_compat_take(&fb_lock);
     const bool is_live = fb_is_live(self, block);
-    if (!is_live) {
-        event = fb_event_of(self, block, site);
-    }
-    egb_compat_release(&fb_lock);
-    if (!is_live) {
-        egb_misuse(&event);
-    }
+    fb_release(self, block, is_live, site);
     return is_live;
 }
 

@@ -88,7 +88,7 @@ TEST(fb_allocator, F05_calloc)
     ALLOC_Free(five, dirty);
     auto* const block = static_cast<unsigned char*>(ALLOC_Calloc(five, 2, 7));
     ASSERT_EQ(block, dirty);
-    EXPECT_TRUE(std::all_of(block, block + 14, [](unsigned char byte) { return byte == 0; }));
+    EXPECT_TRUE(std::all_of(block, block + 14, [](unsigned char one) { return one == 0; }));
     ALLOC_Free(five, block);
     EXPECT_EQ(ALLOC_Calloc(five, 2, 9), nullptr);
     EXPECT_EQ(take_faults(), 1);
