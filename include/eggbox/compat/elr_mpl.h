@@ -17,6 +17,8 @@
 // Threads  Any thread, any call, at any time, whatever the name of the function that made the pool.
 //          elr_mpl_finalize() as its own comment says. Callbacks run with no lock held: they may
 //          use any pool.
+// Fork     Both sides may go on; the child with elr_mpl_init(), elr_mpl_finalize() and new sizes of
+//          elr_mpl_alloc_multi() only if no other thread was inside one of these.
 // Misuse   goes to eggbox's handler (eggbox/check.h), which by default reports it on stderr, and is
 //          refused. NULL is tolerated everywhere.
 #ifndef EGGBOX_COMPAT_ELR_MPL_H

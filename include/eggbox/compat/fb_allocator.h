@@ -14,6 +14,7 @@
 //
 // Threads  Any thread, any call, at any time. Numbers of an ALLOC_Allocator are exact while no
 //          other thread is inside a call.
+// Fork     In the child only if no other thread was inside a call.
 // Cost     O(1), and a lock of the process for a few dozen instructions.
 // Misuse   goes to eggbox's handler (eggbox/check.h), which by default reports it on stderr, and is
 //          refused. The handler may use any pool.
