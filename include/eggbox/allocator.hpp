@@ -3,7 +3,7 @@
 #ifndef EGGBOX_ALLOCATOR_HPP
 #define EGGBOX_ALLOCATOR_HPP
 
-#include "eggbox/heap.hpp"
+#include "heap.hpp"
 
 #include <cstddef>
 #include <cstdint>

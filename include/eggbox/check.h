@@ -9,7 +9,7 @@
 #ifndef EGGBOX_CHECK_H
 #define EGGBOX_CHECK_H
 
-#include "eggbox/base.h"
+#include "base.h"
 
 #if defined(__cplusplus)
 extern "C" {

@@ -3,14 +3,14 @@
 #ifndef EGGBOX_EGGBOX_H
 #define EGGBOX_EGGBOX_H
 
-#include "eggbox/base.h"
-#include "eggbox/check.h"
-#include "eggbox/fixed.h"
-#include "eggbox/growing.h"
-#include "eggbox/guard.h"
-#include "eggbox/heap.h"
-#include "eggbox/pool.h"
-#include "eggbox/report.h"
-#include "eggbox/stats.h"
+#include "base.h"
+#include "check.h"
+#include "fixed.h"
+#include "growing.h"
+#include "guard.h"
+#include "heap.h"
+#include "pool.h"
+#include "report.h"
+#include "stats.h"
 
 #endif  // EGGBOX_EGGBOX_H

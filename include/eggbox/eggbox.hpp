@@ -5,8 +5,8 @@
 #ifndef EGGBOX_EGGBOX_HPP
 #define EGGBOX_EGGBOX_HPP
 
-#include "eggbox/fixed.h"
-#include "eggbox/pool.h"
+#include "fixed.h"
+#include "pool.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -28,8 +28,8 @@
 #ifndef EGGBOX_FIXED_H
 #define EGGBOX_FIXED_H
 
-#include "eggbox/base.h"
-#include "eggbox/check.h"
+#include "base.h"
+#include "check.h"
 
 #if defined(__cplusplus)
 extern "C" {

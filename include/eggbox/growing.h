@@ -18,7 +18,7 @@
 #ifndef EGGBOX_GROWING_H
 #define EGGBOX_GROWING_H
 
-#include "eggbox/fixed.h"
+#include "fixed.h"
 
 #if defined(__cplusplus)
 extern "C" {

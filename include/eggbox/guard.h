@@ -38,8 +38,8 @@
 #ifndef EGGBOX_GUARD_H
 #define EGGBOX_GUARD_H
 
-#include "eggbox/check.h"
-#include "eggbox/pool.h"
+#include "check.h"
+#include "pool.h"
 
 #if defined(__cplusplus)
 extern "C" {

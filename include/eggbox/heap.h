@@ -29,7 +29,7 @@
 #ifndef EGGBOX_HEAP_H
 #define EGGBOX_HEAP_H
 
-#include "eggbox/pool.h"
+#include "pool.h"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -116,6 +116,6 @@ egb_status egb_heap_stats(egb_heap_numbers* out);
 }
 #endif
 
-#include "eggbox/heap_hot.h"
+#include "heap_hot.h"
 
 #endif  // EGGBOX_HEAP_H

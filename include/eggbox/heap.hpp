@@ -4,7 +4,7 @@
 #ifndef EGGBOX_HEAP_HPP
 #define EGGBOX_HEAP_HPP
 
-#include "eggbox/heap.h"
+#include "heap.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #ifndef EGGBOX_HEAP_HOT_H
 #define EGGBOX_HEAP_HOT_H
 
-#include "eggbox/heap.h"
+#include "heap.h"
 
 #if defined(__cplusplus)
 extern "C" {

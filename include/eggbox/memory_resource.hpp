@@ -3,7 +3,7 @@
 #ifndef EGGBOX_MEMORY_RESOURCE_HPP
 #define EGGBOX_MEMORY_RESOURCE_HPP
 
-#include "eggbox/heap.hpp"
+#include "heap.hpp"
 
 #include <cstddef>
 #include <memory_resource>

@@ -29,8 +29,8 @@
 #ifndef EGGBOX_POOL_H
 #define EGGBOX_POOL_H
 
-#include "eggbox/fixed.h"
-#include "eggbox/stats.h"
+#include "fixed.h"
+#include "stats.h"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -251,6 +251,6 @@ void egb_cache_close(egb_cache* cache);
 }
 #endif
 
-#include "eggbox/pool_hot.h"
+#include "pool_hot.h"
 
 #endif  // EGGBOX_POOL_H

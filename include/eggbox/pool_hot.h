@@ -3,8 +3,8 @@
 #ifndef EGGBOX_POOL_HOT_H
 #define EGGBOX_POOL_HOT_H
 
-#include "eggbox/growing.h"
-#include "eggbox/pool.h"
+#include "growing.h"
+#include "pool.h"
 
 #if defined(__cplusplus)
 extern "C" {

@@ -3,7 +3,7 @@
 #ifndef EGGBOX_POOLED_HPP
 #define EGGBOX_POOLED_HPP
 
-#include "eggbox/heap.hpp"
+#include "heap.hpp"
 
 #include <cstddef>
 #include <cstdint>

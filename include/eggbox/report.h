@@ -9,7 +9,7 @@
 #ifndef EGGBOX_REPORT_H
 #define EGGBOX_REPORT_H
 
-#include "eggbox/base.h"
+#include "base.h"
 
 #if defined(__cplusplus)
 extern "C" {

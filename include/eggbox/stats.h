@@ -4,7 +4,7 @@
 #ifndef EGGBOX_STATS_H
 #define EGGBOX_STATS_H
 
-#include "eggbox/base.h"
+#include "base.h"
 
 #if defined(__cplusplus)
 extern "C" {
