@@ -178,6 +178,15 @@ egb_status egb_pool_stats(egb_pool pool, egb_stats* out);
 /// The sums of a pool and all its descendants; of the null pool: of all pools. O(pools * threads).
 egb_status egb_pool_stats_subtree(egb_pool root, egb_stats* out);
 
+/// Blocks handed out at least once, of the chunks that the pool has: as many as a pool without
+/// magazines would have had to make. As long as one thread alone uses the pool, and trims nothing,
+/// the most that were in use at one time, exactly, where `peak` of the statistics is an estimate.
+///
+/// Returns  at level "off", where nobody knows, the free blocks in magazines are counted, too; at
+///          level "passthrough", and for a stale or null pool, 0.
+/// Cost     O(touched blocks), a byte of each
+size_t egb_pool_touched(egb_pool pool);
+
 /// The parent. The null pool if that is the root, or `pool` is stale or null.
 egb_pool egb_pool_parent(egb_pool pool);
 

@@ -225,6 +225,27 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
     egb_os_unlock(&egb_the_world.lock);
 }
 
+static void count_touched(egb_chunk_* chunk, void* user)
+{
+    size_t* const              count   = user;
+    const unsigned char* const states  = chunk->shape.states;
+    const size_t               touched = egb_fixed_touched(&chunk->fixed);
+    for (size_t index = 0; index < touched; index++) {
+        *count += states == NULL || EGB_LOAD_(states[index]) != 0;
+    }
+}
+
+size_t egb_pool_touched(egb_pool pool)
+{
+    size_t             count   = 0;
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        egb_growing_each_chunk(&control->growing, count_touched, &count);
+        egb_pool_unlock(control);
+    }
+    return count;
+}
+
 // ---- the tree -----------------------------------------------------------------------------------
 
 egb_pool egb_pool_parent(egb_pool pool)

@@ -215,3 +215,19 @@ TEST(pool_ask, each_block_of_a_static_null_and_stale_pool)
     EXPECT_TRUE(each_block(pool).empty());
     EXPECT_TRUE(each_block(egb_pool{}).empty());
 }
+
+TEST(pool_ask, touched_are_the_blocks_that_were_handed_out)
+{
+    const guard              pool(make(48));
+    const std::vector<void*> first = take_all(pool, 100);
+    EXPECT_EQ(egb_pool_touched(pool), 100u);
+    give_all(pool, first);
+    EXPECT_EQ(egb_pool_touched(pool), 100u);
+    const std::vector<void*> fewer = take_all(pool, 60);
+    EXPECT_EQ(egb_pool_touched(pool), 100u);  // recycled, whatever the magazines had ahead
+    const std::vector<void*> more = take_all(pool, 45);
+    EXPECT_EQ(egb_pool_touched(pool), 105u);
+    give_all(pool, fewer);
+    give_all(pool, more);
+    EXPECT_EQ(egb_pool_touched(egb_pool{}), 0u);
+}
