@@ -73,5 +73,6 @@
     #include "compat/fb_allocator.c"
     #include "compat/lock_guard.c"
     #include "compat/x_allocator.c"
+    #include "compat/xallocator.c"
   #endif
 #endif

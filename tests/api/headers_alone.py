@@ -15,7 +15,7 @@ def cases(root, cc, cxx):
         name = header.relative_to(root / "include").as_posix()
         text = f'#include "{name}"\n#include "{name}"\n' \
             "int main(void);\nint main(void) { return 0; }\n"
-        if header.suffix == ".h":
+        if header.suffix == ".h" and "C++ only" not in header.read_text():
             yield from ((name, cc, standard, ".c", text) for standard in C)
         text = text.replace("int main(void);\n", "").replace("(void)", "()")
         yield from ((name, cxx, standard, ".cpp", text) for standard in CXX)

@@ -18,14 +18,19 @@ extern "C" {
 /// cannot be served it does nothing, so that they return NULL.
 void FaultHandler(const char* file, unsigned short line);
 
-#define ASSERT() FaultHandler(__FILE__, (unsigned short)__LINE__)
+// Not where a test framework has the name.
+#ifndef ASSERT
+  #define ASSERT() FaultHandler(__FILE__, (unsigned short)__LINE__)
+#endif
 
-#define ASSERT_TRUE(condition)                                \
-    do {                                                      \
-        if (!(condition)) {                                   \
-            FaultHandler(__FILE__, (unsigned short)__LINE__); \
-        }                                                     \
-    } while (0)
+#ifndef ASSERT_TRUE
+  #define ASSERT_TRUE(condition)                                \
+      do {                                                      \
+          if (!(condition)) {                                   \
+              FaultHandler(__FILE__, (unsigned short)__LINE__); \
+          }                                                     \
+      } while (0)
+#endif
 
 #if defined(__cplusplus)
 }

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+// Layer faces, compatibility: the fixed block Allocator of D. Lafreniere, on pools. C++ only.
+//
+//     Allocator(100)                heap blocks    as many as asked for: a pool
+//     Allocator(100, 20)            heap pool      20 blocks in a region of its own
+//     Allocator(100, 20, memory)    static pool    20 blocks in the caller's memory
+//
+// As there, a pool hands out its blocks in the order of addresses, touches none before it is asked
+// for it, and prefers the one that was freed last. Other than there, any thread may use any
+// allocator, blocks are aligned, what is no block in use is refused, and a request of more than a
+// block's size is served, by the heap of the process.
+#ifndef EGGBOX_COMPAT_ALLOCATOR_H
+#define EGGBOX_COMPAT_ALLOCATOR_H
+
+#include "../fixed.h"
+#include "../heap.hpp"
+#include "DataTypes.h"
+#include "stl_nodes.h"
+
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <stddef.h>
+
+/// Threads  Any, for every call but the end.
+class Allocator
+{
+  public:
+    /// Without `objects` blocks come as they are needed. Else there are `objects` blocks, in
+    /// `memory`, which is size * objects bytes, or without `memory` in a region of its own. Blocks
+    /// that `memory` has no room for, because they are smaller than a pointer, or no multiple of 4
+    /// bytes, or `memory` is not aligned to 4, come from the heap, so that there are `objects`.
+    ///
+    /// Throws std::bad_alloc if there is no memory for a region. `name` stays the caller's.
+    Allocator(size_t size, UINT objects = 0, CHAR* memory = NULL, const CHAR* name = NULL)
+        : m_size(size), m_block(block_of(size)), m_name(name), m_objects(objects)
+    {
+        if (objects == 0) {
+            return;
+        }
+        if (memory != NULL) {
+            const size_t word = EGB_WORD_BYTES;
+            cut(memory, size * objects, (m_block + word - 1) / word * word);
+        } else {
+            cut_own();
+        }
+    }
+
+    /// An allocator as the other was when it was made, with no block in use, and memory of its own.
+    /// A copy of the original's blocks was freed twice.
+    Allocator(const Allocator& other) : Allocator(other.m_size, other.m_objects, NULL, other.m_name)
+    {
+    }
+
+    Allocator& operator=(const Allocator&) = delete;
+
+    /// Ends all blocks of a pool. Heap blocks that are in use remain.
+    ~Allocator()
+    {
+        const egb_pool pool = eggbox::pool_at_(&m_key);
+        if (pool.generation != 0 && !m_is_view) {
+            const egb_destroy how = m_objects == 0 ? EGB_DESTROY_REFUSE : EGB_DESTROY_FORCE;
+            if (egb_pool_destroy(pool, how) == EGB_BUSY) {
+                (void)egb_pool_trim(pool, 0);
+            }
+        }
+        egb_free(m_own);
+    }
+
+    /// Takes a block for `size` bytes.
+    ///
+    /// Returns  the block freed last, or a fresh one. When there is none, calls the new-handler. Of
+    ///          a pool tries once more when that returns, and then, or when there is none, answers
+    ///          NULL; without `objects` does as operator new: calls it until there is a block, and
+    ///          throws std::bad_alloc when there is none to call.
+    /// Cost     O(1); of a pool, a lock
+    void* Allocate(size_t size)
+    {
+        void* const block = take(size);
+        return EGB_LIKELY(block != NULL) ? block : exhausted(size, true);
+    }
+
+    /// Gives a block back. NULL: no effect.
+    ///
+    /// Misuse   as egb_pool_free() and egb_fixed_free(): refused, and nothing changes.
+    /// Cost     O(1); of a pool, a lock
+    void Deallocate(void* pBlock)
+    {
+        if (is_in_region(pBlock)) {
+            const std::lock_guard<std::mutex> held(m_lock);
+            m_in_use -= egb_fixed_is_live(&m_blocks, pBlock);
+            egb_fixed_free(&m_blocks, pBlock);
+        } else if (EGB_LIKELY(EGB_LOAD_(m_others) == 0 && EGB_LOAD_(m_key) != 0)) {
+            egb_pool_free(eggbox::pool_of_key_(EGB_LOAD_(m_key)), pBlock);
+        } else if (pBlock != NULL) {
+            give_other(pBlock);
+        }
+    }
+
+    /// As given; NULL if none was.
+    const CHAR* GetName() const
+    {
+        return m_name;
+    }
+
+    /// Bytes of a block: the size as given, or a pointer's if that is more.
+    size_t GetBlockSize() const
+    {
+        return m_block;
+    }
+
+    /// Blocks that were ever needed at one time, of a pool as well: the number to make one with. Of
+    /// heap blocks never less than that, and up to a few hundred more where thousands come and go.
+    /// The others count exactly what they say. None wraps; UINT_MAX stands for more.
+    /// Cost     O(blocks, threads)
+    UINT GetBlockCount() const
+    {
+        const std::lock_guard<std::mutex> held(m_lock);
+        const size_t                      touched = egb_pool_touched(eggbox::pool_at_(&m_key));
+        const size_t                      peak    = of_pool().peak;
+        return number(egb_fixed_touched(&m_blocks) + (touched < peak ? touched : peak));
+    }
+
+    UINT GetBlocksInUse() const
+    {
+        const std::lock_guard<std::mutex> held(m_lock);
+        return number(
+            m_in_use + of_pool().in_use + EGB_LOAD_(m_others) - EGB_LOAD_(m_others_given)
+        );
+    }
+
+    UINT GetAllocations() const
+    {
+        const std::lock_guard<std::mutex> held(m_lock);
+        return number(m_taken + of_pool().allocations + EGB_LOAD_(m_others));
+    }
+
+    UINT GetDeallocations() const
+    {
+        const std::lock_guard<std::mutex> held(m_lock);
+        return number(m_taken - m_in_use + of_pool().frees + EGB_LOAD_(m_others_given));
+    }
+
+    // For the macros below: operator new, which does not return NULL, and its nothrow form.
+    void* new_(size_t size)
+    {
+        void* const block = Allocate(size);
+        if (EGB_UNLIKELY(block == NULL)) {
+            eggbox::throw_bad_alloc_();
+        }
+        return block;
+    }
+
+    void* new_nothrow_(size_t size) noexcept
+    {
+        void* const block = take(size);
+        return block != NULL ? block : exhausted(size, false);
+    }
+
+    // One that shows a pool of others, which is not ended with it.
+    Allocator(egb_pool of, size_t block, const CHAR* name)
+        : m_size(block), m_block(block), m_name(name), m_key(egb_pool_key_(of)), m_is_view(true)
+    {
+    }
+
+    bool shows_(egb_pool pool) const noexcept
+    {
+        return EGB_LOAD_(m_key) == egb_pool_key_(pool);
+    }
+
+  protected:
+    Allocator(size_t size, UINT objects, CHAR* memory, size_t bytes, size_t stride)
+        : m_size(size), m_block(block_of(size)), m_objects(objects)
+    {
+        if (objects != 0) {
+            cut(memory, bytes, stride);
+        }
+    }
+
+    static constexpr size_t block_of(size_t size) noexcept
+    {
+        return size < sizeof(long*) ? sizeof(long*) : size;
+    }
+
+    // Aligned for whatever has this size: as from malloc, and for types that are aligned to more.
+    static constexpr size_t align_of(size_t block) noexcept
+    {
+        const size_t natural = block & (0 - block);
+        const size_t least   = block <= 8 ? 8 : 16;
+        return natural > 4096 ? 4096 : natural < least ? least : natural;
+    }
+
+    static constexpr size_t stride_of(size_t block) noexcept
+    {
+        return (block + align_of(block) - 1) / align_of(block) * align_of(block);
+    }
+
+  private:
+    static UINT number(uint64_t count) noexcept
+    {
+        return count > UINT_MAX ? UINT_MAX : static_cast<UINT>(count);
+    }
+
+    // Makes a pool of what fits, at most m_objects blocks.
+    void cut(CHAR* memory, size_t bytes, size_t stride)
+    {
+        const size_t past = reinterpret_cast<uintptr_t>(memory) % EGB_WORD_BYTES;
+        const size_t skip = past == 0 ? 0 : EGB_WORD_BYTES - past;
+        const size_t room = bytes < skip ? 0 : (bytes - skip) / stride;
+        m_bytes           = (room < m_objects ? room : m_objects) * stride;
+        if (m_bytes == 0 || egb_fixed_init(&m_blocks, memory + skip, m_bytes, stride) != EGB_OK) {
+            m_bytes = 0;
+        }
+    }
+
+    void cut_own()
+    {
+        const size_t stride = stride_of(m_block);
+        if (stride > PTRDIFF_MAX / m_objects) {
+            eggbox::throw_bad_alloc_();
+        }
+        const size_t bytes = stride * m_objects;
+        m_own              = static_cast<CHAR*>(egb_aligned_alloc(align_of(m_block), bytes));
+        if (m_own == NULL) {
+            eggbox::throw_bad_alloc_();
+        }
+        cut(m_own, bytes, stride);
+    }
+
+    EGB_ALWAYS_INLINE void* take(size_t size)
+    {
+        void* block;
+        if (EGB_UNLIKELY(size > m_size)) {
+            return take_other(size);
+        }
+        if (m_bytes != 0 && (block = take_from_region()) != NULL) {
+            return block;
+        }
+        return egb_heap_pop_(EGB_LOAD_(m_key), &block) ? block : take_more();
+    }
+
+    void* take_from_region()
+    {
+        const std::lock_guard<std::mutex> held(m_lock);
+        void* const                       block = egb_fixed_alloc(&m_blocks);
+        m_taken += block != NULL;
+        m_in_use += block != NULL;
+        return block;
+    }
+
+    // Larger than a block: an object of a derived class, whose delete comes here, too.
+    EGB_COLD void* take_other(size_t size)
+    {
+        void* const block = egb_malloc(size);
+        if (block != NULL) {
+            __atomic_fetch_add(&m_others, 1, __ATOMIC_RELAXED);
+        }
+        return block;
+    }
+
+    // All heap blocks, and those that a static pool's memory has no room for.
+    EGB_COLD void* take_more()
+    {
+        const size_t capacity = egb_fixed_capacity(&m_blocks);
+        if (m_objects != 0 && capacity == m_objects) {
+            return NULL;
+        }
+        egb_pool pool = eggbox::pool_at_(&m_key);
+        if (pool.generation == 0) {
+            egb_pool_options options = egb_pool_options();
+            options.name             = m_name == NULL ? "Allocator" : m_name;
+            options.block_bytes      = m_block;
+            options.block_align      = align_of(m_block);
+            options.max_blocks       = m_objects == 0 ? 0 : m_objects - capacity;
+            pool                     = eggbox::make_once_(&m_key, options);
+        }
+        return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
+    }
+
+    // No lock is held.
+    EGB_COLD void* exhausted(size_t size, bool may_throw)
+    {
+        for (;;) {
+            const std::new_handler handler = std::get_new_handler();
+            if (handler == NULL) {
+                if (m_objects == 0 && may_throw) {
+                    eggbox::throw_bad_alloc_();
+                }
+                return NULL;
+            }
+            handler();
+            void* const block = take(size);
+            if (block != NULL || m_objects != 0) {
+                return block;
+            }
+        }
+    }
+
+    bool is_in_region(const void* block) const noexcept
+    {
+        const uintptr_t first = reinterpret_cast<uintptr_t>(m_blocks.first);
+        return reinterpret_cast<uintptr_t>(block) - first < m_bytes;
+    }
+
+    // A block of the pool, or of the heap, or of nobody.
+    EGB_COLD void give_other(void* block)
+    {
+        const egb_pool own  = eggbox::pool_at_(&m_key);
+        const egb_pool pool = egb_pool_of(block);
+        const bool     is_in =
+            pool.generation == 0 ? egb_block_bytes(block) != 0 : egb_pool_is_live(pool, block);
+        if (own.generation != 0 && egb_pool_is_live(own, block)) {
+            egb_pool_free(own, block);
+        } else if (EGB_LOAD_(m_others) != 0) {
+            __atomic_fetch_add(&m_others_given, is_in, __ATOMIC_RELAXED);
+            egb_free(block);
+        } else if (m_bytes != 0) {
+            const std::lock_guard<std::mutex> held(m_lock);
+            egb_fixed_free(&m_blocks, block);  // refuses it
+        } else {
+            egb_pool_free(own, block);  // refuses it
+        }
+    }
+
+    egb_stats of_pool() const
+    {
+        egb_stats stats = egb_stats();
+        if (EGB_LOAD_(m_key) != 0) {
+            (void)egb_pool_stats(eggbox::pool_at_(&m_key), &stats);
+        }
+        return stats;
+    }
+
+    const size_t      m_size;
+    const size_t      m_block;
+    const CHAR* const m_name         = NULL;
+    const UINT        m_objects      = 0;
+    size_t            m_bytes        = 0;            // of the region that is cut into blocks
+    egb_fixed         m_blocks       = egb_fixed();  // with m_taken and m_in_use, m_lock's
+    CHAR*             m_own          = NULL;         // the region, if it is not the caller's
+    uint64_t          m_taken        = 0;
+    size_t            m_in_use       = 0;
+    uint64_t          m_others       = 0;  // atomic: from the heap
+    uint64_t          m_others_given = 0;  // atomic
+    alignas(8) uint64_t m_key        = 0;  // atomic: the pool; 0: none is needed yet
+    const bool         m_is_view     = false;
+    mutable std::mutex m_lock;
+};
+
+/// An allocator of `Objects` blocks for a T each, with their memory in it. Static ones take no room
+/// in the program file.
+template <class T, UINT Objects>
+class AllocatorPool : public Allocator
+{
+  public:
+    AllocatorPool() : Allocator(sizeof(T), Objects, m_memory, sizeof m_memory, stride) {}
+    AllocatorPool(const AllocatorPool&) : AllocatorPool() {}
+
+  private:
+    static constexpr size_t block  = Allocator::block_of(sizeof(T));
+    static constexpr size_t stride = Allocator::stride_of(block);
+    static constexpr size_t align  = Allocator::align_of(block);
+
+    alignas(align) CHAR m_memory[stride * (Objects == 0 ? 1 : Objects)];
+};
+
+/// In a class: its new and delete are those of an allocator of its own. What follows is private.
+/// Arrays are of the global operator new.
+#define DECLARE_ALLOCATOR                                                    \
+  public:                                                                    \
+    static void* operator new(size_t size)                                   \
+    {                                                                        \
+        return _allocator.new_(size);                                        \
+    }                                                                        \
+    static void* operator new(size_t size, const std::nothrow_t&) noexcept   \
+    {                                                                        \
+        return _allocator.new_nothrow_(size);                                \
+    }                                                                        \
+    static void* operator new(size_t, void* place) noexcept                  \
+    {                                                                        \
+        return place;                                                        \
+    }                                                                        \
+    static void operator delete(void* block) noexcept                        \
+    {                                                                        \
+        _allocator.Deallocate(block);                                        \
+    }                                                                        \
+    static void operator delete(void* block, const std::nothrow_t&) noexcept \
+    {                                                                        \
+        _allocator.Deallocate(block);                                        \
+    }                                                                        \
+    static void operator delete(void*, void*) noexcept {}                    \
+                                                                             \
+  private:                                                                   \
+    static Allocator _allocator;
+
+/// In one source file: the allocator of the class, as Allocator(sizeof(type), objects, memory).
+#define IMPLEMENT_ALLOCATOR(type, objects, memory)                    \
+    Allocator type::_allocator(sizeof(type), objects, memory, #type);
+
+/// The allocator of the class that xmalloc(size) is of. NULL: larger than any class, or no memory.
+/// It shows the class's pool, and remains; xalloc_destroy() ends the pool, and the next call finds
+/// the next one.
+extern "C" inline Allocator* xallocator_get_allocator(size_t size)
+{
+    static std::mutex lock;
+    static Allocator*
+                   shown[sizeof(size_t) * CHAR_BIT];  // by pool; those of ended ones are replaced
+    size_t         bytes = 0;
+    const egb_pool pool  = egb_xclass_pool_(size, &bytes);
+    if (pool.generation == 0) {
+        return NULL;
+    }
+    const std::lock_guard<std::mutex> held(lock);
+    for (Allocator*& each : shown) {
+        if (each != NULL && each->GetBlockSize() != bytes) {
+            continue;
+        }
+        if (each != NULL && !each->shows_(pool)) {
+            delete each;
+            each = NULL;
+        }
+        if (each == NULL) {
+            each = new Allocator(pool, bytes, "xallocator");
+        }
+        return each;
+    }
+    return NULL;
+}
+
+#endif  // EGGBOX_COMPAT_ALLOCATOR_H
