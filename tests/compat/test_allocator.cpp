@@ -92,8 +92,8 @@ class one_of_two
   public:
     double value = 2.5;
 };
-char two[sizeof(one_of_two) * 2];
-IMPLEMENT_ALLOCATOR(one_of_two, 2, two)
+char room_for_two[sizeof(one_of_two) * 2];
+IMPLEMENT_ALLOCATOR(one_of_two, 2, room_for_two)
 
 class alignas(64) wide
 {
@@ -264,7 +264,7 @@ TEST(allocator, A08_a_class_may_have_a_pool_and_its_name_is_the_allocators)
 {
     EXPECT_STREQ(shape::from().GetName(), "shape");
     const std::unique_ptr<one_of_two> one(new one_of_two);
-    EXPECT_EQ(static_cast<void*>(one.get()), two);
+    EXPECT_EQ(static_cast<void*>(one.get()), room_for_two);
     const std::unique_ptr<one_of_two> other(new one_of_two);
     EXPECT_THROW(new one_of_two, std::bad_alloc);
     EXPECT_EQ(new (std::nothrow) one_of_two, nullptr);
