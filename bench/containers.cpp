@@ -119,7 +119,8 @@ double median(std::vector<double> times)
     return times[times.size() / 2];
 }
 
-// In turns, so that what else the machine does hits both. The first round is not counted. Returns 0 if both did the same.
+// In turns, so that what else the machine does hits both. The first round is not counted. Returns 0
+// if both did the same.
 int compare(const char* name, pattern theirs, pattern ours, int count, int rounds)
 {
     std::vector<double> std_times, x_times, ratios;

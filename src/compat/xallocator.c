@@ -420,7 +420,8 @@ static void add_to_line(line* to, uint64_t key)
     const egb_pool pool = key_pool(key);
     if (egb_pool_stats(pool, &stats) == EGB_OK) {
         const size_t touched = egb_pool_touched(pool);
-        to->count += touched < stats.peak ? touched : stats.peak;  // neither is ever too small
+        // Neither is ever too small, but that of a level that does not know.
+        to->count += touched != 0 && touched < stats.peak ? touched : stats.peak;
         to->in_use += stats.in_use;
     }
 }

@@ -120,7 +120,9 @@ class Allocator
         const std::lock_guard<std::mutex> held(m_lock);
         const size_t                      touched = egb_pool_touched(eggbox::pool_at_(&m_key));
         const size_t                      peak    = of_pool().peak;
-        return number(egb_fixed_touched(&m_blocks) + (touched < peak ? touched : peak));
+        return number(
+            egb_fixed_touched(&m_blocks) + (touched != 0 && touched < peak ? touched : peak)
+        );
     }
 
     UINT GetBlocksInUse() const
