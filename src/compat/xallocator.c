@@ -14,7 +14,12 @@ enum {
     POOL_CLASSES  = 15,
     LARGE_CLASSES = 64 - 16,
     CLASSES       = POOL_CLASSES + LARGE_CLASSES,
-    ALIGN_BYTES   = 16
+    ALIGN_BYTES   = 16,
+
+    // Free blocks are linked at their start: at distances of large powers of two all links would
+    // share a few sets of the cache.
+    COLOUR_FROM_BYTES = 1024,
+    COLOUR_BYTES      = 64
 };
 
 static const uint16_t class_bytes[POOL_CLASSES] = {
@@ -91,7 +96,9 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
     char name[32];
     (void)snprintf(name, sizeof name, "xallocator %zu", block_bytes);
     const egb_pool_options options = {
-        .name = name, .block_bytes = block_bytes, .block_align = align
+        .name        = name,
+        .block_bytes = block_bytes + (block_bytes < COLOUR_FROM_BYTES ? 0 : COLOUR_BYTES),
+        .block_align = align,
     };
     egb_pool made = {0, 0};
     if (egb_pool_create(&made, &options) != EGB_OK) {

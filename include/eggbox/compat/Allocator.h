@@ -194,6 +194,13 @@ class Allocator
         return natural > 4096 ? 4096 : natural < least ? least : natural;
     }
 
+    // What heap blocks are apart beyond their size: free ones are linked at their start, and at
+    // distances of large powers of two all links would share a few sets of the cache.
+    static constexpr size_t colour_of(size_t block) noexcept
+    {
+        return block >= 1024 && block % 512 == 0 ? 64 : 0;
+    }
+
     static constexpr size_t stride_of(size_t block) noexcept
     {
         return (block + align_of(block) - 1) / align_of(block) * align_of(block);
@@ -273,10 +280,10 @@ class Allocator
         if (pool.generation == 0) {
             egb_pool_options options = egb_pool_options();
             options.name             = m_name == NULL ? "Allocator" : m_name;
-            options.block_bytes      = m_block;
-            options.block_align      = align_of(m_block);
-            options.max_blocks       = m_objects == 0 ? 0 : m_objects - capacity;
-            pool                     = eggbox::make_once_(&m_key, options);
+            options.block_bytes      = m_block + colour_of(m_block);
+            options.block_align = colour_of(m_block) != 0 ? colour_of(m_block) : align_of(m_block);
+            options.max_blocks  = m_objects == 0 ? 0 : m_objects - capacity;
+            pool                = eggbox::make_once_(&m_key, options);
         }
         return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
     }
