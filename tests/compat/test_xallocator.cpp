@@ -191,8 +191,7 @@ TEST_F(xallocator, X06_every_form_of_new_and_delete)
     EXPECT_EQ(address(one.get()) % 128 + address(&many[0]) % 128, 0u);
     EXPECT_THROW(new throwing, int);
     const std::string said = stats();
-    EXPECT_NE(said.find("Block Size: 32 Block Count: 1 Blocks In Use: 0"), std::string::npos)
-        << said;
+    EXPECT_NE(said.find(line(sizeof(void*) * 4, 1, 0)), std::string::npos) << said;
 }
 
 TEST_F(xallocator, X07_static_objects_have_memory_before_main)
@@ -295,7 +294,7 @@ TEST_F(xallocator, XB_3_after_bad_alloc_the_next_call_hung)
         xfree(xmalloc(10));
         std::set_new_handler(nullptr);
     });
-    EXPECT_THROW(plain::operator new(SIZE_MAX / 4), std::bad_alloc);
+    EXPECT_THROW(plain::operator new(SIZE_MAX / 2), std::bad_alloc);
     EXPECT_EQ(handled, 1);
     xfree(xmalloc(100));
 }
