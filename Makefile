@@ -12,7 +12,7 @@ define preset
 	ctest --preset $(1)
 endef
 
-.PHONY: help demo test test-all bench misuse prove coverage sizes format clean
+.PHONY: help demo test test-all bench misuse fuzz prove coverage sizes format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline"
@@ -20,6 +20,7 @@ help:
 	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
 	@echo "make bench      measure beside other allocators; results in build/bench"
 	@echo "make misuse     31 faults of malloc under this library, and under other allocators"
+	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
 	@echo "make coverage   line and branch coverage of the core"
 	@echo "make sizes      code, data and stack on Cortex-M"
@@ -78,6 +79,10 @@ misuse: | build
 	@cmake --build --preset release -j $(JOBS) --target misuse_faults --target eggbox-malloc
 	python3 scripts/misuse_table.py --json build/misuse.json
 	python3 scripts/misuse_table.py --catalogue
+
+fuzz: | build
+	@scripts/setup.sh fuzz
+	nice python3 scripts/fuzz.py $(FUZZ)
 
 prove: | build
 	@scripts/setup.sh prove

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that a goal of the Makefile needs, or, without root, names them.
 #
-# usage: setup.sh test|all|bench|prove
+# usage: setup.sh test|all|bench|fuzz|prove
 set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build"
@@ -23,14 +23,16 @@ all="$test $bench gcc-multilib g++-multilib gcovr
      libc6-dev-armhf-cross libgcc-12-dev-armhf-cross libstdc++-12-dev-armhf-cross
      libc6-dev-s390x-cross libgcc-12-dev-s390x-cross libstdc++-12-dev-s390x-cross
      gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine wine64"
+fuzz="$build $tool python3 googletest librapidcheck-dev clang-19 libclang-rt-19-dev"
 prove="gcc libc6-dev make python3 frama-c-base why3 z3 cvc4"
 
 case "${1:-}" in
     test) wanted=$test ;;
     bench) wanted=$bench ;;
     all) wanted=$all ;;
+    fuzz) wanted=$fuzz ;;
     prove) wanted=$prove ;;
-    *) echo "usage: setup.sh test|all|bench|prove" >&2; exit 2 ;;
+    *) echo "usage: setup.sh test|all|bench|fuzz|prove" >&2; exit 2 ;;
 esac
 
 missing=""
