@@ -24,7 +24,8 @@
 // Progress No lock while the thread's magazine of the class serves the call; else as pool.h. Large
 //          requests take one lock of the process, for a look through the kept regions; what they
 //          ask of the system they ask without it, but for records of many blocks at a time.
-// Signals  No call is safe in a signal handler that may interrupt another call of this header.
+// Signals  No call is safe in a signal handler that may interrupt another call of this header. A
+//          handler that needs blocks may have a fixed pool of its own, wherever it interrupts.
 // Fork     Both sides may go on with every call.
 #ifndef EGGBOX_HEAP_H
 #define EGGBOX_HEAP_H

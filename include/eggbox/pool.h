@@ -23,9 +23,11 @@
 //          pool's lock, for as many steps as a batch has blocks at most; and one lock of the
 //          process when the pool is used up, and for a thread's first magazine and its table's
 //          growth.
-// Signals  No call is safe in a signal handler that may interrupt another call of this header.
+// Signals  No call is safe in a signal handler that may interrupt another call of this header. A
+//          handler that needs blocks may have a fixed pool of its own, wherever it interrupts.
 // Fork     Both sides may go on with every call. In the child the blocks that other threads had in
-//          their magazines are free again.
+//          their magazines are free again; one that another thread was just taking, or giving back,
+//          may count as in use. Not from a signal handler that interrupts a call of this header.
 #ifndef EGGBOX_POOL_H
 #define EGGBOX_POOL_H
 

@@ -180,12 +180,14 @@ static void load(const egb_control* control, egb_magazine_* magazine, egb_batch*
     EGB_STORE_(magazine->bottom, magazine->lowest);
 }
 
-// Takes the batch out, with the count of what is in it, moved to its start.
+// Takes the batch out, with the count of what is in it, moved to its start. In the child of a fork
+// the magazine's thread may have been in a pop of an empty one: then `top` is below all entries.
 static egb_batch* unload(egb_magazine_* magazine)
 {
     egb_batch* const  batch = magazine->loaded;
+    const uintptr_t   top   = EGB_LOAD_(magazine->top);
     const egb_entry_* from  = (const egb_entry_*)magazine->lowest;
-    const egb_entry_* end   = (const egb_entry_*)EGB_LOAD_(magazine->top);
+    const egb_entry_* end   = top < magazine->lowest ? from : (const egb_entry_*)top;
     batch->count            = (uint32_t)(end - from);
     for (uint32_t i = 0; from != batch->entries && i < batch->count; i++) {
         batch->entries[i] = from[i];

@@ -8,8 +8,9 @@
 // One owner allocates and frees by a script; one or two others take all they find and put it in
 // their hands, which are the chunks: an owner that finds nothing takes a block from there. One that
 // trims then strikes what the batch remembers of free blocks, and unmaps these. In the end each
-// block must be in exactly one place, and nobody may have looked at one that is gone. Each way of
-// leaving out what the protocol rests on must be found wrong, else the search proves nothing.
+// block must be in exactly one place, and nobody may have looked at one that is gone. At each moment
+// at which nobody has the lock the process may fork, and the child must find no block twice. Each
+// way of leaving out what the protocol rests on must be found wrong, else the search proves nothing.
 #ifndef EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
 #define EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
 
@@ -41,14 +42,16 @@ enum class fault {
     strike_before_taking,   // who trims does it first
     undo_without_state,     // the owner puts back what the entry remembers, free or not
     undo_without_comparing,
+    fork_trusts_top,  // the child takes `top` for what is behind the newest entry
 };
 
 class search
 {
   public:
-    // `takers` has a letter for each: r for one that takes, t for one that trims, too.
-    search(std::string script, std::string takers, fault what)
-        : script_(std::move(script)), takers_(std::move(takers)), fault_(what)
+    // `takers` has a letter for each: r for one that takes, t for one that trims, too. Each does so
+    // `rounds` times.
+    search(std::string script, std::string takers, fault what, int rounds = 1)
+        : script_(std::move(script)), takers_(std::move(takers)), fault_(what), rounds_(rounds)
     {
     }
 
@@ -67,6 +70,7 @@ class search
         while (!open.empty() && is_safe_) {
             const state now = open.back();
             open.pop_back();
+            look_at_fork(now);
             bool can_go_on = false;
             for (const state& next : all_next(now)) {
                 can_go_on = true;
@@ -89,6 +93,12 @@ class search
     std::size_t ends() const
     {
         return ends_;
+    }
+
+    // Moments at which the process could fork.
+    std::size_t forks() const
+    {
+        return forks_;
     }
 
     // How often it went this way.
@@ -403,10 +413,14 @@ class search
             case FIND: return find(*now, &self, number);
             case STRIKE: strike(now, &self); return true;
             case UNMAP: now->gone = in_chunks(*now); break;
-            case UNLOCK: now->lock = NOTHING; break;
+            case UNLOCK:
+                now->lock = NOTHING;
+                self.script++;
+                break;
             default: return false;
         }
-        self.step = step_after(self.step, number);
+        const bool is_over = self.step == UNLOCK && self.script == rounds_;
+        self.step = is_over ? +DONE : self.step == UNLOCK ? +LOCK : step_after(self.step, number);
         return true;
     }
 
@@ -506,6 +520,32 @@ class search
         self->hand = static_cast<std::uint8_t>(self->hand | 1 << block);
     }
 
+    // What the child of a fork finds, in which nobody but the one that forks lives on. What the
+    // owner has not yet stored is lost there. A block that it is just taking or giving back may be
+    // nowhere: then it counts as in use.
+    void look_at_fork(const state& now)
+    {
+        if (now.lock != NOTHING) {
+            return;
+        }
+        const int top      = now.memory[TOP];
+        int       found    = in_chunks(now);
+        const int expected = (1 << BLOCKS) - 1 - now.threads[0].hand;
+        if (top < now.lowest && fault_ == fault::fork_trusts_top) {
+            is_safe_ = false;
+            return;
+        }
+        for (int i = now.lowest; i < top; i++) {
+            const int block = now.memory[static_cast<std::size_t>(ENTRY + i)];
+            is_safe_        = is_safe_ && block != NOTHING && !has(found, block);
+            is_safe_        = is_safe_ && !has(now.gone, block);
+            found |= block == NOTHING ? 0 : 1 << block;
+        }
+        forks_++;
+        const int missing = expected & ~found;
+        is_safe_          = is_safe_ && (now.buffered != 0 || (missing & (missing - 1)) == 0);
+    }
+
     // Nobody can go on. Each block is in one hand, or in the magazine.
     void look_at_end(const state& now)
     {
@@ -538,7 +578,9 @@ class search
     std::string                             takers_;
     fault                                   fault_;
     std::unordered_set<state_key, key_hash> seen_;
-    std::size_t                             ends_ = 0;
+    int                                     rounds_;
+    std::size_t                             ends_  = 0;
+    std::size_t                             forks_ = 0;
     ways                                    went_;
     bool                                    is_safe_ = true;
 };

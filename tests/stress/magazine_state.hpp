@@ -24,7 +24,7 @@ struct store {
 
 struct thread_state {
     std::int8_t  step        = 0;
-    std::int8_t  script      = 0;
+    std::int8_t  script      = 0;  // calls or rounds that were begun, or are over
     std::int8_t  top         = 0;  // what it has read or computed
     std::int8_t  at          = 0;
     std::int8_t  block       = NOTHING;  // that it is about to free, or to strike
@@ -95,7 +95,9 @@ struct state {
                 all.add(number);
             }
         }
-        all.add(threads[0].script);
+        for (const thread_state& one : threads) {
+            all.add(one.script);
+        }
         all.add(threads[0].is_last_try);
         return all.words;
     }
