@@ -217,6 +217,7 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
         control->huge -= chunk->huge;
     }
     egb_chunk_map_clear(region, bytes);
+    egb_os_watch_open(region, bytes);
     const bool is_dead = EGB_LOAD_(control->generation) == 0;
     if (!is_dead || chunk == NULL || !may_be_shelved(control, bytes) || !egb_shelf_put(region)) {
         egb_os_release(region, bytes);

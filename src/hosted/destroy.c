@@ -53,8 +53,10 @@ static void end(egb_control* control)
     }
     egb_revoke(control);
     __atomic_store_n(&control->generation, 0, __ATOMIC_RELEASE);
+    egb_os_watch_pool(control, false);
     if (control->memory.region != NULL) {
         unlink_static(control);
+        egb_os_watch_open(control->memory.region, control->memory.bytes);
         egb_growing_destroy(&control->growing);  // looks into memory that is the caller's again
     } else {
         egb_uncharge_all(control);

@@ -25,10 +25,7 @@ EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_front) <= EGB_GUARD_ALIGN, "a front stands be
 EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_record) <= EGB_GUARD_ALIGN, "and a record before that");
 EGB_STATIC_ASSERT(sizeof(egb_record) % EGB_GUARD_ALIGN == 0, "with nothing between");
 
-enum {
-    FILL       = 0xDF,               // as an address it is none that a program has
-    LINK_BYTES = 2 * EGB_WORD_BYTES  // what the free list has in a block: a link and a mark
-};
+enum { FILL = 0xDF };  // as an address it is none that a program has
 
 static egb_front* front_of(const void* block)
 {
@@ -218,12 +215,18 @@ static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void*
     return true;
 }
 
-// Of a free one, from `from` on: the free list has its link before that.
+// Of a free one, from `from` on: the free list has its link before that. A tool that watches must
+// not take the look for a use.
 static bool
 is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
 {
     const size_t bytes = filled_bytes(control);
+    if (from >= bytes) {
+        return true;
+    }
+    egb_os_watch_open((const unsigned char*)block + from, bytes - from);
     const size_t place = find_write(block, from, bytes);
+    egb_os_watch_close((const unsigned char*)block + from, bytes - from);
     if (place < bytes) {
         note(control, EGB_EVENT_OVERWRITTEN, chunk, block, (ptrdiff_t)place);
     }
@@ -256,6 +259,7 @@ static void let_out_oldest(egb_control* control)
     guards->bytes -= control->growing.options.block_bytes;
     egb_chunk_* const chunk = egb_chunk_in(control, block);
     (void)is_untouched(control, chunk, block, 0);
+    egb_open_link(control, block);
     (void)egb_growing_put(chunk, block);
 }
 
@@ -311,9 +315,10 @@ void* egb_guard_take(egb_control* control, const egb_request* request)
     }
     unsigned char* const state = chunk->shape.states + egb_chunk_index(chunk, block);
     if (*state == EGB_STATE_FREE_) {
-        (void)is_untouched(control, chunk, block, LINK_BYTES);
+        (void)is_untouched(control, chunk, block, EGB_LINK_BYTES);
     }
     EGB_STORE_(*state, EGB_STATE_LIVE_);
+    egb_os_watch_taken(control, block, room_of(control));
     egb_front* const front = front_of(block);
     front->bytes           = request->bytes == 0 ? control->block_bytes : request->bytes;
     front->seal            = seal_of(block, front->bytes);
@@ -332,6 +337,7 @@ void egb_guard_give(egb_control* control, egb_chunk_* chunk, void* block, const 
     if (is_tracked(control)) {
         record_of(block)->free_site = site;
     }
+    egb_os_watch_given(control, block, room_of(control));
     put_into_quarantine(control, block);
 }
 
@@ -342,7 +348,7 @@ bool egb_guard_is_whole(egb_control* control, const egb_chunk_* chunk, size_t in
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
     switch (chunk->shape.states[index]) {
         case EGB_STATE_LIVE_: return is_intact(control, chunk, block);
-        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, LINK_BYTES);
+        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, EGB_LINK_BYTES);
         default: return true;
     }
 }

@@ -73,6 +73,7 @@ static char* end_of(const egb_large* large)
 static void doom_range(egb_doomed* doomed, void* region, size_t bytes)
 {
     egb_chunk_map_clear(region, bytes);
+    egb_os_watch_open(region, bytes);
     doomed->list[doomed->count].region = region;
     doomed->list[doomed->count].bytes  = bytes;
     doomed->count++;
@@ -105,6 +106,7 @@ static egb_large* remove_kept(size_t index)
         kept[index] = kept[index + 1];
     }
     large->state = EGB_LARGE_NEW;
+    egb_os_watch_open(large->region, large->bytes);
     return large;
 }
 
@@ -128,6 +130,7 @@ static egb_large* kept_at(const void* address)
 static void give_front(egb_large* from, size_t bytes, egb_large* to)
 {
     egb_chunk_map_pass_on(from->region, bytes, (egb_chunk_*)(void*)to);
+    egb_os_watch_open(from->region, bytes);
     if (from->bytes == bytes) {
         remove_this(from);
         egb_large_drop_record(from);
@@ -154,6 +157,7 @@ void egb_kept_add(egb_large* large)
 {
     join(large, (char*)large->region - 1);
     join(large, end_of(large));
+    egb_os_watch_close(large->region, large->bytes);
     large->state           = EGB_LARGE_KEPT;
     kept[kept_count].large = large;
     kept[kept_count].turn  = egb_heap_turn();

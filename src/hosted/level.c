@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which level a pool has: what EGGBOX_CHECK says of its name, else its options, else "check".
+// Which level a pool has: what EGGBOX_CHECK says of its name, else its options, else "check", or
+// where a tool watches "guard".
 //
 //     EGGBOX_CHECK="frames:track,net*:guard,*:check"       the first that fits
 //     EGGBOX_CHECK=guard                                   of every pool
@@ -143,7 +144,7 @@ const char* egb_fail_setting(void)
 
 egb_status egb_level_of(const char* name, const char* check, egb_level* level)
 {
-    *level = EGB_LEVEL_CHECK;
+    *level = egb_os_is_watched() ? EGB_LEVEL_GUARD : EGB_LEVEL_CHECK;
     if (check != NULL && !read_level(check, find(check, '\0'), level)) {
         return EGB_INVALID;
     }

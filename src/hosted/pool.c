@@ -27,6 +27,9 @@ static void* take_without_magazine(egb_control* control)
 {
     egb_chunk_* chunk;
     void* const block = egb_take_one(control, &chunk);
+    if (block != NULL) {
+        egb_os_watch_taken(control, block, control->block_bytes);
+    }
     if (block != NULL && control->is_checked) {
         EGB_STORE_(chunk->shape.states[egb_chunk_index(chunk, block)], EGB_STATE_LIVE_);
     }
@@ -208,6 +211,8 @@ static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, e
             EGB_STORE_(*giving.state, EGB_STATE_FREE_);
         }
         egb_put_back(control, giving.block);
+        egb_os_watch_given(control, giving.block, control->block_bytes);
+        egb_open_link(control, giving.block);
         return;
     }
     if (egb_has_own_chunks(control) && egb_key_of_chunk(giving.chunk) != magazine->home &&

@@ -186,6 +186,8 @@ static egb_status make_blocks(egb_control* control, const egb_pool_options* opti
     if (status != EGB_OK) {
         egb_growing_destroy(&control->growing);
         egb_guards_drop(control->guards);
+    } else {
+        egb_os_watch_pool(control, true);
     }
     return status;
 }

@@ -19,6 +19,9 @@ enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 // each block. A batch takes 17 bytes for a block.
 enum { EGB_DEPOT_BATCHES_MAX = 1024 };
 
+// What the free list has in a block at most: a link and a mark.
+enum { EGB_LINK_BYTES = 2 * EGB_WORD_BYTES };
+
 // An array of free blocks: what magazines hold, and what they exchange with the depot. Each entry
 // behind the last is one that was taken, or no block's; so is the last one always.
 typedef struct egb_batch {
@@ -365,6 +368,13 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine);
 void egb_put_back(egb_control* control, void* block);
 void egb_batch_flush(egb_control* control, egb_batch* batch);
 void egb_depot_flush(egb_control* control);
+
+// The free list may use a block that a tool watches.
+static inline void egb_open_link(const egb_control* control, const void* block)
+{
+    const size_t stride = control->growing.options.block_bytes;
+    egb_os_watch_open(block, stride < EGB_LINK_BYTES ? stride : (size_t)EGB_LINK_BYTES);
+}
 
 // One block without a magazine, with its chunk; NULL: none.
 void* egb_take_one(egb_control* control, egb_chunk_** chunk);

@@ -32,7 +32,9 @@ static bool make_world(void)
         return false;
     }
     egb_settings_read();
-    EGB_STORE_(world->can_take, egb_threads_start() && egb_os_can_fence_threads());
+    // What a magazine serves without a call nobody can tell a tool that watches.
+    const bool has_magazines = !egb_os_is_watched() && egb_os_can_fence_threads();
+    EGB_STORE_(world->can_take, egb_threads_start() && has_magazines);
     world->slots_max = slots;
     __atomic_store_n(&world->slots, 1, __ATOMIC_RELEASE);  // the root's
     __atomic_store_n(&world->controls, controls, __ATOMIC_RELEASE);

@@ -29,6 +29,24 @@ bool  egb_os_has_malloc(void);
 void* egb_os_malloc(size_t align, size_t bytes);
 void  egb_os_free(void* block);
 
+// ---- tools that watch memory --------------------------------------------------------------------
+
+// Whether AddressSanitizer or Valgrind watches this process and wants to be told about blocks. The
+// answer never changes. Where it is no, the others have no effect.
+bool egb_os_is_watched(void);
+
+// A pool begins, or ends with all its blocks.
+void egb_os_watch_pool(const void* pool, bool is_made);
+
+// A block is in use from now on, and what is in it means nothing; or is free, and any use of it is
+// an error.
+void egb_os_watch_taken(const void* pool, const void* block, size_t bytes);
+void egb_os_watch_given(const void* pool, const void* block, size_t bytes);
+
+// The library itself, or whoever gets the memory next, may look at it; or no longer.
+void egb_os_watch_open(const void* start, size_t bytes);
+void egb_os_watch_close(const void* start, size_t bytes);
+
 // ---- pages --------------------------------------------------------------------------------------
 
 // Bytes of a page, read at run time: a power of two. 0: this system has no pages to give.

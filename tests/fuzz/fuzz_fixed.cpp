@@ -179,7 +179,8 @@ class fixed_history
         is_damaged_ = false;
     }
 
-    // Data that could be ours, in a block in use. Where lists may lead astray nobody says what then.
+    // Data that could be ours, in a block in use. Where lists may lead astray anything may come of
+    // that.
     void look_like_free(std::size_t index)
     {
         if (states_[index] != state::live || may_damage_ || block_bytes_ < 8) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any text, taken for a report and for a configuration: either is refused with a reason, or all that
-// the commands make of it can be made.
+// Any text, taken for a report and for a configuration: either is refused with a reason, or all
+// that the commands make of it can be made.
 #include "fuzzing.hpp"
 
 #include "commands.hpp"

@@ -8,9 +8,9 @@
 // One owner allocates and frees by a script; one or two others take all they find and put it in
 // their hands, which are the chunks: an owner that finds nothing takes a block from there. One that
 // trims then strikes what the batch remembers of free blocks, and unmaps these. In the end each
-// block must be in exactly one place, and nobody may have looked at one that is gone. At each moment
-// at which nobody has the lock the process may fork, and the child must find no block twice. Each
-// way of leaving out what the protocol rests on must be found wrong, else the search proves nothing.
+// block must be in exactly one place, and nobody may have looked at one that is gone. Whenever
+// nobody has the lock the process may fork, and the child must find no block twice. Each way of
+// leaving out what the protocol rests on must be found wrong, else the search proves nothing.
 #ifndef EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
 #define EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
 

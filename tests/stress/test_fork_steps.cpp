@@ -114,7 +114,7 @@ std::int64_t now_us()
     return now.tv_sec * std::int64_t{1000000} + now.tv_nsec / 1000;
 }
 
-// The other thread has all locks, or nobody needs it: this one stands still until the child is done.
+// The other thread has all the locks it needs: this one stands still until the child is done.
 void wait_for_child()
 {
     while (given != order::none) {
