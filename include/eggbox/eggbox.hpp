@@ -6,6 +6,8 @@
 #define EGGBOX_EGGBOX_HPP
 
 #include "fixed.h"
+#include "guard.h"
+#include "here.hpp"
 #include "pool.h"
 
 #include <cstddef>
@@ -269,15 +271,17 @@ class pool_handle
     [[nodiscard]] T* make(Args&&... args) const
         noexcept(std::is_nothrow_constructible_v<T, Args...>)
     {
-        static_assert(std::is_constructible_v<T, Args...>, "T has no constructor for these");
-        void* const block = alloc();
-        if (block == nullptr) {
-            return nullptr;
-        }
-        undo     guard{pool_, block};
-        T* const object = ::new (block) T(std::forward<Args>(args)...);
-        guard.block     = nullptr;
-        return object;
+        return make_at(egb_pool_alloc(pool_), std::forward<Args>(args)...);
+    }
+
+    /// The same, of a place in the source that is known at level "track".
+    template <class... Args>
+    [[nodiscard]] T* make(here place, Args&&... args) const
+        noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        return make_at(
+            egb_pool_alloc_at(pool_, place.file, place.line), std::forward<Args>(args)...
+        );
     }
 
     /// Destroys an object of the pool and frees its block. nullptr: no effect. What is no block of
@@ -296,10 +300,10 @@ class pool_handle
         free(const_cast<T*>(object));
     }
 
-    /// A block without an object in it: egb_pool_alloc().
-    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() const noexcept
+    /// A block without an object in it: egb_pool_alloc(), and its place is known at level "track".
+    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc(here place = here{}) const noexcept
     {
-        return egb_pool_alloc(pool_);
+        return egb_pool_alloc_at(pool_, place.file, place.line);
     }
 
     /// Gives back a block without an object in it: egb_pool_free().
@@ -335,6 +339,20 @@ class pool_handle
     friend class pool;
 
     explicit constexpr pool_handle(egb_pool of) noexcept : pool_(of) {}
+
+    template <class... Args>
+    T* make_at(void* block, Args&&... args) const
+        noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        static_assert(std::is_constructible_v<T, Args...>, "T has no constructor for these");
+        if (block == nullptr) {
+            return nullptr;
+        }
+        undo     guard{pool_, block};
+        T* const object = ::new (block) T(std::forward<Args>(args)...);
+        guard.block     = nullptr;
+        return object;
+    }
 
     // Frees the block of an object whose constructor did not return.
     struct undo {
@@ -485,7 +503,8 @@ class pool
 
     /// As pool_handle: make, destroy, alloc and free.
     template <class... Args>
-    [[nodiscard]] T* make(Args&&... args) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    [[nodiscard]] T* make(Args&&... args
+    ) noexcept(noexcept(std::declval<const pool_handle<T>&>().make(std::forward<Args>(args)...)))
     {
         return handle_.make(std::forward<Args>(args)...);
     }
@@ -495,9 +514,9 @@ class pool
         handle_.destroy(object);
     }
 
-    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc() noexcept
+    [[nodiscard]] EGB_ALWAYS_INLINE void* alloc(here place = here{}) noexcept
     {
-        return handle_.alloc();
+        return handle_.alloc(place);
     }
 
     EGB_ALWAYS_INLINE void free(void* block) noexcept
@@ -509,7 +528,7 @@ class pool
     /// before the pool does.
     template <class... Args>
     [[nodiscard]] pool_ptr<T> make_unique(Args&&... args
-    ) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    ) noexcept(noexcept(std::declval<const pool_handle<T>&>().make(std::forward<Args>(args)...)))
     {
         return pool_ptr<T>(make(std::forward<Args>(args)...));
     }

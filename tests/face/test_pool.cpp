@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -347,6 +348,40 @@ TEST_F(pool_face, a_pool_that_cannot_be_says_why_and_has_no_blocks)
     EXPECT_EQ(wrong.stats().capacity, 0u);
     EXPECT_EQ(wrong.reserve(1), EGB_INVALID);
     EXPECT_EQ(wrong.trim(), 0u);
+}
+
+// Holders of a pool by their line in this file; 0: of no place that was said.
+std::map<unsigned, std::size_t> lines_of(egb_pool pool)
+{
+    std::map<unsigned, std::size_t> lines;
+    const auto                      add = [](const egb_holder* holder, void* user) {
+        const bool is_here = holder->file != nullptr && std::string(holder->file) == __FILE__;
+        (*static_cast<std::map<unsigned, std::size_t>*>(user))[is_here ? holder->line : 0] +=
+            holder->blocks;
+    };
+    EXPECT_EQ(egb_holders_each(pool, add, &lines), EGB_OK);
+    return lines;
+}
+
+TEST_F(pool_face, a_tracked_pool_knows_the_places_that_say_here)
+{
+    pool<particle>                        particles(limited(0, "track"));
+    const unsigned                        first    = __LINE__;
+    particle* const                       one      = particles.make(eggbox::here{}, 1.5, 1);
+    const auto                            owned    = particles.make_unique(eggbox::here{}, 2.5, 2);
+    void* const                           bare     = particles.alloc();
+    void* const                           other    = particles.handle().alloc();
+    particle* const                       silent   = particles.make(3.5, 3);
+    const auto                            lines    = lines_of(particles.handle().get());
+    const std::map<unsigned, std::size_t> expected = {
+        {0, 1}, {first + 1, 1}, {first + 2, 1}, {first + 3, 1}, {first + 4, 1}
+    };
+    EXPECT_EQ(lines, expected);
+    EXPECT_EQ(owned->id + one->id, 3);
+    particles.destroy(one);
+    particles.destroy(silent);
+    particles.free(bare);
+    particles.free(other);
 }
 
 TEST_F(pool_face, children_end_with_their_parent)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Layer faces: places in the source, for pools at level "track".
+#ifndef EGGBOX_HERE_HPP
+#define EGGBOX_HERE_HPP
+
+#if __has_include(<source_location>)
+  #include <source_location>
+#endif
+
+namespace eggbox
+{
+
+/// A place in the source: that where it is written. As the first argument of make() it is known at
+/// level "track", and costs nothing at others.
+///
+///     connections.make(eggbox::here{}, socket)
+struct here {
+#if defined(__cpp_lib_source_location)
+    constexpr here(std::source_location where = std::source_location::current()) noexcept
+        : file(where.file_name()), line(static_cast<unsigned>(where.line()))
+    {
+    }
+#else
+    constexpr explicit here(
+        const char* name = __builtin_FILE(), unsigned number = __builtin_LINE()
+    ) noexcept
+        : file(name), line(number)
+    {
+    }
+#endif
+
+    const char* file;
+    unsigned    line;
+};
+
+}  // namespace eggbox
+
+#endif  // EGGBOX_HERE_HPP
