@@ -28,6 +28,8 @@ RIVALS = ("mimalloc", "jemalloc", "tcmalloc")
 NAMES = ("glibc", *RIVALS, "eggbox")
 ROWS = 400000  # of the database
 REQUESTS = 200000  # of each kind to the server
+# What this program is depends on the name it is called by; redis-tools has it, and no service.
+REDIS = "redis-check-rdb"
 
 SQL = f"""
 .bail on
@@ -150,6 +152,7 @@ class Runner:
         server = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly"]
             + ["no", "--daemonize", "no", "--dir", self.work],
+            executable=shutil.which(REDIS),
             env=dict(os.environ, LD_PRELOAD=self.libraries[malloc]),
             stdout=subprocess.DEVNULL,
         )
@@ -301,7 +304,7 @@ def main():
     parser.add_argument("--build-dir", type=pathlib.Path, default=bench.ROOT / "build" / "bench")
     parser.add_argument("--eggbox", type=pathlib.Path, help="another libeggbox-malloc.so")
     arguments = parser.parse_args()
-    for name in ("redis-server", "redis-benchmark", "sqlite3"):
+    for name in (REDIS, "redis-benchmark", "sqlite3"):
         if shutil.which(name) is None:
             stop(f"{name} is missing: see scripts/setup.sh")
 
