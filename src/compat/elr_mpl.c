@@ -112,7 +112,8 @@ egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape)
         .block_bytes = shape.size == 0 ? 1 : shape.size,
         .block_align = shape.size <= 8 ? 8 : 16,  // whatever object has that size
         .parent      = parent,
-        .flags       = EGB_FRESH_ZERO
+        .flags       = EGB_FRESH_ZERO,
+        .check       = "check"  // also where a tool watches: programs know what comes next
     };
     egb_pool pool;
     if (egb_pool_create(&pool, &options) != EGB_OK) {

@@ -99,6 +99,7 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
         .name        = name,
         .block_bytes = block_bytes + (block_bytes < COLOUR_FROM_BYTES ? 0 : COLOUR_BYTES),
         .block_align = align,
+        .check       = "check",  // also where a tool watches: programs know what comes next
     };
     egb_pool made = {0, 0};
     if (egb_pool_create(&made, &options) != EGB_OK) {

@@ -275,8 +275,11 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
 EGB_INLINE bool find_live(const egb_shape_* shape, const void* block, unsigned char** state)
 {
     const size_t index = egb_shape_index_(shape, block);
-    *state             = shape->states + index;
-    return EGB_LIKELY(index < shape->blocks && EGB_LOAD_(**state) == EGB_STATE_LIVE_);
+    if (EGB_UNLIKELY(index >= shape->blocks)) {
+        return false;
+    }
+    *state = shape->states + index;
+    return EGB_LIKELY(EGB_LOAD_(**state) == EGB_STATE_LIVE_);
 }
 
 // Into a magazine of the pool's, without a lock: while a block is in use its chunk cannot go, not

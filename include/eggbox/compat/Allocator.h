@@ -283,6 +283,7 @@ class Allocator
             options.block_bytes      = m_block + colour_of(m_block);
             options.block_align = colour_of(m_block) != 0 ? colour_of(m_block) : align_of(m_block);
             options.max_blocks  = m_objects == 0 ? 0 : m_objects - capacity;
+            options.check       = "check";  // also where a tool watches: programs know what is next
             pool                = eggbox::make_once_(&m_key, options);
         }
         return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
