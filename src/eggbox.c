@@ -32,6 +32,7 @@
     #include "os/posix.c"
     #include "os/posix_pages.c"
     #include "os/posix_process.c"
+    #include "os/posix_roots.c"
     #include "os/posix_threads.c"
     #include "os/posix_wishes.c"
   #else

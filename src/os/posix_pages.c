@@ -2,6 +2,7 @@
 // Pages of a POSIX system: mmap.
 #include "posix_features.h"
 
+#include "posix_roots.h"
 #include "posix_wishes.h"
 
 #include <errno.h>
@@ -83,6 +84,9 @@ void* egb_os_reserve(size_t bytes, size_t align)
     if (start != NULL && bytes_to_align(start, align) != 0) {
         (void)munmap(start, bytes);
         start = map_and_trim(bytes, align);
+    }
+    if (start != NULL) {
+        egb_posix_add_root(start, bytes);
     }
     errno = before;
     return start;

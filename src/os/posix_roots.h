@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// Memory in which a leak checker finds what is not leaked. LeakSanitizer knows what malloc gave and
+// looks for pointers to it there, in stacks and in static objects: not in our pages, unless it is
+// told of them.
+#ifndef EGGBOX_SRC_OS_POSIX_ROOTS_H
+#define EGGBOX_SRC_OS_POSIX_ROOTS_H
+
+#include "os.h"
+
+// Has a leak checker, if the program has one, look through a range from now on. When that was given
+// back, what is mapped there then. Not through ranges of more than a GiB: it reads all of them.
+void egb_posix_add_root(const void* region, size_t bytes);
+
+#endif  // EGGBOX_SRC_OS_POSIX_ROOTS_H

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What programs leave to the end of the process: objects in blocks, which have memory of the heap.
+// LeakSanitizer took that for leaked, because it did not look into pools.
+#include "xallocator.h"
+#include "Allocator.h"
+#include "elr_mpl.h"
+#include "xlist.h"
+#include <stdio.h>
+#include <string>
+#include <vector>
+
+static const char text[] = "more text than there is room for in the object itself";
+
+class Node
+{
+  XALLOCATOR
+public:
+  Node(Node* theNext) : numbers(1000), next(theNext) {}
+  std::vector<int> numbers;
+  Node* next;
+};
+
+class Blocks
+{
+  DECLARE_ALLOCATOR
+public:
+  Blocks() : name(text) {}
+  std::string name;
+};
+IMPLEMENT_ALLOCATOR(Blocks, 0, 0)
+
+class Pool
+{
+  DECLARE_ALLOCATOR
+public:
+  Pool() : name(text) {}
+  std::string name;
+};
+IMPLEMENT_ALLOCATOR(Pool, 10, 0)
+
+static Node* head;
+static Blocks* blocks;
+static Pool* pool;
+static xlist<std::string>* names;
+static elr_mpl_t handles;
+static std::string** handle;
+
+int main()
+{
+  head = new Node(new Node(NULL));
+  blocks = new Blocks;
+  pool = new Pool;
+  names = new xlist<std::string>;
+  names->push_back(text);
+  elr_mpl_init();
+  handles = elr_mpl_create(NULL, sizeof(std::string*));
+  handle = (std::string**)elr_mpl_alloc(&handles);
+  *handle = new std::string(text);
+  puts("nothing leaked");
+  return 0;
+}
