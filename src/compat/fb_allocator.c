@@ -7,6 +7,7 @@
 #include "fb_private.h"
 
 #include "eggbox/fixed.h"
+#include "eggbox/heap.h"
 
 #include <string.h>
 
@@ -37,8 +38,26 @@ static char* fb_blocks(const ALLOC_Allocator* self)
     return (char*)(uintptr_t)self->pPool;
 }
 
+// An allocator that a program wrote itself, as it was before, has no room for what is private.
+static bool fb_add_room(ALLOC_Allocator* self)
+{
+    if (self->core != NULL) {
+        return true;
+    }
+    self->liveBytes = EGB_FIXED_LIVE_BYTES((size_t)self->maxBlocks);
+    self->live      = egb_calloc(1, self->liveBytes);
+    self->core      = self->live == NULL ? NULL : egb_calloc(1, sizeof *self->core);
+    if (self->core == NULL) {
+        egb_free(self->live);
+    }
+    return self->core != NULL;
+}
+
 static bool fb_make(ALLOC_Allocator* self)
 {
+    if (!fb_add_room(self)) {
+        return false;
+    }
     const size_t bytes = self->blockSize * self->maxBlocks;
     if (egb_fixed_init_checked(
             fb_core(self), fb_blocks(self), bytes, self->blockSize, self->live, self->liveBytes
@@ -52,7 +71,7 @@ static bool fb_make(ALLOC_Allocator* self)
 
 static bool fb_is_made(const ALLOC_Allocator* self)
 {
-    return egb_fixed_capacity(fb_core(self)) != 0;
+    return self->core != NULL && egb_fixed_capacity(fb_core(self)) != 0;
 }
 
 static void fb_count_alloc(ALLOC_Allocator* self)
