@@ -185,6 +185,9 @@ elr_mpl_t elr_mpl_create_multi_list_(
 #if defined(__cplusplus)
 }
 
+// A program may include this file in an extern "C" of its own.
+extern "C++" {
+
 inline elr_mpl_t elr_mpl_create(elr_mpl_ht fpool, size_t obj_size)
 {
     return elr_mpl_create(fpool, obj_size, NULL, NULL);
@@ -216,6 +219,8 @@ elr_mpl_t elr_mpl_create_multi(
 {
     return elr_mpl_create_multi_2(fpool, on_alloc, on_free, obj_size_count, sizes...);
 }
+
+}  // extern "C++"
 
 #else
 

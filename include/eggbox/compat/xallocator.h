@@ -17,9 +17,12 @@
 #include <stddef.h>
 
 #if defined(__cplusplus)
+// A program may include this file in an extern "C" of its own.
+extern "C++" {
   #include <cstdlib>
   #include <cstring>
   #include <new>
+}
 
 extern "C" {
 #endif
