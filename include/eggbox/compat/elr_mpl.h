@@ -58,10 +58,13 @@ typedef struct __elr_mpl_t {
     int   tag;   // which of the pools that were ever in this place
 } elr_mpl_t, *elr_mpl_ht;
 
-/// The handle of no pool: initialises a handle, at file scope too, and can be assigned to one. With
-/// -Wpedantic gcc warns of the former in C. A static handle needs no initialiser.
+/// The handle of no pool: initialises a handle, at file scope too, and can be assigned to one.
 #if defined(__cplusplus)
   #define ELR_MPL_INITIALIZER (elr_mpl_t{NULL, 0})
+#elif defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
+// With -Wpedantic gcc has no literal for both, but takes a constant.
+static const elr_mpl_t elr_mpl_initializer_ __attribute__((unused)) = {NULL, 0};
+  #define ELR_MPL_INITIALIZER elr_mpl_initializer_
 #elif defined(__GNUC__)
   #define ELR_MPL_INITIALIZER __extension__(elr_mpl_t){NULL, 0}
 #else
