@@ -11,13 +11,12 @@
 
 #include "../fixed.h"
 #include "../heap.hpp"
+#include "egb_mutex.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <stddef.h>
-#include <utility>
 
 /// Threads  Any, for every call but CreatePool(), DestroyPool(), assignment and the end. The
 ///          original was for one at a time.
@@ -98,7 +97,7 @@ class Pool_c
     /// Cost     O(1), and a lock
     void* Allocate()
     {
-        const std::lock_guard<std::mutex> held(lock_);
+        const egb_mutex_held_ held(lock_);
         return start_ == nullptr ? nullptr : egb_fixed_alloc(&blocks_);
     }
 
@@ -108,7 +107,7 @@ class Pool_c
     /// Cost     O(1), and a lock. Overwrites the block's first 8 bytes, or 4 if it has no more.
     void DeAllocate(void* p)
     {
-        const std::lock_guard<std::mutex> held(lock_);
+        const egb_mutex_held_ held(lock_);
         egb_fixed_free(&blocks_, p);
     }
 
@@ -149,15 +148,17 @@ class Pool_c
     void take(Pool_c& other) noexcept
     {
         blocks_       = other.blocks_;
-        start_        = std::exchange(other.start_, nullptr);
-        stride_       = std::exchange(other.stride_, 0u);
+        start_        = other.start_;
+        stride_       = other.stride_;
         other.blocks_ = egb_fixed();
+        other.start_  = nullptr;
+        other.stride_ = 0;
     }
 
     egb_fixed  blocks_{};          // refers to its region by address: may be moved
     uchar*     start_  = nullptr;  // NULL: not created
     size_t     stride_ = 0;
-    std::mutex lock_;
+    egb_mutex_ lock_;
 };
 
 #endif  // EGGBOX_COMPAT_KENWRIGHT_H

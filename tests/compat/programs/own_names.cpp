@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// A program that says "using namespace std", and guards an allocator that was for one thread with
+// a lock of its own: that was two, this and the library's, when Allocator.h included <mutex>.
+#include "Allocator.h"
+#include "Pool_c.h"
+#include <pthread.h>
+#include <iostream>
+
+using namespace std;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Allocator allocator100(100);
+static Pool_c pool;
+
+static void exchange(void** one, void** other)
+{
+  void* p = *one;
+  *one = *other;
+  *other = p;
+}
+
+static void* Work(void*)
+{
+  for (int i = 0; i < 1000; i++)
+  {
+    pthread_mutex_lock(&lock);
+    void* one = allocator100.Allocate(100);
+    void* other = pool.Allocate();
+    exchange(&one, &other);
+    pool.DeAllocate(one);
+    allocator100.Deallocate(other);
+    pthread_mutex_unlock(&lock);
+  }
+  return NULL;
+}
+
+int main()
+{
+  pthread_t threads[4];
+  pool.CreatePool(100, 10);
+  for (int i = 0; i < 4; i++)
+    pthread_create(&threads[i], NULL, Work, NULL);
+  for (int i = 0; i < 4; i++)
+    pthread_join(threads[i], NULL);
+  cout << allocator100.GetAllocations() << ", in use " << allocator100.GetBlocksInUse() << endl;
+  return 0;
+}
