@@ -7,10 +7,9 @@
 
 #if defined(__linux__) && defined(__GNUC__)
 
-// NOLINTBEGIN(bugprone-reserved-identifier): LeakSanitizer's; both NULL in a program without it
+// LeakSanitizer's; both NULL in a program without it.
 extern void __lsan_register_root_region(const void* start, size_t bytes) __attribute__((weak));
 extern void __lsan_unregister_root_region(const void* start, size_t bytes) __attribute__((weak));
-// NOLINTEND(bugprone-reserved-identifier)
 
 enum { ROOTS_MAX = 1024 };
 

@@ -63,6 +63,41 @@ static void wake_one(atomic_uint* word)
 
 #endif
 
+#if defined(__linux__) && defined(__GNUC__)
+
+// ThreadSanitizer's; NULL in a program without it.
+extern void __tsan_acquire(void* address) __attribute__((weak));
+extern void __tsan_release(void* address) __attribute__((weak));
+
+// A program may be built with ThreadSanitizer and this library without: then it sees no lock.
+static inline void say_locked(void* lock)
+{
+    if (__tsan_acquire != NULL) {
+        __tsan_acquire(lock);
+    }
+}
+
+static inline void say_unlocked(void* lock)
+{
+    if (__tsan_release != NULL) {
+        __tsan_release(lock);
+    }
+}
+
+#else
+
+static inline void say_locked(void* lock)
+{
+    (void)lock;
+}
+
+static inline void say_unlocked(void* lock)
+{
+    (void)lock;
+}
+
+#endif
+
 // Leaves the processor to the other thread of its core, if it has one.
 static inline void wait_a_moment(void)
 {
@@ -90,6 +125,7 @@ void egb_os_lock(egb_os_mutex* mutex)
     atomic_uint* const word = word_of(mutex);
     for (int look = 0; look < LOOKS; look++) {
         if (atomic_load_explicit(word, memory_order_relaxed) == LOCK_FREE && try_to_lock(word)) {
+            say_locked(word);
             return;
         }
         wait_a_moment();
@@ -97,11 +133,13 @@ void egb_os_lock(egb_os_mutex* mutex)
     while (atomic_exchange_explicit(word, LOCK_WAITED_FOR, memory_order_acquire) != LOCK_FREE) {
         sleep_on(word);
     }
+    say_locked(word);
 }
 
 void egb_os_unlock(egb_os_mutex* mutex)
 {
     atomic_uint* const word = word_of(mutex);
+    say_unlocked(word);
     if (atomic_exchange_explicit(word, LOCK_FREE, memory_order_release) == LOCK_WAITED_FOR) {
         wake_one(word);
     }
@@ -109,7 +147,12 @@ void egb_os_unlock(egb_os_mutex* mutex)
 
 bool egb_os_try_lock(egb_os_mutex* mutex)
 {
-    return try_to_lock(word_of(mutex));
+    atomic_uint* const word   = word_of(mutex);
+    const bool         is_our = try_to_lock(word);
+    if (is_our) {
+        say_locked(word);
+    }
+    return is_our;
 }
 
 void egb_os_lock_reset(egb_os_mutex* mutex)
