@@ -44,6 +44,9 @@ bool egb_chunk_map_set(
         egb_unit* const unit = egb_unit_of(address);
         __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELAXED);
         if (shape != NULL) {
+            // The system may have had the range from another thread: what that, and those that let
+            // go of the chunk before, read here comes before the key that it cleared.
+            (void)egb_key_at(unit);
             unit->shape = *shape;
         }
         __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);

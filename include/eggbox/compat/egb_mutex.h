@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: a lock for the classes of this folder. Not that of <mutex>: programs
-// have names of their own, as lock, that would be two where they say "using namespace std". C++
-// only.
+// Layer faces, compatibility: a lock for the classes of this folder. C++ only. Not the one of
+// <mutex>: programs have names of their own, as lock, that would be two where they say "using
+// namespace std".
 #ifndef EGGBOX_COMPAT_EGB_MUTEX_H
 #define EGGBOX_COMPAT_EGB_MUTEX_H
 
