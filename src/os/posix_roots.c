@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The ranges that LeakSanitizer was told of. It takes one back only as it was told of it, but ours
-// are given back in parts and several at a time; so it is told of more, and never of less.
+// The ranges that LeakSanitizer is told of when the process ends, before it looks for leaks. Not
+// sooner: a fork waits for its locks, and meanwhile nobody may. Of what was given back it is told
+// too, and looks through what is mapped there then.
 #include "posix_features.h"
 
 #include "posix_roots.h"
 
 #if defined(__linux__) && defined(__GNUC__)
 
-// LeakSanitizer's; both NULL in a program without it.
+// LeakSanitizer's; NULL in a program without it.
 extern void __lsan_register_root_region(const void* start, size_t bytes) __attribute__((weak));
-extern void __lsan_unregister_root_region(const void* start, size_t bytes) __attribute__((weak));
 
 enum { ROOTS_MAX = 1024 };
 
@@ -35,8 +35,7 @@ static bool join_root(leak_root* range)
     for (size_t i = 0; i < root_count; i++) {
         const leak_root old = roots[i];
         if (do_roots_touch(old, *range)) {
-            roots[i] = roots[--root_count];
-            __lsan_unregister_root_region((const void*)old.start, old.end - old.start);
+            roots[i]     = roots[--root_count];
             range->start = old.start < range->start ? old.start : range->start;
             range->end   = old.end > range->end ? old.end : range->end;
             return true;
@@ -48,17 +47,24 @@ static bool join_root(leak_root* range)
 void egb_posix_add_root(const void* region, size_t bytes)
 {
     leak_root range = {(uintptr_t)region, (uintptr_t)region + bytes};
-    if (__lsan_register_root_region == NULL || __lsan_unregister_root_region == NULL ||
-        bytes > root_bytes_max || !egb_os_lock_soon(&roots_lock)) {
+    if (__lsan_register_root_region == NULL || bytes > root_bytes_max ||
+        !egb_os_lock_soon(&roots_lock)) {
         return;
     }
     while (join_root(&range)) {
     }
     if (root_count < ROOTS_MAX) {
         roots[root_count++] = range;
-        __lsan_register_root_region((const void*)range.start, range.end - range.start);
     }
     egb_os_unlock(&roots_lock);
+}
+
+// Behind the destructors of static objects, before LeakSanitizer, which was there earlier.
+__attribute__((destructor)) static void tell_roots(void)
+{
+    for (size_t i = 0; __lsan_register_root_region != NULL && i < root_count; i++) {
+        __lsan_register_root_region((const void*)roots[i].start, roots[i].end - roots[i].start);
+    }
 }
 
 #else

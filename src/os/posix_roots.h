@@ -7,8 +7,8 @@
 
 #include "os.h"
 
-// Has a leak checker, if the program has one, look through a range from now on. When that was given
-// back, what is mapped there then. Not through ranges of more than a GiB: it reads all of them.
+// Has a leak checker, if the program has one, look through a range when the process ends; when that
+// was given back, through what is mapped there then. Not through more than a GiB: it reads it all.
 void egb_posix_add_root(const void* region, size_t bytes);
 
 #endif  // EGGBOX_SRC_OS_POSIX_ROOTS_H
