@@ -115,8 +115,9 @@ class Pool_c
     // 0: there is no such block.
     static size_t stride_of(size_t bytes) noexcept
     {
-        const size_t word = EGB_WORD_BYTES;
-        if (bytes > EGB_FIXED_BYTES_MAX / 2) {
+        const size_t             word = EGB_WORD_BYTES;
+        const unsigned long long wide = bytes;  // the bound is more than a size_t of 32 bits has
+        if (wide > EGB_FIXED_BYTES_MAX / 2) {
             return 0;
         }
         return bytes < word ? word : (bytes + word - 1) / word * word;
