@@ -67,7 +67,8 @@
   #include "hosted/thread.c"
   #include "hosted/world.c"
   #include "os/watch.c"
-  #if (defined(_WIN32) || defined(__unix__) || defined(__APPLE__)) && !EGB_IS_MALLOC
+  #if (defined(_WIN32) || defined(__unix__) || defined(__APPLE__)) && \
+      !(defined(EGB_IS_MALLOC) && EGB_IS_MALLOC)
     #include "compat/elr_mpl.c"
     #include "compat/elr_mtx.c"
     #include "compat/elr_multi.c"
