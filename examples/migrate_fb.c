@@ -47,8 +47,9 @@ static void use_new(void)
 }
 
 // What used to hand one block to two callers is found, with either.
-void egb_misuse(const egb_event* event)
+static void say(const egb_event* event, void* user)
 {
+    (void)user;
     printf("%s, block %d\n", egb_event_text(event->kind), (int)event->block_index);
 }
 
@@ -61,6 +62,7 @@ static void free_twice(void)
 
 int main(void)
 {
+    egb_set_misuse_handler(say, NULL);
     ALLOC_Init();
     use_old();
     use_new();

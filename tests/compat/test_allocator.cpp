@@ -309,8 +309,8 @@ TEST(allocator, AB_1_blocks_smaller_than_a_pointer_ran_over_the_end_of_their_mem
     for (void* const block : all) {
         std::memset(block, 0xFF, both.pool.GetBlockSize());
     }
-    for (const unsigned char byte : both.behind) {
-        EXPECT_EQ(byte, 0);
+    for (const unsigned char one : both.behind) {
+        EXPECT_EQ(one, 0);
     }
     static unsigned char memory[20 + 64];
     Allocator            pool(1, 20, reinterpret_cast<CHAR*>(memory));
