@@ -75,7 +75,11 @@ TEST(pool_shelf, nothing_of_the_old_pool_is_seen_by_the_new)
 
 TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
 {
-    for (const char* level : {"off", "check", "guard", "passthrough"}) {
+    std::vector<const char*> levels = {"off", "check", "guard"};
+#if !defined(_WIN32)  // there "passthrough" is not supported
+    levels.push_back("passthrough");
+#endif
+    for (const char* level : levels) {
         egb_pool_trim(none, 0);
         const egb_pool old = make(256);
         fill(old, 256);
