@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(signals_of, a_handler_may_use_a_fixed_pool_of_its_own_at_every_instruction_of_a_pool)
 {
     const events seen;
-    const auto given = GetParam();
+    const auto   given = GetParam();
     interrupt([given](const steps& all) { use_pool(all, given.level, given.blocks); });
     EXPECT_GT(signals, 5000u);
     EXPECT_TRUE(seen.none());
