@@ -120,7 +120,7 @@ class search
         std::vector<state> next;
         if (now.buffered > 0) {  // the oldest store reaches memory
             next.push_back(now);
-            drain_one(&next.back());
+            next.back().drain_one();
         }
         state after = now;
         if (owner_steps(&after)) {
@@ -135,47 +135,6 @@ class search
         return next;
     }
 
-    // ---- memory as the owner sees it ------------------------------------------------------------
-
-    static void drain_one(state* now)
-    {
-        const store oldest                                  = now->buffer[0];
-        now->memory[static_cast<std::size_t>(oldest.place)] = oldest.value;
-        for (std::size_t i = 1; i < now->buffer.size(); i++) {
-            now->buffer[i - 1] = now->buffer[i];
-        }
-        now->buffered--;
-    }
-
-    static void drain(state* now)
-    {
-        while (now->buffered > 0) {
-            drain_one(now);
-        }
-    }
-
-    // False if the buffer is full: the owner waits until a store has left it.
-    static bool owner_writes(state* now, int place, int value)
-    {
-        if (now->buffered == static_cast<std::int8_t>(now->buffer.size())) {
-            return false;
-        }
-        now->buffer[static_cast<std::size_t>(now->buffered++)] = {
-            static_cast<std::int8_t>(place), static_cast<std::int8_t>(value)
-        };
-        return true;
-    }
-
-    static std::int8_t owner_reads(const state& now, int place)
-    {
-        for (int i = now.buffered - 1; i >= 0; i--) {
-            if (now.buffer[static_cast<std::size_t>(i)].place == place) {
-                return now.buffer[static_cast<std::size_t>(i)].value;
-            }
-        }
-        return now.memory[static_cast<std::size_t>(place)];
-    }
-
     // ---- the owner ------------------------------------------------------------------------------
 
     // Steps of a pop: 1 lower top, 2 look at bottom, 3 read the entry, 4 restore top, 5 wait for
@@ -187,18 +146,18 @@ class search
         switch (self.step) {
             case 0: return begin(*now, &self);
             case 1:
-                self.top  = static_cast<std::int8_t>(owner_reads(*now, TOP) - 1);
+                self.top  = static_cast<std::int8_t>(now->owner_reads(TOP) - 1);
                 self.step = 2;
-                return owner_writes(now, TOP, self.top);
+                return now->owner_writes(TOP, self.top);
             case 2: return look_at_bottom(now, &self);
-            case 3: hold(*now, &self, owner_reads(*now, ENTRY + self.top)); return true;
+            case 3: hold(*now, &self, now->owner_reads(ENTRY + self.top)); return true;
             case 4:
                 self.step = 5;
                 return fault_ == fault::pop_does_not_restore ||
-                       owner_writes(now, TOP, self.top + 1);
+                       now->owner_writes(TOP, self.top + 1);
             case 5: return wait_for_lock(now, &self);
             case 6: return refill(now, &self);
-            case 7: self.step = 3; return owner_writes(now, TOP, self.top);
+            case 7: self.step = 3; return now->owner_writes(TOP, self.top);
             case 8: return look_at_entry(now, &self);
             case 9: return finish_free(now, &self);
             case 10: return free_again(now, &self);
@@ -225,13 +184,13 @@ class search
     {
         self->step = fault_ == fault::pop_looks_first ? 2 : 1;
         if (self->step == 2) {
-            self->top = static_cast<std::int8_t>(owner_reads(now, TOP) - 1);
+            self->top = static_cast<std::int8_t>(now.owner_reads(TOP) - 1);
         }
     }
 
     bool look_at_bottom(state* now, thread_state* self) const
     {
-        if (self->top >= owner_reads(*now, BOTTOM)) {
+        if (self->top >= now->owner_reads(BOTTOM)) {
             self->step = fault_ == fault::pop_looks_first ? 7 : 3;
         } else if (fault_ == fault::pop_looks_first) {
             self->step = 5;
@@ -246,7 +205,7 @@ class search
     {
         if (self->is_last_try) {  // there is none: alloc returns NULL, or goes to the chunks
             if (now->lock == 0) {
-                drain(now);
+                now->drain();
                 now->lock = NOTHING;
             }
             self->step = 0;
@@ -256,7 +215,7 @@ class search
             if (now->lock != NOTHING) {
                 return false;
             }
-            drain(now);
+            now->drain();
             now->lock = 0;
         }
         self->step = 6;
@@ -266,11 +225,11 @@ class search
     bool refill(state* now, thread_state* self) const
     {
         self->is_last_try = true;
-        if (owner_reads(*now, TOP) > now->lowest) {
+        if (now->owner_reads(TOP) > now->lowest) {
             start_pop(*now, self);
-            return owner_writes(now, BOTTOM, now->lowest);
+            return now->owner_writes(BOTTOM, now->lowest);
         }
-        drain(now);  // with the lock it may as well be at once
+        now->drain();  // with the lock it may as well be at once
         load_from_chunks(now);
         self->step = 5;
         if (now->memory[TOP] > 0) {
@@ -285,8 +244,7 @@ class search
         now->memory[TOP] = now->memory[BOTTOM] = now->lowest = 0;
         for (int block = 0; block < BLOCKS; block++) {
             if (is_free(*now, block) && !has(now->gone, block)) {
-                take_from(&now->threads[1].hand, block);
-                take_from(&now->threads[2].hand, block);
+                now->take_from_chunks(block);
                 now->memory[ENTRY] = static_cast<std::int8_t>(block);
                 now->memory[TOP]   = 1;
                 return;
@@ -315,10 +273,10 @@ class search
     bool look_at_entry(state* now, thread_state* self)
     {
         self->step             = 0;
-        self->top              = owner_reads(*now, TOP);
+        self->top              = now->owner_reads(TOP);
         const int  at          = self->top;
         const bool is_in_order = script_[static_cast<std::size_t>(self->script) - 1] == 's';
-        const int  remembered  = at == ENTRIES ? +NOTHING : owner_reads(*now, ENTRY + at);
+        const int  remembered  = at == ENTRIES ? +NOTHING : now->owner_reads(ENTRY + at);
         const int  block       = is_in_order ? remembered : other_than(*self, remembered);
         if (at == ENTRIES || block == NOTHING || !has(self->hand, block)) {
             return true;
@@ -331,7 +289,7 @@ class search
             return true;
         }
         const bool is_wrong = fault_ == fault::push_before_entry;
-        return owner_writes(now, is_wrong ? TOP : ENTRY + at, is_wrong ? at + 1 : block);
+        return now->owner_writes(is_wrong ? TOP : ENTRY + at, is_wrong ? at + 1 : block);
     }
 
     bool finish_free(state* now, thread_state* self) const
@@ -340,8 +298,8 @@ class search
         take_from(&self->hand, self->block);
         self->step = 0;
         return is_push && fault_ == fault::push_before_entry
-                   ? owner_writes(now, ENTRY + self->top, self->block)
-                   : owner_writes(now, TOP, self->top + 1);
+                   ? now->owner_writes(ENTRY + self->top, self->block)
+                   : now->owner_writes(TOP, self->top + 1);
     }
 
     // Of the block that the entry at top remembers. The misuse does not race with who takes: it
@@ -352,14 +310,14 @@ class search
             return false;
         }
         self->step      = 0;
-        const int top   = owner_reads(*now, TOP);
-        const int block = top == ENTRIES ? +NOTHING : owner_reads(*now, ENTRY + top);
+        const int top   = now->owner_reads(TOP);
+        const int block = top == ENTRIES ? +NOTHING : now->owner_reads(ENTRY + top);
         if (block == NOTHING || has(self->hand, block)) {
             return true;
         }
         is_safe_ = is_safe_ && !has(now->gone, block);  // its state is looked at, and it is free
         went_.refused++;
-        return fault_ != fault::undo_without_state || owner_writes(now, TOP, top + 1);
+        return fault_ != fault::undo_without_state || now->owner_writes(TOP, top + 1);
     }
 
     // ---- those who take -------------------------------------------------------------------------
@@ -399,7 +357,7 @@ class search
                 break;
             case FENCE:
                 if (fault_ != fault::no_fence && fault_ != fault::fence_after_top) {
-                    drain(now);
+                    now->drain();
                 }
                 break;
             case READ: read_top(now, &self); break;
@@ -412,7 +370,7 @@ class search
                 break;
             case FIND: return find(*now, &self, number);
             case STRIKE: strike(now, &self); return true;
-            case UNMAP: now->gone = in_chunks(*now); break;
+            case UNMAP: now->gone = now->in_chunks(); break;
             case UNLOCK:
                 now->lock = NOTHING;
                 self.script++;
@@ -448,7 +406,7 @@ class search
     bool take(state* now, thread_state* self, std::size_t number)
     {
         if (fault_ == fault::fence_after_top) {
-            drain(now);
+            now->drain();
         }
         if (self->at < self->top) {
             add_to_hand(self, now->memory[static_cast<std::size_t>(ENTRY + self->at++)]);
@@ -490,34 +448,15 @@ class search
 
     // ---- what must hold -------------------------------------------------------------------------
 
-    static bool has(int blocks, int block)
-    {
-        return block != NOTHING && (blocks >> block & 1) != 0;
-    }
-
-    static void take_from(std::uint8_t* blocks, int block)
-    {
-        *blocks = static_cast<std::uint8_t>(*blocks & ~(1 << block));
-    }
-
-    static std::uint8_t in_chunks(const state& now)
-    {
-        return static_cast<std::uint8_t>(now.threads[1].hand | now.threads[2].hand);
-    }
-
     // Whether the chunk of the block is wholly free. The pool is locked.
     static bool is_free(const state& now, int block)
     {
-        return has(in_chunks(now), block);
+        return has(now.in_chunks(), block);
     }
 
     void add_to_hand(thread_state* self, int block)
     {
-        if (block == NOTHING || has(self->hand, block)) {
-            is_safe_ = false;  // an entry that was not written, or a block twice
-            return;
-        }
-        self->hand = static_cast<std::uint8_t>(self->hand | 1 << block);
+        is_safe_ = add_to(&self->hand, block) && is_safe_;
     }
 
     // What the child of a fork finds, in which nobody but the one that forks lives on. What the
@@ -529,7 +468,7 @@ class search
             return;
         }
         const int top      = now.memory[TOP];
-        int       found    = in_chunks(now);
+        int       found    = now.in_chunks();
         const int expected = (1 << BLOCKS) - 1 - now.threads[0].hand;
         if (top < now.lowest && fault_ == fault::fork_trusts_top) {
             is_safe_ = false;

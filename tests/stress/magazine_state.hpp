@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A moment of the model in magazine_model.hpp: what is in memory, on its way there, and in the
-// threads' hands.
+// A moment of the models in magazine_model.hpp and away_model.hpp: what is in memory, on its way
+// there, and in the threads' hands.
 #ifndef EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
 #define EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
 
@@ -31,6 +31,27 @@ struct thread_state {
     bool         is_last_try = false;
     std::uint8_t hand        = 0;  // blocks in it, a bit for each
 };
+
+// Blocks in a hand, or anywhere else where no order matters: a bit for each.
+inline bool has(int blocks, int block)
+{
+    return block != NOTHING && (blocks >> block & 1) != 0;
+}
+
+inline void take_from(std::uint8_t* blocks, int block)
+{
+    *blocks = static_cast<std::uint8_t>(*blocks & ~(1 << block));
+}
+
+// False: it is no block (the entry was not written), or there already.
+inline bool add_to(std::uint8_t* blocks, int block)
+{
+    if (block == NOTHING || has(*blocks, block)) {
+        return false;
+    }
+    *blocks = static_cast<std::uint8_t>(*blocks | 1 << block);
+    return true;
+}
 
 // Fields of four bits, one behind the other.
 class packed
@@ -100,6 +121,61 @@ struct state {
         }
         all.add(threads[0].is_last_try);
         return all.words;
+    }
+
+    // ---- memory as the owner sees it ------------------------------------------------------------
+
+    // The oldest store reaches memory.
+    void drain_one()
+    {
+        memory[static_cast<std::size_t>(buffer[0].place)] = buffer[0].value;
+        for (std::size_t i = 1; i < buffer.size(); i++) {
+            buffer[i - 1] = buffer[i];
+        }
+        buffered--;
+    }
+
+    void drain()
+    {
+        while (buffered > 0) {
+            drain_one();
+        }
+    }
+
+    // False if the buffer is full: the owner waits until a store has left it.
+    bool owner_writes(int place, int value)
+    {
+        if (buffered == static_cast<std::int8_t>(buffer.size())) {
+            return false;
+        }
+        buffer[static_cast<std::size_t>(buffered++)] = {
+            static_cast<std::int8_t>(place), static_cast<std::int8_t>(value)
+        };
+        return true;
+    }
+
+    std::int8_t owner_reads(int place) const
+    {
+        for (int i = buffered - 1; i >= 0; i--) {
+            if (buffer[static_cast<std::size_t>(i)].place == place) {
+                return buffer[static_cast<std::size_t>(i)].value;
+            }
+        }
+        return memory[static_cast<std::size_t>(place)];
+    }
+
+    // ---- blocks ---------------------------------------------------------------------------------
+
+    // Those who take have them in the chunks.
+    std::uint8_t in_chunks() const
+    {
+        return static_cast<std::uint8_t>(threads[1].hand | threads[2].hand);
+    }
+
+    void take_from_chunks(int block)
+    {
+        take_from(&threads[1].hand, block);
+        take_from(&threads[2].hand, block);
     }
 };
 

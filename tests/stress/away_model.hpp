@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+// The batch in which a thread collects blocks of other lanes' chunks, as a model like that of
+// magazine_model.hpp. docs/decisions/0008-magazines.md has the steps, under "Blocks of other lanes'
+// chunks"; they are egb_magazine_send(), egb_magazine_make_room_away() and
+// egb_magazine_flush_away().
+//
+// One owner appends blocks from its hand by a script, makes room where there is none, and gets
+// blocks back from the chunks. One or two others take all they find into the chunks. One that trims
+// then strikes what the batch remembers of free blocks, and unmaps these.
+#ifndef EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
+#define EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
+
+#include "magazine_state.hpp"
+
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace magazine_model
+{
+
+// What is left out or changed.
+enum class away_fault {
+    none,
+    top_before_entry,   // the owner raises `top`, then writes the entry
+    room_without_lock,  // the owner makes room without the lock
+    ships_all,          // it takes a batch that is full for one of which nothing was taken
+    not_raised,         // who takes leaves `lowest` where it is
+    top_read_twice,     // who takes raises `lowest` to what `top` is by then
+    strike_by_plain_store,
+    strike_in_use,
+};
+
+class away_search
+{
+  public:
+    // The script has f for a free, a for an alloc, u for a look at what the batch remembers, which
+    // an undo has when the batch is loaded in time. `takers` as for the magazine.
+    away_search(std::string script, std::string takers, away_fault what, int rounds = 1)
+        : script_(std::move(script)), takers_(std::move(takers)), fault_(what), rounds_(rounds)
+    {
+    }
+
+    // Whether nothing can go wrong.
+    bool is_safe()
+    {
+        state start;
+        start.memory.fill(NOTHING);
+        start.memory[TOP]     = 0;
+        start.threads[0].hand = (1 << BLOCKS) - 1;
+        std::vector<state> open{start};
+        seen_.insert(start.key());
+        while (!open.empty() && is_safe_) {
+            const state now = open.back();
+            open.pop_back();
+            look_at_fork(now);
+            const std::vector<state> following = all_next(now);
+            for (const state& next : following) {
+                if (seen_.insert(next.key()).second) {
+                    open.push_back(next);
+                }
+            }
+            if (following.empty()) {
+                look_at_end(now);
+            }
+        }
+        return is_safe_;
+    }
+
+    std::size_t states() const
+    {
+        return seen_.size();
+    }
+
+    // How often it went this way.
+    struct ways {
+        std::size_t shipped  = 0;  // a full batch of which nothing was taken
+        std::size_t flushed  = 0;  // one of which something was
+        std::size_t struck   = 0;
+        std::size_t spared   = 0;  // the owner had put another block there
+        std::size_t recalled = 0;  // a look found a block
+    };
+
+    const ways& went() const
+    {
+        return went_;
+    }
+
+  private:
+    enum : int { ROOM = 2 };  // entries of a batch
+
+    std::vector<state> all_next(const state& now)
+    {
+        std::vector<state> next;
+        if (now.buffered > 0) {
+            next.push_back(now);
+            next.back().drain_one();
+        }
+        state after = now;
+        if (owner_steps(&after)) {
+            next.push_back(after);
+        }
+        for (std::size_t i = 1; i <= takers_.size(); i++) {
+            after = now;
+            if (taker_steps(&after, i)) {
+                next.push_back(after);
+            }
+        }
+        return next;
+    }
+
+    // ---- the owner ------------------------------------------------------------------------------
+
+    enum : std::int8_t { BEGIN, WRITE, FINISH, WAIT, MAKE_ROOM, ALLOC };
+
+    bool owner_steps(state* now)
+    {
+        thread_state& self = now->threads[0];
+        switch (self.step) {
+            case BEGIN: return begin(*now, &self);
+            case WRITE: return write(now, &self);
+            case FINISH: return finish(now, &self);
+            case WAIT: return wait_for_lock(now, &self);
+            case MAKE_ROOM: make_room(now, &self); return true;
+            default: return alloc(now, &self);
+        }
+    }
+
+    bool begin(const state& now, thread_state* self)
+    {
+        if (static_cast<std::size_t>(self->script) == script_.size()) {
+            return false;
+        }
+        switch (script_[static_cast<std::size_t>(self->script++)]) {
+            case 'f': self->step = WRITE; break;
+            case 'a': self->step = ALLOC; break;
+            default: look(now); break;
+        }
+        return true;
+    }
+
+    void look(const state& now)
+    {
+        const int top = now.owner_reads(TOP);
+        if (top < ROOM && now.owner_reads(ENTRY + top) != NOTHING) {
+            went_.recalled++;
+            is_safe_ = is_safe_ && !has(now.gone, now.owner_reads(ENTRY + top));
+        }
+    }
+
+    bool write(state* now, thread_state* self) const
+    {
+        self->block = BLOCKS - 1;
+        while (self->block != NOTHING && !has(self->hand, self->block)) {
+            self->block--;
+        }
+        self->top = now->owner_reads(TOP);
+        if (self->block == NOTHING) {
+            self->step = BEGIN;
+            return true;
+        }
+        if (self->top == ROOM) {
+            self->step = fault_ == away_fault::room_without_lock ? MAKE_ROOM : WAIT;
+            return true;
+        }
+        self->step = FINISH;
+        return fault_ == away_fault::top_before_entry
+                   ? now->owner_writes(TOP, self->top + 1)
+                   : now->owner_writes(ENTRY + self->top, self->block);
+    }
+
+    bool finish(state* now, thread_state* self) const
+    {
+        const int block = self->block;
+        take_from(&self->hand, block);
+        self->step  = BEGIN;
+        self->block = NOTHING;
+        return fault_ == away_fault::top_before_entry ? now->owner_writes(ENTRY + self->top, block)
+                                                      : now->owner_writes(TOP, self->top + 1);
+    }
+
+    // A lock is taken with the store buffer drained.
+    static bool wait_for_lock(state* now, thread_state* self)
+    {
+        if (now->lock != NOTHING) {
+            return false;
+        }
+        now->drain();
+        now->lock  = 0;
+        self->step = MAKE_ROOM;
+        return true;
+    }
+
+    // What is in the batch goes to the depot, whose batches the others empty first, or to the
+    // chunks: here that is one. The next batch is one that was used before, and remembers.
+    void make_room(state* now, thread_state* self)
+    {
+        const bool is_whole = now->lowest == 0 || fault_ == away_fault::ships_all;
+        (is_whole ? went_.shipped : went_.flushed)++;
+        for (int i = is_whole ? 0 : +now->lowest; i < now->owner_reads(TOP); i++) {
+            is_safe_ = add_to(&now->threads[1].hand, now->owner_reads(ENTRY + i)) && is_safe_;
+        }
+        now->drain();
+        now->memory[TOP] = now->lowest = 0;
+        if (now->lock == 0) {
+            now->lock = NOTHING;
+        }
+        self->step = WRITE;
+    }
+
+    static bool alloc(state* now, thread_state* self)
+    {
+        if (now->lock != NOTHING) {
+            return false;
+        }
+        now->drain();
+        self->step = BEGIN;
+        for (int block = 0; block < BLOCKS; block++) {
+            if (has(now->in_chunks(), block) && !has(now->gone, block)) {
+                now->take_from_chunks(block);
+                (void)add_to(&self->hand, block);
+                return true;
+            }
+        }
+        return true;
+    }
+
+    // ---- those who take -------------------------------------------------------------------------
+
+    enum : std::int8_t { LOCK, READ, TAKE, RAISE, LOOK, FIND, STRIKE, UNMAP, UNLOCK, DONE };
+
+    bool taker_steps(state* now, std::size_t number)
+    {
+        thread_state& self = now->threads[number];
+        switch (self.step) {
+            case LOCK:
+                if (now->lock != NOTHING) {
+                    return false;
+                }
+                now->lock = static_cast<std::int8_t>(number);
+                break;
+            case READ:
+                self.top = now->memory[TOP];
+                self.at  = now->lowest;
+                break;
+            case TAKE:
+                if (self.at < self.top) {
+                    const int block = now->memory[static_cast<std::size_t>(ENTRY + self.at++)];
+                    is_safe_        = add_to(&self.hand, block) && is_safe_;
+                    return true;
+                }
+                break;
+            case RAISE: raise(now, self); break;
+            case LOOK:
+                self.top = now->memory[TOP];
+                self.at  = 0;
+                break;
+            case FIND: return find(*now, &self);
+            case STRIKE: strike(now, &self); return true;
+            case UNMAP: now->gone = now->in_chunks(); break;
+            case UNLOCK:
+                now->lock = NOTHING;
+                self.script++;
+                self.step = self.script == rounds_ ? +DONE : +LOCK;
+                return true;
+            default: return false;
+        }
+        const bool is_over = self.step == RAISE && takers_[number - 1] != 't';
+        self.step          = is_over ? +UNLOCK : static_cast<std::int8_t>(self.step + 1);
+        return true;
+    }
+
+    void raise(state* now, const thread_state& self) const
+    {
+        if (fault_ == away_fault::top_read_twice) {
+            now->lowest = now->memory[TOP];
+        } else if (fault_ != away_fault::not_raised) {
+            now->lowest = self.top;
+        }
+    }
+
+    bool find(const state& now, thread_state* self) const
+    {
+        if (self->at == ROOM) {
+            self->step = UNMAP;
+            return true;
+        }
+        const bool is_outside = self->at < now.lowest || self->at >= self->top;
+        self->block           = now.memory[static_cast<std::size_t>(ENTRY + self->at)];
+        if (is_outside && self->block != NOTHING &&
+            (has(now.in_chunks(), self->block) || fault_ == away_fault::strike_in_use)) {
+            self->step = STRIKE;
+        } else {
+            self->at++;
+        }
+        return true;
+    }
+
+    void strike(state* now, thread_state* self)
+    {
+        std::int8_t* const entry = &now->memory[static_cast<std::size_t>(ENTRY + self->at++)];
+        (*entry == self->block ? went_.struck : went_.spared)++;
+        if (*entry == self->block || fault_ == away_fault::strike_by_plain_store) {
+            *entry = NOTHING;
+        }
+        self->block = NOTHING;
+        self->step  = FIND;
+    }
+
+    // ---- what must hold -------------------------------------------------------------------------
+
+    // The blocks in the batch, each once and none that is in the chunks.
+    bool find_away(const state& now, std::uint8_t* found) const
+    {
+        bool is_good = true;
+        for (int i = now.lowest; i < now.memory[TOP]; i++) {
+            const int block = now.memory[static_cast<std::size_t>(ENTRY + i)];
+            is_good         = is_good && !has(now.in_chunks(), block) && add_to(found, block);
+        }
+        return is_good;
+    }
+
+    // What the child of a fork finds. What the owner has not yet stored is lost there; a block that
+    // it is just giving back may be in its hand and in the batch, or nowhere.
+    void look_at_fork(const state& now)
+    {
+        std::uint8_t found = 0;
+        if (now.lock == NOTHING) {
+            is_safe_ = is_safe_ && find_away(now, &found);
+        }
+    }
+
+    // Nobody can go on. Each block is in one place.
+    void look_at_end(const state& now)
+    {
+        std::uint8_t all = 0;
+        is_safe_         = is_safe_ && find_away(now, &all) && (all & now.threads[0].hand) == 0 &&
+                   (now.threads[1].hand & now.threads[2].hand) == 0 &&
+                   (all | now.threads[0].hand | now.in_chunks()) == (1 << BLOCKS) - 1 &&
+                   (now.threads[0].hand & now.in_chunks()) == 0 && now.lock == NOTHING &&
+                   static_cast<std::size_t>(now.threads[0].script) == script_.size();
+        for (std::size_t i = 1; i <= takers_.size(); i++) {
+            is_safe_ = is_safe_ && now.threads[i].step == DONE;
+        }
+    }
+
+    std::string                             script_;
+    std::string                             takers_;
+    away_fault                              fault_;
+    std::unordered_set<state_key, key_hash> seen_;
+    int                                     rounds_;
+    ways                                    went_;
+    bool                                    is_safe_ = true;
+};
+
+}  // namespace magazine_model
+
+#endif  // EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Blocks that wait to go back to another lane's chunks: how their thread appends them and others
+// take them, tried in every order of the steps. away_model.hpp says what a step is.
+#include "away_model.hpp"
+#include "pools.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using magazine_model::away_fault;
+using magazine_model::away_search;
+
+// Every script of up to `length` calls: f for a free, a for an alloc, u for a look at what the
+// batch remembers.
+std::vector<std::string> all_scripts(std::size_t length)
+{
+    std::vector<std::string> scripts{""};
+    for (std::size_t i = 0; i < scripts.size() && scripts[i].size() < length; i++) {
+        for (const char call : {'f', 'a', 'u'}) {
+            scripts.push_back(scripts[i] + call);
+        }
+    }
+    return scripts;
+}
+
+bool is_found_wrong(away_fault what)
+{
+    for (const std::string& script : all_scripts(6)) {
+        for (const char* const takers : {"r", "t", "tt"}) {
+            if (!away_search(script, takers, what, 2).is_safe()) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+TEST(away_protocol, every_order_of_steps_leaves_each_block_in_one_place)
+{
+    std::size_t       states = 0;
+    away_search::ways went;
+    for (const std::string& script : all_scripts(is_sanitized ? 4 : 5)) {
+        for (const char* const takers : {"r", "t", "rt"}) {
+            away_search one(script, takers, away_fault::none, 2);
+            EXPECT_TRUE(one.is_safe()) << script << " with " << takers;
+            states += one.states();
+            went.shipped += one.went().shipped;
+            went.flushed += one.went().flushed;
+            went.struck += one.went().struck;
+            went.spared += one.went().spared;
+            went.recalled += one.went().recalled;
+        }
+    }
+    std::printf("%zu states\n", states);
+    EXPECT_GT(states, 50000u);
+    EXPECT_GT(went.shipped, 0u);
+    EXPECT_GT(went.flushed, 0u);
+    EXPECT_GT(went.struck, 0u);
+    EXPECT_GT(went.spared, 0u);
+    EXPECT_GT(went.recalled, 0u);
+}
+
+TEST(away_protocol, every_fault_is_found)
+{
+    EXPECT_TRUE(is_found_wrong(away_fault::top_before_entry));
+    EXPECT_TRUE(is_found_wrong(away_fault::room_without_lock));
+    EXPECT_TRUE(is_found_wrong(away_fault::ships_all));
+    EXPECT_TRUE(is_found_wrong(away_fault::not_raised));
+    EXPECT_TRUE(is_found_wrong(away_fault::top_read_twice));
+    EXPECT_TRUE(is_found_wrong(away_fault::strike_by_plain_store));
+    EXPECT_TRUE(is_found_wrong(away_fault::strike_in_use));
+}
