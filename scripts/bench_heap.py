@@ -25,7 +25,9 @@ import time
 import bench
 
 RIVALS = ("mimalloc", "jemalloc", "tcmalloc")
-NAMES = ("glibc", *RIVALS, "eggbox")
+NAMES = ("glibc", *RIVALS, "eggbox", "eggbox_off")
+# The level is a setting of the one library.
+SETTINGS = {"eggbox_off": {"EGGBOX_CHECK": "*:off"}}
 ROWS = 400000  # of the database
 REQUESTS = 200000  # of each kind to the server
 # What this program is depends on the name it is called by; redis-tools has it, and no service.
@@ -96,7 +98,8 @@ class Runner:
         self.samples.setdefault((case, malloc), []).append(sample)
 
     def run_pattern(self, name, malloc):
-        environment = dict(os.environ, LD_PRELOAD=self.libraries[malloc])
+        settings = {"LD_PRELOAD": self.libraries[malloc], **SETTINGS.get(malloc, {})}
+        environment = dict(os.environ, **settings)
         done = subprocess.run(
             [self.program, name], env=environment, capture_output=True, text=True, check=False
         )
@@ -118,7 +121,7 @@ class Runner:
             capture_output=True,
             text=True,
             check=False,
-            env=dict(os.environ, **PROGRAMS[name].get("environment", {})),
+            env={**os.environ, **PROGRAMS[name].get("environment", {}), **SETTINGS.get(malloc, {})},
         )
         sample = json.loads(done.stdout) if done.returncode == 0 else {"status": 127}
         if sample["status"] != 0:
@@ -153,7 +156,7 @@ class Runner:
             ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly"]
             + ["no", "--daemonize", "no", "--dir", self.work],
             executable=shutil.which(REDIS),
-            env=dict(os.environ, LD_PRELOAD=self.libraries[malloc]),
+            env=dict(os.environ, LD_PRELOAD=self.libraries[malloc], **SETTINGS.get(malloc, {})),
             stdout=subprocess.DEVNULL,
         )
         try:
@@ -237,15 +240,15 @@ def mean_ratio(runner, cases, malloc, key):
 
 
 def table(runner, cases, key, title, unit):
-    lines = [title, f"{'':16}{'glibc':>12}" + "".join(f"{name:>10}" for name in NAMES[1:])]
+    lines = [title, f"{'':16}{'glibc':>12}" + "".join(f"{name:>11}" for name in NAMES[1:])]
     for case in cases:
         base = middle(runner, case, "glibc", key)
         ratios = [middle(runner, case, name, key) / base for name in NAMES[1:]]
         lines.append(
-            f"{case:16}{base / unit:12,.1f}" + "".join(f"{one:10.2f}" for one in ratios)
+            f"{case:16}{base / unit:12,.1f}" + "".join(f"{one:11.2f}" for one in ratios)
         )
     means = [mean_ratio(runner, cases, name, key) for name in NAMES[1:]]
-    lines.append(f"{'geometric mean':28}" + "".join(f"{one:10.3f}" for one in means))
+    lines.append(f"{'geometric mean':28}" + "".join(f"{one:11.3f}" for one in means))
     return "\n".join(lines) + "\n"
 
 
@@ -255,11 +258,14 @@ def verdict(runner, cases):
     our_time = mean_ratio(runner, cases, "eggbox", "time_ns")
     our_peak = mean_ratio(runner, cases, "eggbox", "peak_kib")
     best, median = min(times), statistics.median(peaks)
+    unchecked = mean_ratio(runner, cases, "eggbox_off", "time_ns")
     return [
         f"{'met   ' if our_time <= best else 'MISSED'}  time at or below the best of "
         f"{', '.join(RIVALS)}: {our_time:.3f} against {best:.3f}",
         f"{'met   ' if our_peak <= median else 'MISSED'}  peak of resident memory at or below "
         f"their median: {our_peak:.3f} against {median:.3f}",
+        f"{'met   ' if our_time <= 1.05 * unchecked else 'MISSED'}  level check at most 5 % above "
+        f"off: {our_time:.3f} against {unchecked:.3f}",
     ]
 
 
@@ -312,6 +318,7 @@ def main():
     program, ours = build(arguments.build_dir.resolve())
     libraries = {name: bench.find_libraries()[name] for name in RIVALS}
     libraries.update(glibc=libc(), eggbox=str((arguments.eggbox or ours).resolve()))
+    libraries["eggbox_off"] = libraries["eggbox"]
     names = bench.output_of(program, "--list").split()
     cases = [one for one in (*names, *PROGRAMS, "redis") if re.search(arguments.only, one)]
     with tempfile.TemporaryDirectory() as folder:
