@@ -15,8 +15,14 @@ CAVEATS = (
     "'no trim' is the same glibc, told not to: the fair one to compare with when warm.",
     "Cold is the first pass of a new process, in which the system's page faults are most of the "
     "time, for everybody, and our library makes what there is once in a process.",
-    "Three documents never touch the blocks they allocate. A pool then has no page fault at all, "
-    "where malloc writes a header. So there is a second table, with every block touched.",
+    "Three documents never touch the blocks they allocate. That flatters whoever keeps what it "
+    "knows outside of the blocks: eggbox's pools for any thread do, malloc has a header before "
+    "each, and the originals had a link in each free one. So there is a second table, with every "
+    "block touched.",
+    "Times are CPU time of the thread, less what the clock itself takes; cycles are the "
+    "processor's counter, its own included, as elr_mpl's authors had them. 'spread' is how far the "
+    "middle half of the samples lie apart: above a tenth, trust the order of two figures, not "
+    "their ratio.",
     "malloc takes any size from any thread. Allocator's pool, fb_allocator and Pool_c have a lock "
     "here, as have ours in their place; egb_fixed has none, and one owner.",
     "The documents ran one allocator after the other in one process; here each has its own.",
@@ -34,7 +40,7 @@ th, td { padding: .2rem .6rem; border-bottom: 1px solid #ddd; text-align: right;
 th:first-child, td:first-child, .words th, .words td { text-align: left; }
 .words td { min-width: 6rem; } tr.theirs td { background: #f1f1ee; }
 caption { text-align: left; font-weight: 600; padding: .6rem 0 .2rem; white-space: nowrap; }
-svg { width: 100%; height: auto; max-width: 44rem; display: block; }
+svg { width: 100%; height: auto; max-width: 36rem; display: block; margin: 1rem 0; }
 code { background: #f1f1ee; padding: 0 .2em; overflow-wrap: anywhere; }
 """
 
@@ -108,46 +114,59 @@ def machine_of(content):
 
 
 def ticks_of(least, most):
-    """Powers of ten around all values, and what of 2 and 5 times these is between them."""
+    """Powers of ten around all values: the exponents of the first and the last, and all."""
     low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
     high = max(high, low + 1)
     return low, high, [10.0 ** i for i in range(low, high + 1)]
 
 
+def dots_of(one, series, at, row_y):
+    """A dot for each value; those of one row a little below each other, so that none is hidden."""
+    for i, (name, values) in enumerate(one["rows"]):
+        for key, value in values.items():
+            if value > 0:
+                which = series.index(key)
+                y = row_y(i) + 4 * (which - (len(series) - 1) / 2)
+                yield (f'<circle cx="{at(value):.1f}" cy="{y:g}" r="4" '
+                       f'fill="{COLOURS[which % len(COLOURS)]}"><title>{quote(name)}, '
+                       f"{quote(key)}: {value:.4g}</title></circle>")
+
+
 def svg(one):
-    """Dots on a logarithmic axis, a line for each row, a colour for each series."""
+    """Dots on a logarithmic axis, a line for each row, a colour for each series. Narrow, so that
+    its letters are not too small on a phone."""
     series = list(dict.fromkeys(name for _, values in one["rows"] for name in values))
     found = [value for _, values in one["rows"] for value in values.values() if value > 0]
     low, high, ticks = ticks_of(min(found), max(found))
-    left, right, top, step = 175, 690, 34 + 20 * len(series), 24
+    left, right, top, step = 162, 412, 44 + 18 * len(series), 12 + 4 * len(series)
     bottom = top + step * len(one["rows"])
 
     def at(value):
         return left + (math.log10(value) - low) / (high - low) * (right - left)
 
-    label = f"{one['title']}, {one['unit']}, logarithmic"
-    out = [f'<svg viewBox="0 0 720 {bottom + 34}" role="img" aria-label="{quote(label)}" '
+    def row_y(i):
+        return top + step * i + step // 2
+
+    label = f"{one['title']}: {one['unit']}, logarithmic"
+    out = [f'<svg viewBox="0 0 440 {bottom + 30}" role="img" aria-label="{quote(label)}" '
            'font-family="system-ui, sans-serif" font-size="13" fill="#111">',
-           f'<text x="0" y="16" font-weight="600">{quote(label)}</text>']
+           f'<text x="0" y="15" font-weight="600">{quote(one["title"])}</text>',
+           f'<text x="0" y="35">{quote(one["unit"])}, logarithmic</text>']
     for i, name in enumerate(series):
         colour = COLOURS[i % len(COLOURS)]
-        out.append(f'<circle cx="{left}" cy="{31 + 20 * i}" r="5" fill="{colour}"/>')
-        out.append(f'<text x="{left + 12}" y="{36 + 20 * i}">{quote(name)}</text>')
+        out.append(f'<circle cx="{left + 20}" cy="{30 + 18 * i}" r="5" fill="{colour}"/>')
+        out.append(f'<text x="{left + 32}" y="{35 + 18 * i}">{quote(name)}</text>')
     for tick in ticks:
-        x = f"{at(tick):.1f}"
+        x, digits = f"{at(tick):.1f}", max(0, -round(math.log10(tick)))
         out.append(f'<line x1="{x}" y1="{top}" x2="{x}" y2="{bottom}" stroke="#ccc"/>')
-        out.append(f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{tick:,.6g}</text>')
-    for i, (name, values) in enumerate(one["rows"]):
-        y = top + step * i + step // 2
-        out.append(f'<line x1="{left}" y1="{y}" x2="{right}" y2="{y}" stroke="#eee"/>')
-        out.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{quote(name)}</text>')
-        for key, value in values.items():
-            if value > 0:
-                colour = COLOURS[series.index(key) % len(COLOURS)]
-                out.append(f'<circle cx="{at(value):.1f}" cy="{y}" r="5" fill="{colour}" '
-                           f'fill-opacity="0.8"><title>{quote(name)}, {quote(key)}: {value:.4g}'
-                           "</title></circle>")
-    return "\n".join([*out, "</svg>"])
+        out.append(f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">'
+                   f"{tick:,.{digits}f}</text>")
+    for i, (name, _) in enumerate(one["rows"]):
+        out.append(f'<line x1="{left}" y1="{row_y(i)}" x2="{right}" y2="{row_y(i)}" '
+                   'stroke="#ddd"/>')
+        out.append(f'<text x="{left - 6}" y="{row_y(i) + 4}" text-anchor="end" '
+                   f'font-size="12">{quote(name)}</text>')
+    return "\n".join([*out, *dots_of(one, series, at, row_y), "</svg>"])
 
 
 # ---- HTML --------------------------------------------------------------------------------------
