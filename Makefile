@@ -12,13 +12,14 @@ define preset
 	ctest --preset $(1)
 endef
 
-.PHONY: help demo test test-all bench misuse fuzz prove coverage sizes format clean
+.PHONY: help demo test test-all bench bench-originals misuse fuzz prove coverage sizes format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline"
 	@echo "make test       build and test with this machine's compiler, sanitizers included"
 	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
 	@echo "make bench      measure beside other allocators; results in build/bench"
+	@echo "make bench-originals   the older libraries' own benchmarks; build/bench/originals.html"
 	@echo "make misuse     31 faults of malloc under this library, and under other allocators"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
@@ -71,6 +72,10 @@ bench: | build
 	@scripts/setup.sh bench
 	python3 scripts/bench.py
 	python3 scripts/bench_heap.py
+
+bench-originals: | build
+	@scripts/setup.sh bench
+	python3 scripts/bench_originals.py
 
 misuse: | build
 	@scripts/setup.sh test

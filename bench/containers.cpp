@@ -2,6 +2,8 @@
 // Are the x-containers worth it? Each is filled and emptied as stl_allocator's own benchmark did,
 // in turns with the container of the library on the system's malloc, in one process. glibc keeps
 // its memory: else most of its time would be page faults.
+#include "fill.hpp"
+
 #include "eggbox/compat/xlist.h"
 #include "eggbox/compat/xmap.h"
 #include "eggbox/compat/xset.h"
@@ -25,6 +27,8 @@
 namespace
 {
 
+using namespace bench;
+
 // Keys at random, the same for all.
 std::vector<int> random_keys(int count)
 {
@@ -38,30 +42,6 @@ std::vector<int> random_keys(int count)
 }
 
 const std::vector<int>* keys = nullptr;
-
-template <class List>
-std::size_t fill_list(int count)
-{
-    List list;
-    for (int i = 0; i < count; i++) {
-        list.push_back(123);
-    }
-    const std::size_t size = list.size();
-    list.clear();
-    return size;
-}
-
-template <class Map>
-std::size_t fill_map(int count)
-{
-    Map map;
-    for (int i = 0; i < count; i++) {
-        map[i] = 'a';
-    }
-    const std::size_t size = map.size();
-    map.clear();
-    return size;
-}
 
 template <class Map>
 std::size_t fill_random(int count)
@@ -84,22 +64,6 @@ std::size_t fill_set(int count)
     }
     const std::size_t size = set.size();
     set.clear();
-    return size;
-}
-
-template <class List>
-std::size_t fill_strings(int count)
-{
-    List list;
-    for (int i = 0; i < count; i++) {
-        typename List::value_type text("benchmark");
-        text += "text of 206 characters text of 206 characters text of 206 characters text of 206 "
-                "characters text of 206 characters text of 206 characters text of 206 characters "
-                "text of 206 characters text of 206 ch";
-        list.push_back(text);
-    }
-    const std::size_t size = list.size();
-    list.clear();
     return size;
 }
 

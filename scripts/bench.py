@@ -69,16 +69,17 @@ def output_of(*command):
     return done.stdout.rstrip()
 
 
-def build(folder):
+def build(folder, program="eggbox_bench"):
+    """Builds a program, given by its path below bench/."""
     for command in (
         ["cmake", "-S", ROOT, "-B", folder, "--preset", "bench"],
-        ["cmake", "--build", folder, "--target", "eggbox_bench"],
+        ["cmake", "--build", folder, "--target", pathlib.Path(program).name],
     ):
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.stderr.write(done.stdout + done.stderr)
             stop("the build failed")
-    return folder / "bench" / "eggbox_bench"
+    return folder / "bench" / program
 
 
 def find_libraries():

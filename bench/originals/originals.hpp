@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The benchmarks of the older libraries, anew from their descriptions: one file for each document.
+//
+// A process runs one case for one rival, so that its first pass is cold: memory that no page is
+// there of yet. The passes after it are warm. What is timed writes no more than the document's did;
+// a pass that is not timed, the last one, writes to all blocks and makes a hash of what it reads
+// back, which has to be the same for all rivals.
+//
+// Times are CPU time, so that what others take from the processor is not in them; those of elr_mpl
+// are cycles of the processor's counter, as its authors had it.
+#ifndef EGGBOX_BENCH_ORIGINALS_ORIGINALS_HPP
+#define EGGBOX_BENCH_ORIGINALS_ORIGINALS_HPP
+
+#include "../bench.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <time.h>
+#include <vector>
+
+namespace originals
+{
+
+constexpr std::size_t columns_max = 5;
+constexpr std::size_t passes_max  = 5;  // the first one is cold
+constexpr std::size_t sizes_max   = 11;
+
+// What came of one case, of one of its sizes where it has several.
+struct record {
+    std::size_t   size;
+    std::uint64_t hash;
+    std::size_t   pass_count;
+    double        passes[passes_max][columns_max];  // as many as the case has columns
+};
+
+// Static: nothing is allocated between two passes but by the rival.
+struct records {
+    record      all[sizes_max];
+    std::size_t count;
+};
+
+struct scale {
+    bool quick;  // small numbers, so that every case runs in milliseconds
+
+    std::size_t of(std::size_t count) const
+    {
+        return quick ? count / 20 : count;
+    }
+};
+
+struct one_case {
+    std::string              name, rival;
+    const char*              unit;
+    std::vector<const char*> columns;
+    void (*run)(const one_case& what, scale size, records& out);
+    std::size_t block_bytes, count;
+};
+
+using all_cases = std::vector<one_case>;
+
+// One per file.
+void add_kenwright(all_cases& cases);
+void add_elr(all_cases& cases);
+void add_allocator(all_cases& cases);
+void add_xallocator(all_cases& cases);
+void add_c_allocator(all_cases& cases);
+void add_containers(all_cases& cases);
+
+// CPU time of this thread.
+inline double nanoseconds()
+{
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+inline unsigned char& first_byte(void* block)
+{
+    return *static_cast<unsigned char*>(block);
+}
+
+inline unsigned char& last_byte(void* block, std::size_t bytes)
+{
+    return static_cast<unsigned char*>(block)[bytes - 1];
+}
+
+}  // namespace originals
+
+#endif  // EGGBOX_BENCH_ORIGINALS_ORIGINALS_HPP
