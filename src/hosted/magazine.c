@@ -195,15 +195,6 @@ static egb_batch* unload(egb_magazine_* magazine)
     return batch;
 }
 
-// At level "off" no chunk is: blocks need no look at theirs.
-static uint64_t home_key(const egb_control* control, size_t lane, uint64_t key)
-{
-    if (!control->is_checked) {
-        return EGB_NO_KEY_;
-    }
-    return egb_key_in_lane(key, egb_has_own_chunks(control) ? lane : 0);
-}
-
 bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool)
 {
     if (magazine == NULL || control->batch_blocks == 0) {
@@ -229,7 +220,9 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     load(control, magazine, batch);
     control->attached++;
     EGB_STORE_(magazine->control, control);
-    EGB_STORE_(magazine->home, home_key(control, lane, egb_pool_key_(pool)));
+    EGB_STORE_(
+        magazine->home, egb_key_in_lane(egb_pool_key_(pool), egb_has_own_chunks(control) ? lane : 0)
+    );
     EGB_STORE_(magazine->key, egb_pool_key_(pool));
     return true;
 }

@@ -361,34 +361,45 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
 
 // Finds the magazine in which blocks of this unit go on. False: none does. (An address that has
 // more bits than others gets the unit of another one, but is no block there.)
-EGB_INLINE bool find_home(const egb_unit* unit, egb_magazine_** magazine)
+EGB_INLINE bool find_home(const egb_unit* unit, egb_magazine_** magazine, egb_pool* pool)
 {
     if (EGB_UNLIKELY(unit == NULL)) {
         return false;
     }
-    const uint64_t key  = egb_key_at(unit);
-    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
-    *magazine           = egb_magazine_of_(egb_thread_self_(), pool);
+    const uint64_t key = egb_key_at(unit);
+    pool->slot         = (uint32_t)key;
+    pool->generation   = (uint32_t)(key >> 32);
+    *magazine          = egb_magazine_of_(egb_thread_self_(), *pool);
     return EGB_LIKELY(EGB_LOAD_((*magazine)->home) == key);
 }
 
-EGB_INLINE bool give_home(egb_magazine_* magazine, const egb_unit* unit, void* block)
+EGB_INLINE bool give_home(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block)
 {
+    if (EGB_UNLIKELY(!egb_pool_is_checked_(pool))) {
+        return egb_is_address(block) && (egb_magazine_undo_(magazine, block, false) ||
+                                         egb_magazine_push(magazine, block, NULL, false));
+    }
     return egb_magazine_undo_(magazine, block, true) || give_checked(magazine, &unit->shape, block);
 }
 
-// Of a pool at level "off", of another lane, or refused.
+EGB_INLINE bool free_home(void* block)
+{
+    const egb_unit* const unit = egb_unit_like(block);
+    egb_magazine_*        magazine;
+    egb_pool              pool;
+    return EGB_LIKELY(find_home(unit, &magazine, &pool) && give_home(magazine, pool, unit, block));
+}
+
+// Of another lane, or refused.
 static void free_elsewhere(void* block, const void* site)
 {
     const egb_unit* const unit = egb_unit_of(block);
     if (unit != NULL) {
         const uint64_t       key      = egb_key_in_lane(egb_key_at(unit), 0);
         const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
-        const bool           is_known = egb_pool_is_checked_(pool);
         egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-        if (EGB_LOAD_(magazine->key) == key &&
-            ((!is_known && egb_magazine_undo_(magazine, block, false)) ||
-             give_other(magazine, is_known, unit, block))) {
+        if (EGB_LOAD_(magazine->key) == key && egb_pool_is_checked_(pool) &&
+            give_other(magazine, true, unit, block)) {
             return;
         }
     }
@@ -397,16 +408,16 @@ static void free_elsewhere(void* block, const void* site)
 
 void egb_free(void* block)
 {
-    const egb_unit* const unit = egb_unit_like(block);
-    egb_magazine_*        magazine;
-    if (EGB_UNLIKELY(!find_home(unit, &magazine) || !give_home(magazine, unit, block))) {
+    if (!free_home(block)) {
         free_elsewhere(block, EGB_CALLER());
     }
 }
 
 void egb_free_from(void* block, const void* site)
 {
-    free_elsewhere(block, site);
+    if (!free_home(block)) {
+        free_elsewhere(block, site);
+    }
 }
 
 // The table in which alloc finds the pool of a small size says, too, whether the block is of it.
@@ -414,11 +425,12 @@ void egb_free_sized_(void* block, size_t bytes)
 {
     const egb_unit* const unit = egb_unit_like(block);
     egb_magazine_*        magazine;
-    if (EGB_LIKELY(bytes <= EGB_HEAP_SMALL_BYTES_ && find_home(unit, &magazine))) {
+    egb_pool              pool;
+    if (EGB_LIKELY(bytes <= EGB_HEAP_SMALL_BYTES_ && find_home(unit, &magazine, &pool))) {
         const size_t step = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
         if (EGB_LIKELY(
                 EGB_LOAD_(magazine->key) == EGB_LOAD_(egb_heap_small_[step]) &&
-                give_home(magazine, unit, block)
+                give_home(magazine, pool, unit, block)
             )) {
             return;
         }

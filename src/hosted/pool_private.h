@@ -235,10 +235,14 @@ static inline egb_unit* egb_unit_like(const void* address)
     return leaf == NULL ? NULL : &leaf->units[unit & (((uintptr_t)1 << EGB_LEAF_BITS) - 1)];
 }
 
+EGB_INLINE bool egb_is_address(const void* address)
+{
+    return (uintptr_t)address >> EGB_UNIT_BITS >> EGB_LEAF_BITS >> EGB_ROOT_BITS == 0;
+}
+
 static inline egb_unit* egb_unit_of(const void* address)
 {
-    const uintptr_t unit = (uintptr_t)address >> EGB_UNIT_BITS;
-    return unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0 ? NULL : egb_unit_like(address);
+    return egb_is_address(address) ? egb_unit_like(address) : NULL;
 }
 
 static inline uint64_t egb_key_at(const egb_unit* unit)
