@@ -56,7 +56,7 @@ volatile char* take(std::size_t bytes)
     return static_cast<volatile char*>(egb_malloc(bytes));
 }
 
-volatile char* opaque(volatile std::uintptr_t address)
+[[maybe_unused]] volatile char* opaque(volatile std::uintptr_t address)
 {
     return reinterpret_cast<volatile char*>(address);
 }
