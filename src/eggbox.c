@@ -30,6 +30,7 @@
     #include "os/windows_threads.c"
   #elif defined(__unix__) || defined(__APPLE__)
     #include "os/posix.c"
+    #include "os/posix_faults.c"
     #include "os/posix_pages.c"
     #include "os/posix_process.c"
     #include "os/posix_roots.c"
@@ -46,6 +47,7 @@
   #include "hosted/fork.c"
   #include "hosted/guard.c"
   #include "hosted/heap.c"
+  #include "hosted/heap_guarded.c"
   #include "hosted/heap_kept.c"
   #include "hosted/heap_large.c"
   #include "hosted/heap_quiet.c"

@@ -45,15 +45,16 @@ typedef enum egb_level {
 /// ever. Threads: any.
 const char* egb_level_text(egb_level level);
 
-/// What is known beside the event itself of a block of a pool at level "guard" or above. Unless it
-/// is said otherwise 0 or NULL is: not known, or not so.
+/// What is known beside the event itself of a block of a pool at level "guard" or above, and of one
+/// of the heap that has a guard page (heap.h). Unless it is said otherwise 0 or NULL is: not known,
+/// or not so.
 typedef struct egb_history {
     egb_level level;    // of the pool
     size_t    bytes;    // how many were asked for
     ptrdiff_t damaged;  // of OVERRUN, UNDERRUN, OVERWRITTEN: the first byte that was written to,
                         // counted from the start of the block
     uint64_t serial;    // the block is the pool's so manieth, from 1. This and all below at
-                        // level "track"
+                        // level "track"; the two sites of blocks with a guard page, too
     const void* alloc_site;  // where it was allocated: a code address
     const char* alloc_file;  // and in the source, where that was said; a string that stays
     unsigned    alloc_line;
@@ -70,7 +71,7 @@ typedef struct egb_event {
     size_t         block_index;  // counts from 0; EGB_NO_INDEX: `address` is in no block
     const void*    site;  // a code address in the function that made the call, or in its caller
                           // if the call was its last act and became a jump; NULL: not known
-    const egb_history* history;  // NULL: the pool's level is "off" or "check", or there is none
+    const egb_history* history;  // NULL: nothing, as of most blocks at "off" and "check"
 } egb_event;
 
 #define EGB_NO_INDEX SIZE_MAX

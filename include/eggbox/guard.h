@@ -11,8 +11,9 @@
 //     .check = "guard"                                 where EGGBOX_CHECK says nothing of the name
 //
 // The heap is a parent pool "heap" and pools of the names "heap 16", "heap 32", ...; what is too
-// large for them has no level. Static memory is not stretched by EGGBOX_CHECK: there only `check`
-// itself asks for guards, which take their room from it.
+// large for them has no level, but may have a guard page: egb_heap_guard_pages(). Static memory is
+// not stretched by EGGBOX_CHECK: there only `check` itself asks for guards, which take their room
+// from it.
 //
 // A pool at level "passthrough" has no memory of its own: each block is one of the C library's
 // malloc, so that AddressSanitizer, Valgrind and heap profilers see it. Handles, trees, limits,

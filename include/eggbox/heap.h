@@ -86,11 +86,49 @@ size_t egb_heap_trim(size_t keep_bytes);
 /// hot path away: a few times the cost of a call. Best before the first request, for complete sums.
 void egb_heap_measure(bool is_on);
 
+/// Blocks that end at a page which nobody may use, and whose own pages nobody may use after the
+/// free: who writes or reads behind such a block, or uses it when it is free, is stopped at once,
+/// by SIGSEGV or what this system has in its place. `which` is one or both of
+///
+///     "large"    every large block
+///     "1/1000"   of about so many small ones one, from 1/1 to 1/999999999
+///
+/// with a comma between; NULL or "" is none, as at first. EGGBOX_GUARD_PAGES says the same when the
+/// first pool is made. Blocks that are there stay as they are.
+///
+/// Which small ones: of those that come further than their thread's magazine, where each stands for
+/// all blocks that the magazine is then filled with. So it is one of so many blocks that come out
+/// of the pools, at random distances; a program that frees and allocates the same few is not
+/// sampled, unless requests are measured: then each is looked at.
+///
+/// Such a block is a large one, whatever its size: of whole units of 64 KiB of addresses, of which
+/// a small one has one page as memory. It has as many bytes as were asked for; what its alignment
+/// leaves between it and the page, below 16 bytes as a rule, and up to 128 bytes before it, are
+/// filled with a pattern that is looked at by the free. egb_realloc() moves it, unless the page
+/// stays right behind it. Freed ones wait in quarantine, of more than two pages without memory: up
+/// to 64, and 1 GiB of addresses (16 MiB on 32-bit machines), till the next come, or the system
+/// refuses others, or egb_heap_trim(). At one time up to 1024 small ones and 8192 in all are in
+/// use; then, and when the system refuses the page, requests are served as ever.
+///
+/// If the program has no handler for SIGSEGV at this moment, one is set that says, before the
+/// program ends by that signal as it would have, what was done and where the block was allocated
+/// and freed. (Not on Windows.)
+///
+/// Returns   EGB_OK; EGB_INVALID: `which` is nothing of that, and nothing has changed;
+///           EGB_UNSUPPORTED: this system cannot close pages, or the heap is at level
+///           "passthrough"; EGB_NO_MEMORY: the heap could not be made.
+/// Misuse    EGB_EVENT_OVERRUN, EGB_EVENT_UNDERRUN, by a free that finds the pattern changed. Of
+///           these blocks a history is known at every level.
+/// Cost      of such a block: one or two system calls for its alloc and as many for its free, up
+///           to two more when it leaves quarantine, and page faults; of any other none, but for a
+///           test where a magazine is found empty
+egb_status egb_heap_guard_pages(const char* which);
+
 /// A size class.
 typedef struct egb_heap_class {
     egb_pool pool;  // the null pool: not used yet
     size_t   block_bytes;
-    uint64_t requests;         // that were served while they were counted
+    uint64_t requests;         // that its pool served while they were counted
     uint64_t requested_bytes;  // of these: with requests * block_bytes, the waste
 } egb_heap_class;
 
@@ -106,7 +144,11 @@ typedef struct egb_heap_numbers {
     size_t         large_bytes_peak;   // the most at one time
     size_t         cached;             // freed regions that are kept
     size_t         cached_bytes;
-    bool           is_measured;  // whether requests are counted now
+    uint64_t       guarded_allocations;  // of the large ones: blocks with a guard page, ever
+    size_t         guarded_in_use;
+    size_t         guarded_samples;  // of these, small ones
+    size_t         quarantined;      // of the kept regions, those that nobody may use
+    bool           is_measured;      // whether requests are counted now
     egb_heap_class classes[EGB_HEAP_CLASSES];
 } egb_heap_numbers;
 

@@ -21,36 +21,13 @@ static void complain_of_fail(void)
     }
 }
 
-static bool starts_with(const char** from, const char* end, const char* text)
-{
-    const char* at = *from;
-    while (at != end && *text != '\0' && *at == *text) {
-        at++;
-        text++;
-    }
-    if (*text == '\0') {
-        *from = at;
-    }
-    return *text == '\0';
-}
-
-// A number of up to 18 digits, and nothing behind it.
-static bool read_number(const char* from, const char* end, uint64_t* number)
-{
-    *number = 0;
-    for (; from != end && *from >= '0' && *from <= '9' && *number < 100000000000000000u; from++) {
-        *number = *number * 10 + (uint64_t)(*from - '0');
-    }
-    return from == end && *number != 0;
-}
-
 static bool read_fail(const char* from, const char* end, egb_fail* fail)
 {
-    if (starts_with(&from, end, "once")) {
+    if (egb_entry_starts(&from, end, "once")) {
         fail->is_once = true;
         return from == end;
     }
-    return starts_with(&from, end, "every=") && read_number(from, end, &fail->every);
+    return egb_entry_starts(&from, end, "every=") && egb_entry_number(from, end, &fail->every);
 }
 
 egb_fail egb_fail_of(const char* name)

@@ -41,6 +41,9 @@ typedef struct egb_finding {
 // What was found in a pool since the last time.
 egb_finding egb_guard_finding(egb_control* control);
 
+// Tells the misuse handler. No lock is held.
+void egb_pool_report_finding(egb_pool pool, const egb_finding* finding, const void* site);
+
 // What a pool with guards has beside its control block.
 typedef struct egb_guards {
     egb_finding finding;        // the first one since the lock was taken, to be reported afterwards

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The heap's size classes, and requests that go to them.
 #include "guard.h"
+#include "heap_guarded.h"
 #include "heap_private.h"
 #include "seal.h"
 
@@ -209,14 +210,32 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
     return egb_pool_alloc_for(pool, &request);
 }
 
-static void* alloc_from_class(size_t index, size_t bytes, const void* site)
+// What this thread hands out before it comes by here again: the block it just got, and what its
+// magazine was filled with. Where requests are measured each comes by.
+static size_t blocks_till_next(size_t index)
+{
+    const egb_pool             pool     = egb_heap_pool_of_class(index);
+    const egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    const uintptr_t            top      = EGB_LOAD_(magazine->top);
+    const uintptr_t            bottom   = EGB_LOAD_(magazine->bottom);
+    const bool                 is_full =
+        !EGB_LOAD_(is_measured) && top > bottom && EGB_LOAD_(magazine->key) == egb_pool_key_(pool);
+    return 1 + (is_full ? (top - bottom) / sizeof(egb_entry_) : 0);
+}
+
+static void* alloc_from_class(size_t index, size_t align, size_t bytes, const void* site)
 {
     egb_heap_tick();
-    void*      block    = alloc_from_pool(index, bytes, site);
+    void* block = egb_large_sample(align, bytes, site);
+    if (block != NULL) {
+        return block;
+    }
+    block               = alloc_from_pool(index, bytes, site);
     const bool is_meant = egb_is_sealed() || egb_pool_fails(egb_heap_pool_of_class(index));
     if (block == NULL && !is_meant && egb_heap_trim(0) != 0) {
         block = alloc_from_pool(index, bytes, site);  // what other classes had kept may be of use
     }
+    egb_guarded_count(blocks_till_next(index));
     if (block != NULL && EGB_LOAD_(is_measured)) {
         count_request(&classes[index], bytes);
     }
@@ -233,7 +252,7 @@ void* egb_malloc_more_(size_t bytes, const void* site)
     void*        block;
     const bool   is_hot =
         !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
-    return is_hot ? block : alloc_from_class(index, bytes, site);
+    return is_hot ? block : alloc_from_class(index, 1, bytes, site);
 }
 
 // The class for a request that is not large. A power of two is among any eight classes, and a
@@ -266,7 +285,7 @@ static void* alloc_aligned(size_t align, size_t bytes, const void* site)
     void*        block;
     const bool   is_hot =
         !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
-    return is_hot ? block : alloc_from_class(index, bytes, site);
+    return is_hot ? block : alloc_from_class(index, align, bytes, site);
 }
 
 void* egb_heap_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
@@ -326,11 +345,13 @@ static void* move_to_another(void* block, size_t room, size_t bytes, const void*
 
 static void* realloc_large(void* block, size_t bytes, const void* site)
 {
-    const size_t room = egb_large_bytes(block);
-    if (is_right_size(room, bytes)) {
+    const size_t room       = egb_large_bytes(block);
+    const bool   is_guarded = egb_large_is_guarded(block);
+    if (!is_guarded && is_right_size(room, bytes)) {
         return block;
     }
-    void* const resized = bytes > EGB_HEAP_CLASS_BYTES_MAX ? egb_large_resize(block, bytes) : NULL;
+    const bool  may_stay = is_guarded || bytes > EGB_HEAP_CLASS_BYTES_MAX;
+    void* const resized  = may_stay ? egb_large_resize(block, bytes) : NULL;
     return resized != NULL ? resized : move_to_another(block, room, bytes, site);
 }
 
@@ -402,8 +423,12 @@ has_size_in_pool(const egb_control* owner, const void* block, size_t align, size
            (asked == bytes || asked == padded_to(bytes, align));
 }
 
-static bool has_size_if_large(size_t room, size_t align, size_t bytes)
+static bool has_size_if_large(const void* block, size_t align, size_t bytes)
 {
+    const size_t room = egb_large_bytes(block);
+    if (egb_large_is_guarded(block)) {
+        return room == (bytes == 0 ? 1 : bytes) || room == padded_to(bytes, align);
+    }
     return is_large(align, bytes) && bytes <= room && (align > 1 || bytes > room / 2);
 }
 
@@ -419,7 +444,7 @@ static bool has_size(const egb_control* owner, const void* block, size_t align, 
         return ((uintptr_t)block & (align - 1)) == 0;
     }
     return is_live ? owner != NULL && has_size_in_pool(owner, block, align, bytes)
-                   : has_size_if_large(egb_large_bytes(block), align, bytes);
+                   : has_size_if_large(block, align, bytes);
 }
 
 static void report_size(const egb_control* owner, const void* block, const void* site)

@@ -38,7 +38,9 @@ egb_large* egb_large_new_record(void)
         large = egb_growing_alloc(&records);
     }
     if (large != NULL) {
-        large->state = EGB_LARGE_NEW;
+        const egb_guarded none = {0};
+        large->state           = EGB_LARGE_NEW;
+        large->guard           = none;
     }
     return large;
 }

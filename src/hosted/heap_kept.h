@@ -10,11 +10,25 @@
 // a little: then what is not of the sizes that are asked for now goes first.
 enum { EGB_KEPT_MAX = 64, EGB_KEPT_BYTES_MAX = 32 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
 
+// Freed blocks that had a guard page: their addresses, but no memory.
+enum { EGB_RETIRED_MAX = 64 };
+
 typedef enum egb_large_state {
     EGB_LARGE_NEW,   // on its way to be a block's
     EGB_LARGE_LIVE,  // a block in use
-    EGB_LARGE_KEPT
+    EGB_LARGE_KEPT,
+    EGB_LARGE_RETIRED  // it had a guard page, and nobody may use it
 } egb_large_state;
+
+// Where a block is that ends at a guard page; without one it is all of its region.
+typedef struct egb_guarded {
+    size_t      bytes;  // that were asked for; 0: there is no guard page
+    size_t      lead;   // before the block
+    size_t      room;   // from its start to the guard page, which goes to the end of the region
+    bool        is_sample;
+    const void* alloc_site;
+    const void* free_site;
+} egb_guarded;
 
 // A region of whole units. Records are never given back to the system, so that a stale address can
 // be looked up.
@@ -22,6 +36,7 @@ typedef struct egb_large {
     void*           region;
     size_t          bytes;
     egb_large_state state;
+    egb_guarded     guard;
 } egb_large;
 
 // Regions on their way to the system: collected with the lock held, released without it.
@@ -29,7 +44,7 @@ typedef struct egb_doomed {
     struct {
         void*  region;
         size_t bytes;
-    } list[EGB_KEPT_MAX + 2];
+    } list[EGB_KEPT_MAX + EGB_RETIRED_MAX + 2];
     size_t count;
 } egb_doomed;
 

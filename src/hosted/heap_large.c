@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Large blocks: each a region of whole units of addresses, which the chunk map knows as the root's,
-// with a record where a chunk would be. What comes of freed ones is in heap_kept.c.
+// with a record where a chunk would be. What comes of freed ones is in heap_kept.c; those that end
+// at a guard page are in heap_guarded.c, too.
+#include "guard.h"
+#include "heap_guarded.h"
 #include "heap_kept.h"
 #include "seal.h"
 
@@ -17,6 +20,9 @@ static struct {
     size_t   peak;
     size_t   bytes;
     size_t   bytes_peak;
+    uint64_t guarded_allocations;
+    size_t   guarded_in_use;  // and on their way there
+    size_t   samples_in_use;  // of these
 } numbers;
 
 size_t egb_large_release(uint32_t turn, size_t bytes)
@@ -25,6 +31,9 @@ size_t egb_large_release(uint32_t turn, size_t bytes)
     doomed.count = 0;
     egb_os_lock(&large_lock);
     egb_kept_expire(&doomed, turn, bytes);
+    if (turn == UINT32_MAX) {
+        egb_retired_flush(&doomed);
+    }
     egb_os_unlock(&large_lock);
     return egb_doomed_release(&doomed);
 }
@@ -45,16 +54,33 @@ static void note_bytes(size_t more, size_t less)
     }
 }
 
+static void* start_of_block(const egb_large* large)
+{
+    return (char*)large->region + large->guard.lead;
+}
+
+static bool is_guarded(const egb_large* large)
+{
+    return large->guard.bytes != 0;
+}
+
+// How many bytes its owner may use.
+static size_t room_of_block(const egb_large* large)
+{
+    return is_guarded(large) ? large->guard.bytes : large->bytes;
+}
+
 static void* hand_out(egb_large* large)
 {
     large->state = EGB_LARGE_LIVE;
     numbers.allocations++;
+    numbers.guarded_allocations += is_guarded(large) ? 1 : 0;
     numbers.in_use++;
     if (numbers.in_use > numbers.peak) {
         numbers.peak = numbers.in_use;
     }
     note_bytes(large->bytes, 0);
-    return large->region;
+    return start_of_block(large);
 }
 
 // A long block that is all zero comes fresh from the system, and a region that would have served
@@ -96,23 +122,105 @@ static void* map_region(size_t align, size_t whole, egb_large* large)
     return region;
 }
 
-static void* alloc_fresh(size_t align, size_t whole)
+// `guard`: the block ends at a guard page; NULL: it does not.
+static void* alloc_fresh(size_t align, size_t whole, const egb_guarded* guard)
 {
     egb_os_lock(&large_lock);
     egb_large* const large = egb_large_new_record();
+    if (large != NULL && guard != NULL) {
+        large->guard = *guard;
+    }
     egb_os_unlock(&large_lock);
     if (large == NULL) {
         return NULL;
     }
-    if (map_region(align, whole, large) == NULL) {
-        egb_os_lock(&large_lock);
-        egb_large_drop_record(large);
-        egb_os_unlock(&large_lock);
-        return NULL;
+    bool is_there = map_region(align, whole, large) != NULL;
+    if (is_there && guard != NULL && !egb_guarded_close_page(large)) {
+        egb_chunk_map_clear(large->region, whole);
+        egb_os_release(large->region, whole);
+        is_there = false;
     }
     egb_os_lock(&large_lock);
-    void* const block = hand_out(large);
+    void* const block = is_there ? hand_out(large) : NULL;
+    if (!is_there) {
+        egb_large_drop_record(large);
+    }
     egb_os_unlock(&large_lock);
+    return block;
+}
+
+// One more block with a guard page, or one less. False, and nothing has changed: there are as many
+// as may be.
+static bool count_guarded(bool is_sample, bool is_more)
+{
+    egb_os_lock(&large_lock);
+    const bool may_be =
+        !is_more || (numbers.guarded_in_use < EGB_GUARDED_MAX &&
+                     (!is_sample || numbers.samples_in_use < EGB_GUARDED_SAMPLES_MAX));
+    if (may_be) {
+        numbers.guarded_in_use += is_more ? 1 : (size_t)-1;
+        numbers.samples_in_use += !is_sample ? 0 : is_more ? 1 : (size_t)-1;
+    }
+    egb_os_unlock(&large_lock);
+    return may_be;
+}
+
+// A small block where the oldest was that waits in quarantine, when that is half full. NULL: it is
+// not, or the system refused.
+static void* alloc_retired(size_t whole, const egb_guarded* guard)
+{
+    egb_doomed doomed;
+    doomed.count = 0;
+    egb_os_lock(&large_lock);
+    egb_large* const large = egb_retired_take(whole);
+    if (large != NULL) {
+        large->guard = *guard;
+    }
+    egb_os_unlock(&large_lock);
+    if (large == NULL) {
+        return NULL;
+    }
+    const bool is_open = egb_guarded_open_block(large);
+    egb_os_lock(&large_lock);
+    void* const block = is_open ? hand_out(large) : NULL;
+    if (!is_open) {
+        egb_large_doom(&doomed, large);
+    }
+    egb_os_unlock(&large_lock);
+    (void)egb_doomed_release(&doomed);
+    return block;
+}
+
+// What is sealed asks for none. NULL: the request is to be served as ever.
+static void* alloc_guarded(size_t align, size_t bytes, bool is_sample, const void* site)
+{
+    egb_guarded  guard;
+    const size_t unit  = EGB_UNIT_BYTES;
+    const size_t whole = egb_is_sealed() ? 0 : egb_guarded_plan(&guard, align, bytes);
+    if (whole == 0 || !count_guarded(is_sample, true)) {
+        return NULL;
+    }
+    guard.is_sample  = is_sample;
+    guard.alloc_site = site;
+    void* block      = is_sample ? alloc_retired(whole, &guard) : NULL;
+    if (block == NULL) {
+        block = alloc_fresh(align < unit ? unit : align, whole, &guard);
+    }
+    if (block == NULL) {
+        (void)count_guarded(is_sample, false);
+    }
+    return block;
+}
+
+void* egb_large_sample(size_t align, size_t bytes, const void* site)
+{
+    if (!egb_guarded_is_due()) {
+        return NULL;
+    }
+    void* const block = alloc_guarded(align, bytes, true, site);
+    if (block == NULL) {
+        egb_guarded_skip();
+    }
     return block;
 }
 
@@ -139,16 +247,19 @@ void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
     }
     egb_heap_tick();
     const size_t whole = units_for(bytes);
+    void*        block = egb_guards_large() ? alloc_guarded(align, bytes, false, site) : NULL;
     if (align < EGB_UNIT_BYTES) {
         align = EGB_UNIT_BYTES;
     }
-    void* block = alloc_kept(align, whole, zeroed);
     if (block == NULL) {
-        block = alloc_fresh(align, whole);
+        block = alloc_kept(align, whole, zeroed);
+    }
+    if (block == NULL) {
+        block = alloc_fresh(align, whole, NULL);
     }
     // What the heap had kept is of use only to a request of about its size.
     if (block == NULL && !egb_is_sealed() && whole <= egb_heap_held() && egb_heap_trim(0) != 0) {
-        block = alloc_fresh(align, whole);
+        block = alloc_fresh(align, whole, NULL);
     }
     const egb_pool heap = egb_heap_pool();
     egb_seal_report(heap, site);
@@ -157,14 +268,16 @@ void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
 
 // ---- free ---------------------------------------------------------------------------------------
 
-// What is wrong with freeing `block`: 0 is nothing. Of what is free, no more is known than that
+// What is wrong with freeing `block`: 0 is nothing. Of what is kept, no more is known than that
 // blocks start with a unit.
 static int fault_of_large(const egb_large* large, const void* block)
 {
-    if (large->state != EGB_LARGE_LIVE) {
-        return (uintptr_t)block % EGB_UNIT_BYTES == 0 ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_INTERIOR;
+    if (large->state == EGB_LARGE_LIVE) {
+        return start_of_block(large) == block ? 0 : EGB_EVENT_INTERIOR;
     }
-    return large->region == block ? 0 : EGB_EVENT_INTERIOR;
+    const bool is_start =
+        is_guarded(large) ? start_of_block(large) == block : (uintptr_t)block % EGB_UNIT_BYTES == 0;
+    return is_start ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_INTERIOR;
 }
 
 // How many bytes may be kept now: all, when nothing would come again that goes.
@@ -189,29 +302,78 @@ static void keep(egb_large* large, egb_doomed* doomed)
     }
 }
 
-static void take_back(egb_large* large, egb_doomed* doomed)
+// From now on it is no block in use. What comes of one with a guard page is still to be done.
+static void take_back(egb_large* large, egb_doomed* doomed, const void* site)
 {
     large->state = EGB_LARGE_NEW;
     numbers.frees++;
     numbers.in_use--;
     note_bytes(0, large->bytes);
-    keep(large, doomed);
+    if (is_guarded(large)) {
+        large->guard.free_site = site;
+    } else {
+        keep(large, doomed);
+    }
+}
+
+// Nobody may use the block's pages any more, and they are no memory. When the library is sealed it
+// becomes a region as any other, for the next request; what the system refuses to close goes.
+static void retire(egb_large* large)
+{
+    const egb_guarded none      = {0};
+    const bool        is_open   = egb_is_sealed() && egb_guarded_open(large);
+    const bool        is_closed = !is_open && egb_guarded_close(large);
+    egb_doomed        doomed;
+    doomed.count = 0;
+    (void)count_guarded(large->guard.is_sample, false);
+    egb_os_lock(&large_lock);
+    if (is_closed) {
+        egb_retired_add(large, &doomed);
+    } else if (is_open) {
+        large->guard = none;
+        keep(large, &doomed);
+    } else {
+        egb_large_doom(&doomed, large);
+    }
+    egb_os_unlock(&large_lock);
+    (void)egb_doomed_release(&doomed);
+}
+
+// Looks at what is around the block, which is nobody's any more.
+static void retire_and_look(egb_large* large, egb_finding* finding)
+{
+    const ptrdiff_t damaged    = egb_guarded_damage(large);
+    finding->history           = egb_guarded_history(large);
+    finding->history.damaged   = damaged;
+    finding->history.free_site = NULL;  // that is the call which finds it
+    if (damaged != 0) {
+        finding->kind = damaged > 0 ? EGB_EVENT_OVERRUN : EGB_EVENT_UNDERRUN;
+    }
+    retire(large);
 }
 
 bool egb_large_free(void* block, const void* site)
 {
-    egb_doomed doomed;
+    egb_finding finding = {.block = block, .index = EGB_NO_INDEX};
+    egb_doomed  doomed;
     doomed.count = 0;
     egb_os_lock(&large_lock);
-    egb_large* const large = egb_large_at(block);
-    const int        fault = large == NULL ? 0 : fault_of_large(large, block);
-    if (large != NULL && fault == 0) {
-        take_back(large, &doomed);
+    egb_large* const large   = egb_large_at(block);
+    const bool       is_with = large != NULL && is_guarded(large);
+    finding.kind             = large == NULL ? 0 : fault_of_large(large, block);
+    const bool is_freed      = large != NULL && finding.kind == 0;
+    if (is_freed) {
+        take_back(large, &doomed, site);
+    } else if (is_with) {
+        finding.history = egb_guarded_history(large);
     }
     egb_os_unlock(&large_lock);
     (void)egb_doomed_release(&doomed);
-    if (fault != 0) {
-        egb_pool_report((egb_event_kind)fault, egb_heap_pool(), block, EGB_NO_INDEX, site);
+    if (is_freed && is_with) {
+        retire_and_look(large, &finding);
+    }
+    if (finding.kind != 0) {
+        egb_pool_report_finding(egb_heap_pool(), &finding, site);
     }
     return large != NULL;
 }
@@ -338,10 +500,12 @@ void* egb_large_resize(void* block, size_t bytes)
         return NULL;
     }
     egb_os_lock(&large_lock);
-    egb_large* const large = egb_large_at(block);
+    egb_large* const large    = egb_large_at(block);
+    const bool       is_exact = large != NULL && is_guarded(large);
+    const bool       may_stay = is_exact && egb_guarded_set_bytes(large, bytes);
     egb_os_unlock(&large_lock);
-    if (large == NULL) {
-        return NULL;
+    if (large == NULL || is_exact) {
+        return may_stay ? block : NULL;
     }
     const bool is_done =
         bytes <= large->bytes ? shrink(large, units_for(bytes)) : grow(large, bytes);
@@ -353,10 +517,22 @@ void* egb_large_resize(void* block, size_t bytes)
 size_t egb_large_bytes(const void* address)
 {
     egb_os_lock(&large_lock);
-    const egb_large* const large = egb_large_at(address);
-    const size_t bytes = large != NULL && large->state == EGB_LARGE_LIVE ? large->bytes : 0;
+    const egb_large* const large   = egb_large_at(address);
+    const bool             is_live = large != NULL && large->state == EGB_LARGE_LIVE;
+    const bool             is_in =
+        is_live && (uintptr_t)address - (uintptr_t)start_of_block(large) < room_of_block(large);
+    const size_t bytes = is_in ? room_of_block(large) : 0;
     egb_os_unlock(&large_lock);
     return bytes;
+}
+
+bool egb_large_is_guarded(const void* block)
+{
+    egb_os_lock(&large_lock);
+    const egb_large* const large = egb_large_at(block);
+    const bool             is    = large != NULL && is_guarded(large);
+    egb_os_unlock(&large_lock);
+    return is;
 }
 
 bool egb_large_is_live(const void* block)
@@ -371,8 +547,8 @@ bool egb_large_is_live(const void* block)
 size_t egb_large_held(size_t* cached)
 {
     egb_os_lock(&large_lock);
-    *cached           = egb_kept_bytes();
-    const size_t held = numbers.bytes + egb_kept_bytes();
+    *cached           = egb_kept_bytes() + egb_retired_bytes();
+    const size_t held = numbers.bytes + *cached;
     egb_os_unlock(&large_lock);
     return held;
 }
@@ -380,15 +556,19 @@ size_t egb_large_held(size_t* cached)
 void egb_large_count(egb_heap_numbers* out)
 {
     egb_os_lock(&large_lock);
-    out->large_allocations = numbers.allocations;
-    out->large_frees       = numbers.frees;
-    out->large_failures    = numbers.failures;
-    out->large_in_use      = numbers.in_use;
-    out->large_peak        = numbers.peak;
-    out->large_bytes       = numbers.bytes;
-    out->large_bytes_peak  = numbers.bytes_peak;
-    out->cached            = egb_kept_count();
-    out->cached_bytes      = egb_kept_bytes();
+    out->large_allocations   = numbers.allocations;
+    out->large_frees         = numbers.frees;
+    out->large_failures      = numbers.failures;
+    out->large_in_use        = numbers.in_use;
+    out->large_peak          = numbers.peak;
+    out->large_bytes         = numbers.bytes;
+    out->large_bytes_peak    = numbers.bytes_peak;
+    out->cached              = egb_kept_count() + egb_retired_count();
+    out->cached_bytes        = egb_kept_bytes() + egb_retired_bytes();
+    out->guarded_allocations = numbers.guarded_allocations;
+    out->guarded_in_use      = numbers.guarded_in_use;
+    out->guarded_samples     = numbers.samples_in_use;
+    out->quarantined         = egb_retired_count();
     egb_os_unlock(&large_lock);
 }
 

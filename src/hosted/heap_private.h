@@ -48,11 +48,18 @@ void egb_heap_reset_classes(void);
 // A block of whole units. NULL: refused.
 void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site);
 
+// Serves a small request by a large block with a guard page, if one is due. NULL: none is, or it
+// could not be had.
+void* egb_large_sample(size_t align, size_t bytes, const void* site);
+
 // Frees a large block, or reports the misuse. False, and nothing happened: no large block is there.
 bool egb_large_free(void* block, const void* site);
 
 // How many bytes the large block has room for that `address` is in; 0: there is none.
 size_t egb_large_bytes(const void* address);
+
+// Whether the large block there has a guard page: then its bytes are what was asked for.
+bool egb_large_is_guarded(const void* block);
 
 // Whether a large block in use starts here.
 bool egb_large_is_live(const void* block);

@@ -7,6 +7,7 @@
 #include "level.h"
 
 #include "../os/os.h"
+#include "heap_guarded.h"
 
 static bool is_text(const char* from, const char* end, const char* text)
 {
@@ -95,6 +96,28 @@ bool egb_entry_fits(const egb_entry* entry, const char* name)
     return !entry->has_name || fits_name(entry->name, entry->value - 1, name);
 }
 
+bool egb_entry_starts(const char** from, const char* end, const char* text)
+{
+    const char* at = *from;
+    while (at != end && *text != '\0' && *at == *text) {
+        at++;
+        text++;
+    }
+    if (*text == '\0') {
+        *from = at;
+    }
+    return *text == '\0';
+}
+
+bool egb_entry_number(const char* from, const char* end, uint64_t* number)
+{
+    *number = 0;
+    for (; from != end && *from >= '0' && *from <= '9' && *number < 100000000000000000u; from++) {
+        *number = *number * 10 + (uint64_t)(*from - '0');
+    }
+    return from == end && *number != 0;
+}
+
 bool egb_level_in(const char* entries, const char* name, egb_level* level)
 {
     egb_entry entry;
@@ -135,6 +158,7 @@ void egb_settings_read(void)
 {
     read_setting("EGGBOX_CHECK", check_setting);
     read_setting("EGGBOX_FAIL", fail_setting);
+    egb_guarded_read(egb_os_variable("EGGBOX_GUARD_PAGES"));
 }
 
 const char* egb_fail_setting(void)

@@ -5,7 +5,8 @@
 
 #include "eggbox/check.h"
 
-// Reads EGGBOX_CHECK and EGGBOX_FAIL, before the first pool is made. Else only tests call it.
+// Reads EGGBOX_CHECK, EGGBOX_FAIL and EGGBOX_GUARD_PAGES, before the first pool is made. Else only
+// tests call it.
 void egb_settings_read(void);
 
 // What EGGBOX_FAIL said.
@@ -29,6 +30,12 @@ typedef struct egb_entry {
 // The next entry, and `*at` behind it. False: that was the last.
 bool egb_entry_next(const char** at, egb_entry* entry);
 bool egb_entry_fits(const egb_entry* entry, const char* name);
+
+// Whether what is from `*from` to `end` begins so; then `*from` is behind it.
+bool egb_entry_starts(const char** from, const char* end, const char* text);
+
+// A number from 1 on, of up to 18 digits, and nothing behind it. False: there is something else.
+bool egb_entry_number(const char* from, const char* end, uint64_t* number);
 
 // Of addresses that are in no pool.
 egb_level egb_level_of_no_pool(void);

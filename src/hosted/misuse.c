@@ -207,22 +207,7 @@ static bool is_refused(const egb_event* event)
     return !is_damage(event) && event->kind != EGB_EVENT_WRONG_SIZE;
 }
 
-static void report_once_per_site(const egb_event* event)
-{
-    if (!is_new(event)) {
-        return;
-    }
-    egb_line out = {.bytes = 0};
-    describe(&out, event);
-    egb_line_text(&out, is_refused(event) ? "; refused" : "");
-    egb_line_write(&out);
-    if (atomic_load(&sites_are_full)) {
-        egb_line_text(&out, "eggbox: misuse at further places is not reported");
-        egb_line_write(&out);
-    }
-}
-
-// ---- the default, where there is more to say: and the end ---------------------------------------
+// ---- the default: what more is known ------------------------------------------------------------
 
 static void write_damage(egb_line* out, ptrdiff_t at)
 {
@@ -258,7 +243,7 @@ write_place(egb_line* out, const char* what, const char* file, unsigned line, co
 static void write_next_step(egb_line* out, const egb_event* event)
 {
     egb_line_text(out, "  next: ");
-    if (event->history->level == EGB_LEVEL_TRACK) {
+    if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK) {
         egb_line_text(out, "addr2line -Cfe PATH 0x... says which line a PATH+0x... is");
     } else {
         egb_line_text(
@@ -268,20 +253,45 @@ static void write_next_step(egb_line* out, const egb_event* event)
     egb_line_write(out);
 }
 
-static void report_and_end(const egb_event* event)
+static void write_history(egb_line* out, const egb_event* event)
 {
     const egb_history* const history = event->history;
-    egb_line                 out     = {.bytes = 0};
-    describe(&out, event);
-    egb_line_write(&out);
     if (!is_refused(event)) {
-        write_bytes(&out, event);
+        write_bytes(out, event);
     }
     write_place(
-        &out, "  allocated at ", history->alloc_file, history->alloc_line, history->alloc_site
+        out, "  allocated at ", history->alloc_file, history->alloc_line, history->alloc_site
     );
-    write_place(&out, "  freed at ", NULL, 0, history->free_site);
-    write_next_step(&out, event);
+    write_place(out, "  freed at ", NULL, 0, history->free_site);
+    write_next_step(out, event);
+}
+
+// ---- the default: goes on, or ends the program --------------------------------------------------
+
+static void report_once_per_site(const egb_event* event)
+{
+    if (!is_new(event)) {
+        return;
+    }
+    egb_line out = {.bytes = 0};
+    describe(&out, event);
+    egb_line_text(&out, is_refused(event) ? "; refused" : "");
+    egb_line_write(&out);
+    if (event->history != NULL) {
+        write_history(&out, event);
+    }
+    if (atomic_load(&sites_are_full)) {
+        egb_line_text(&out, "eggbox: misuse at further places is not reported");
+        egb_line_write(&out);
+    }
+}
+
+static void report_and_end(const egb_event* event)
+{
+    egb_line out = {.bytes = 0};
+    describe(&out, event);
+    egb_line_write(&out);
+    write_history(&out, event);
     egb_os_abort();
 }
 
@@ -293,7 +303,7 @@ EGB_WEAK void egb_misuse(const egb_event* event)
     note_past(event);
     if (read_handler(&handler, &user) && handler != NULL) {
         handler(event, user);
-    } else if (event->history != NULL) {
+    } else if (event->history != NULL && event->history->level >= EGB_LEVEL_GUARD) {
         report_and_end(event);
     } else {
         report_once_per_site(event);

@@ -153,7 +153,8 @@ static void report_event(egb_event* event, egb_pool pool, egb_history* history)
         event->pool_name = name;
         egb_pool_unlock(control);
     }
-    event->history = history->level < EGB_LEVEL_GUARD ? NULL : history;
+    const bool is_known = history->bytes != 0;  // a large block with a guard page, at any level
+    event->history      = history->level < EGB_LEVEL_GUARD && !is_known ? NULL : history;
     egb_misuse(event);
 }
 
@@ -166,7 +167,7 @@ void egb_pool_report(
     report_event(&event, pool, &history);
 }
 
-static void report_finding(egb_pool pool, const egb_finding* finding, const void* site)
+void egb_pool_report_finding(egb_pool pool, const egb_finding* finding, const void* site)
 {
     const egb_event_kind kind    = (egb_event_kind)finding->kind;
     egb_event            event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
@@ -184,7 +185,7 @@ void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void*
         egb_pool_report(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, site);
     }
     if (finding.kind != 0) {
-        report_finding(pool, &finding, site);
+        egb_pool_report_finding(pool, &finding, site);
     }
 }
 

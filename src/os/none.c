@@ -23,6 +23,12 @@ const char* egb_os_variable(const char* name)
     return NULL;
 }
 
+bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access access))
+{
+    (void)explain;
+    return false;
+}
+
 // ---- pages --------------------------------------------------------------------------------------
 
 size_t egb_os_page_bytes(void)
@@ -55,6 +61,19 @@ void egb_os_release(void* region, size_t bytes)
 bool egb_os_can_split(void)
 {
     return false;
+}
+
+bool egb_os_can_protect(void)
+{
+    return false;
+}
+
+egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
+{
+    (void)region;
+    (void)bytes;
+    (void)is_open;
+    return EGB_UNSUPPORTED;
 }
 
 egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)

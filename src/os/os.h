@@ -47,6 +47,16 @@ void egb_os_watch_given(const void* pool, const void* block, size_t bytes);
 void egb_os_watch_open(const void* start, size_t bytes);
 void egb_os_watch_close(const void* start, size_t bytes);
 
+// ---- faults -------------------------------------------------------------------------------------
+
+// What the access was that the system did not permit.
+typedef enum egb_os_access { EGB_OS_ACCESS, EGB_OS_READ, EGB_OS_WRITE } egb_os_access;
+
+// From now on `explain` is called, as a signal handler is, before such an access ends the program,
+// which it does all the same, as ever. False, and nothing has changed: the program has a handler of
+// its own, or this system has no such call.
+bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access access));
+
 // ---- pages --------------------------------------------------------------------------------------
 
 // Bytes of a page, read at run time: a power of two. 0: this system has no pages to give.
@@ -85,6 +95,13 @@ bool egb_os_can_split(void);
 // Lets the system take the pages of a committed part of a range: what it holds is lost, and it
 // reads as it likes from now on, zero or what was there. May be written to again. A hint.
 void egb_os_forget(void* region, size_t bytes);
+
+// Whether the next can be had.
+bool egb_os_can_protect(void);
+
+// Makes pages of a committed range inaccessible, and what was in them stays; or accessible again.
+// Returns EGB_OK; EGB_NO_MEMORY: refused, and nothing has changed; EGB_UNSUPPORTED.
+EGB_NODISCARD egb_status egb_os_protect(void* region, size_t bytes, bool is_open);
 
 // Makes a committed range larger or smaller where it is: whole pages, more or fewer. What is new is
 // committed, and all zero. Returns EGB_OK; EGB_NO_MEMORY: refused, or the addresses behind it are

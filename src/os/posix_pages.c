@@ -127,6 +127,20 @@ void egb_os_forget(void* region, size_t bytes)
     errno = before;
 }
 
+bool egb_os_can_protect(void)
+{
+    return true;
+}
+
+// It takes a mapping more for each change along the addresses, of which the system has so many.
+egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
+{
+    const int before = errno;
+    const int status = mprotect(region, bytes, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    errno            = before;
+    return status == 0 ? EGB_OK : EGB_NO_MEMORY;
+}
+
 // ---- resize and move ----------------------------------------------------------------------------
 
 // Not on 32-bit Arm: QEMU's user mode (7.2), on which its programs are tested, ends them with a

@@ -17,6 +17,12 @@ void egb_os_write_error(const char* text, size_t bytes)
     SetLastError(before);
 }
 
+bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access access))
+{
+    (void)explain;
+    return false;
+}
+
 uint64_t egb_os_milliseconds(void)
 {
     return GetTickCount64();

@@ -74,6 +74,21 @@ bool egb_os_can_split(void)
     return false;
 }
 
+bool egb_os_can_protect(void)
+{
+    return true;
+}
+
+egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
+{
+    const DWORD before = GetLastError();
+    DWORD       was;
+    const BOOL  is_done =
+        VirtualProtect(region, bytes, is_open ? PAGE_READWRITE : PAGE_NOACCESS, &was);
+    SetLastError(before);
+    return is_done ? EGB_OK : EGB_NO_MEMORY;
+}
+
 // A reservation is as long as it was made, and nothing moves pages.
 egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
 {

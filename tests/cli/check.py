@@ -140,6 +140,24 @@ def other_levels(program):
         check(done.returncode == 1 and done.stdout == "", f"{wrong!r} is no level", done)
 
 
+def guard_pages(program):
+    """At level check, at the access or by the free; and what is no such option."""
+    done, said = run(program, "overrun", "--guard-pages", "1/1")
+    check(done.returncode == 7 and "found at     " + at("overrun found", "overrun") in said and
+          "allocated at " + at("made", "make_block") in said, "within the last 16 bytes", done)
+    done, said = run(program, "twice", "--guard-pages", "1/1")
+    check(done.returncode == 7 and "freed at     " + at("freed", "twice") in said, "twice", done)
+    for fault, options in (("late-write", "1/1"), ("late-write", "large,1/1")):
+        done, _ = run(program, fault, "--guard-pages", options)
+        check(done.returncode == -11 and "write to a block after its free" in done.stderr and
+              "  freed at " in done.stderr, "a use after the free ends the program", done)
+    done, _ = run(program, "none", "--guard-pages", "large,1/1")
+    check(done.returncode == 7 and done.stderr.startswith("own words\n"), "nothing wrong", done)
+    for wrong in ("small", "1/0", "1/", "2/1000", "1/1000000000", "large,", ""):
+        done, _ = run(program, "none", "--guard-pages", wrong)
+        check(done.returncode == 1 and done.stdout == "", f"{wrong!r} is no such block", done)
+
+
 def without_debug_information(folder):
     program = compiled(folder, "named")
     offset = r"\(named\+0x[0-9a-f]+\)\n"
@@ -172,7 +190,7 @@ def main():
         folder = pathlib.Path(name).resolve()
         program = compiled(folder, "faulty", "-g")
         for test in (leaks, misuse, at_the_end, children, large_blocks, nothing_wrong, other_levels,
-                     for_programs):
+                     guard_pages, for_programs):
             before = len(failures)
             test(program)
             print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}")

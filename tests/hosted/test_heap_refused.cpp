@@ -33,6 +33,7 @@ int                      requests;
 int                      refuse_from = -1;  // counted from 0; -1: none
 int                      refuse_to   = -1;  // the last
 std::size_t              most_bytes  = SIZE_MAX;
+bool                     has_guards  = false;  // pages behind large blocks, and some small ones
 bool                     is_undoing  = false;  // what was changed just before: never refused
 
 bool is_refused()
@@ -97,6 +98,7 @@ egb_status __real_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
 void       __real_egb_os_release(void* start, std::size_t bytes);
 egb_status __real_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
 egb_status __real_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
+egb_status __real_egb_os_protect(void* start, std::size_t bytes, bool is_open);
 bool       __real_egb_os_arm_thread_exit(void* argument);
 bool  __real_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t, const egb_shape_*);
 void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
@@ -104,6 +106,7 @@ egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
 void       __wrap_egb_os_release(void* start, std::size_t bytes);
 egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
 egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
+egb_status __wrap_egb_os_protect(void* start, std::size_t bytes, bool is_open);
 bool       __wrap_egb_os_arm_thread_exit(void* argument);
 bool __wrap_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t, const egb_shape_*);
 
@@ -172,6 +175,12 @@ egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size
         regions->erase(to);
     }
     return status;
+}
+
+egb_status __wrap_egb_os_protect(void* start, std::size_t bytes, bool is_open)
+{
+    const std::lock_guard<std::mutex> lock(books);
+    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_protect(start, bytes, is_open);
 }
 
 bool __wrap_egb_os_arm_thread_exit(void* argument)
@@ -277,7 +286,7 @@ void use_small_blocks()
 {
     std::vector<void*> blocks;
     for (const std::size_t bytes : sizes{1, 100, 1000, 5000, 30000}) {
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < (has_guards ? 4 : 20); i++) {
             void* block = try_take(bytes, [](std::size_t some) { return egb_malloc(some); });
             if (block != nullptr) {
                 block = try_change(block, bytes, 3 * bytes);
@@ -293,10 +302,15 @@ void use_small_blocks()
 void scenario()
 {
     const events seen;
+    if (has_guards) {
+        (void)egb_heap_guard_pages("large,1/4");  // refused with the heap
+    }
     use_large_blocks();
     use_small_blocks();
-    std::thread(use_small_blocks).join();
-    use_large_blocks();
+    if (!has_guards) {
+        std::thread(use_small_blocks).join();
+        use_large_blocks();
+    }
     EXPECT_EQ(heap_in_use(), 0u);
     (void)egb_heap_trim(0);
     EXPECT_EQ(heap_numbers().cached_bytes, 0u);
@@ -356,7 +370,10 @@ answer run_in_child(int from, int to, std::size_t expected, bool* failed)
 
 }  // namespace
 
-TEST(heap_refused, each_request_once_and_from_then_on)
+namespace
+{
+
+void refuse_each()
 {
     bool         failed = false;
     const answer whole  = run_in_child(-1, -1, 0, &failed);
@@ -368,6 +385,21 @@ TEST(heap_refused, each_request_once_and_from_then_on)
             ASSERT_FALSE(failed) << "requests " << n << " to " << to << " refused";
         }
     }
+}
+
+}  // namespace
+
+TEST(heap_refused, each_request_once_and_from_then_on)
+{
+    refuse_each();
+}
+
+// What cannot have a page has none.
+TEST(heap_refused, each_request_of_blocks_with_guard_pages)
+{
+    has_guards = true;
+    refuse_each();
+    has_guards = false;
 }
 
 // With 16 MiB in all. What one size does not need any more is there for the next.

@@ -167,6 +167,23 @@ TEST(os_pages, what_was_forgotten_can_be_written_again)
     ASSERT_EQ(here.start()[page], 0x66);
 }
 
+TEST(os_pages, what_was_closed_and_opened_is_as_it_was)
+{
+    const std::size_t page = egb_os_page_bytes();
+    const range       here(8 * page, page);
+    ASSERT_EQ(egb_os_commit(here.start(), here.bytes(), 0, nullptr), EGB_OK);
+    std::memset(here.start(), 0x55, here.bytes());
+    ASSERT_TRUE(egb_os_can_protect());
+    ASSERT_EQ(egb_os_protect(here.start() + 3 * page, page, false), EGB_OK);
+    std::memset(here.start(), 0x66, 3 * page);
+    std::memset(here.start() + 4 * page, 0x66, 4 * page);
+    ASSERT_EQ(egb_os_protect(here.start() + 3 * page, page, true), EGB_OK);
+    for (std::size_t i = 0; i < here.bytes(); i++) {
+        ASSERT_EQ(here.start()[i], i / page == 3 ? 0x55 : 0x66);
+    }
+    here.start()[3 * page] = 1;
+}
+
 TEST(os_pages, sizes_that_cannot_be_are_refused)
 {
     const std::size_t page = egb_os_page_bytes();

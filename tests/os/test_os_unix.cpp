@@ -238,6 +238,8 @@ std::vector<std::function<void()>> calls()
         [=] { egb_os_release(start + 1, bytes); },  // refused, for it is not at a page
         [=] { EXPECT_NE(egb_os_resize(start + 1, page, 2 * page), EGB_OK); },
         [=] { EXPECT_NE(egb_os_move(start + 1, page, start + bytes, 2 * page), EGB_OK); },
+        [=] { EXPECT_NE(egb_os_protect(start + 1, page, false), EGB_OK); },
+        [] { (void)egb_os_explain_faults([](const void*, egb_os_access) {}); },
         [] { egb_os_milliseconds(); },
         [] { egb_os_lock(&lock); },
         [] { egb_os_unlock(&lock); },

@@ -52,6 +52,8 @@ TEST(os_errno, no_call_changes_the_last_error)
         [=] { start = static_cast<char*>(egb_os_reserve(page, page << 10)); },
         [=] { EXPECT_EQ(egb_os_commit(start, page, 3, nullptr), EGB_OK); },
         [=] { EXPECT_EQ(egb_os_commit(start, SIZE_MAX / 4, 3, nullptr), EGB_NO_MEMORY); },
+        [=] { EXPECT_EQ(egb_os_protect(start, page, false), EGB_OK); },
+        [=] { EXPECT_EQ(egb_os_protect(start, SIZE_MAX / 4, false), EGB_NO_MEMORY); },
         [=] { egb_os_release(start, page); },
         [=] { egb_os_release(start, page); },  // refused
         [] { egb_os_lock(&lock); },

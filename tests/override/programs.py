@@ -48,6 +48,20 @@ def interpreters():
     same("bash", ["bash", "-c", BASH_TEXT], LIBRARY)
 
 
+def with_guard_pages():
+    """Pages that nobody may use, behind all large blocks and many small ones: nobody does."""
+    pages = {"EGGBOX_GUARD_PAGES": "large,1/50"}
+    with tempfile.TemporaryDirectory() as name:
+        script = f".open --new {pathlib.Path(name) / 'shop.db'}\n{SQL}"
+        written = same("sqlite3 with guard pages", ["sqlite3"], LIBRARY, input=script.encode(),
+                       extra=pages)
+        check(written[0]["large"]["allocations"] > 100, "they were there", written[0]["large"])
+    same("python3 with guard pages", [PYTHON, "-c", PYTHON_TEXT], LIBRARY,
+         extra={**pages, "PYTHONMALLOC": "malloc"})
+    same("a threaded server with guard pages", [PYTHON, "-c", SERVER_TEXT], LIBRARY, extra=pages)
+    same("bash with guard pages", ["bash", "-c", BASH_TEXT], LIBRARY, extra=pages)
+
+
 def servers():
     same("a threaded server", [PYTHON, "-c", SERVER_TEXT], LIBRARY)
     written = same("redis", ["sh", "-c", in_a_folder(REDIS_TEXT)], LIBRARY)
@@ -112,7 +126,8 @@ def the_command():
 def main():
     need("sqlite3", "perl", "git", "gcc", "g++", "clang++-19", "sh", "bash", "make", "tar", "gzip",
          "xz", "redis-check-rdb", "redis-cli", "seq", "cksum")
-    for test in (databases, interpreters, servers, repositories, compilers, tools, the_command):
+    for test in (databases, interpreters, with_guard_pages, servers, repositories, compilers,
+                 tools, the_command):
         test()
     print("\n".join(failures))
     return 1 if failures else 0

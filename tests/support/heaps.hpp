@@ -48,6 +48,23 @@ inline bool is_large(const void* block)
     return egb_block_bytes(block) != 0 && egb_pool_of(block) == egb_pool{};
 }
 
+// Guard pages for blocks that are asked for while it lives. What magazines have would go first.
+struct guard_pages {
+    explicit guard_pages(const char* which)
+    {
+        (void)egb_heap_trim(0);
+        EXPECT_EQ(egb_heap_guard_pages(which), EGB_OK);
+    }
+
+    guard_pages(const guard_pages&)            = delete;
+    guard_pages& operator=(const guard_pages&) = delete;
+
+    ~guard_pages()
+    {
+        EXPECT_EQ(egb_heap_guard_pages(nullptr), EGB_OK);
+    }
+};
+
 // Fails if the test does not give all blocks back.
 struct all_given_back {
     std::size_t before = heap_in_use();

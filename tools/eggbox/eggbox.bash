@@ -37,7 +37,7 @@ _eggbox()
         return
     fi
     case $command in
-        run) options="--report --check --json --help --" ;;
+        run) options="--report --check --guard-pages --json --help --" ;;
         report | doctor) options="--json --help" ;;
         size) options="--emit --cover --headroom --name --check --json --help" ;;
         compare)
@@ -52,6 +52,7 @@ _eggbox()
     done
     case $command:$before in
         run:--check) _eggbox_words "off check guard track passthrough" "$current" ;;
+        run:--guard-pages) _eggbox_words "large 1/1000 large,1/1000" "$current" ;;
         size:--emit) _eggbox_words "c cpp json" "$current" ;;
         size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
         *:--report | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;

@@ -53,6 +53,23 @@ std::string check_problem(const std::string& text)
     return "";
 }
 
+// "large", "1/1000" or both.
+std::string guard_pages_problem(const std::string& text)
+{
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end       = std::min(text.find(',', at), text.size());
+        const std::string entry     = text.substr(at, end - at);
+        const std::string every     = entry.substr(0, 2) == "1/" ? entry.substr(2) : "";
+        const bool        is_number = !every.empty() && every[0] != '0' && every.size() <= 9 &&
+                               every.find_first_not_of("0123456789") == std::string::npos;
+        if (entry != "large" && !is_number) {
+            return "no such blocks: large, 1/NUMBER";
+        }
+        at = end + 1;
+    }
+    return "";
+}
+
 // The first line of a help text, in our words.
 class with_usage : public CLI::Formatter
 {
@@ -111,9 +128,18 @@ void add_run(CLI::App& app, run_options& wanted)
     )
         ->type_name("LEVEL")
         ->check(CLI::Validator(check_problem, ""));
+    sub->add_option(
+           "--guard-pages",
+           wanted.guard_pages,
+           "Blocks to end at a page nobody may use: large, 1/NUMBER or both"
+    )
+        ->type_name("WHICH")
+        ->check(CLI::Validator(guard_pages_problem, ""));
     add_json(sub, wanted.json);
     set_usage(
-        sub, "usage: eggbox run [--report FILE] [--check LEVEL] [--json] -- program [argument]..."
+        sub,
+        "usage: eggbox run [--report FILE] [--check LEVEL] [--guard-pages WHICH] [--json]\n"
+        "                  -- program [argument]..."
     );
 }
 

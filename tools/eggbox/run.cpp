@@ -213,6 +213,9 @@ int run_command(const run_options& wanted)
     if (!wanted.check.empty()) {
         changes.emplace_back("EGGBOX_CHECK", wanted.check);
     }
+    if (!wanted.guard_pages.empty()) {
+        changes.emplace_back("EGGBOX_GUARD_PAGES", wanted.guard_pages);
+    }
     harvest           processes{folder.path()};
     const process_end end = run_through(wanted.command, changes, [&] { return processes.look(); });
 

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// What happens at a guard page: the program ends at the very access, and is told why. Each fault is
+// made by a child of this process.
+#include "heaps.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+namespace
+{
+
+constexpr std::size_t of_each_kind[] = {1, 16, 40, 1000, 5000, 32768, 40000, 3000000};
+
+struct end {
+    int         status;
+    std::string said;
+
+    // A sanitizer has a handler of its own, and ends the program in its own way.
+    bool is_by_fault() const
+    {
+        return is_sanitized ? status != 0 : WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV;
+    }
+};
+
+// `work` in a child, which ends well if it comes back.
+end end_of(const std::function<void()>& work)
+{
+    int ends[2] = {};
+    EXPECT_EQ(pipe(ends), 0);
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        work();
+        _exit(testing::Test::HasFailure() ? 1 : 0);
+    }
+    close(ends[1]);
+    end  result{};
+    char part[512];
+    for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;) {
+        result.said.append(part, static_cast<std::size_t>(got));
+    }
+    close(ends[0]);
+    EXPECT_EQ(waitpid(child, &result.status, 0), child);
+    return result;
+}
+
+volatile char* take(std::size_t bytes)
+{
+    return static_cast<volatile char*>(egb_malloc(bytes));
+}
+
+[[maybe_unused]] volatile char* opaque(volatile std::uintptr_t address)
+{
+    return reinterpret_cast<volatile char*>(address);
+}
+
+bool says(const std::string& said, const char* text)
+{
+    return is_sanitized || said.find(text) != std::string::npos;
+}
+
+}  // namespace
+
+TEST(heap_guard_faults, a_byte_behind_a_block_ends_the_program)
+{
+    const guard_pages pages("large,1/1");
+    for (const std::size_t bytes : of_each_kind) {
+        const std::size_t room  = (bytes + 15) / 16 * 16;
+        const end         write = end_of([&] { take(bytes)[room] = 1; });
+        EXPECT_TRUE(write.is_by_fault()) << bytes;
+        EXPECT_TRUE(says(write.said, " what is behind the end of a block")) << write.said;
+        EXPECT_TRUE(says(write.said, ("byte " + std::to_string(room)).c_str())) << write.said;
+        EXPECT_TRUE(says(write.said, "allocated at ")) << write.said;
+        EXPECT_TRUE(end_of([&] { (void)take(bytes)[room]; }).is_by_fault()) << bytes;
+        EXPECT_EQ(end_of([&] { take(bytes)[bytes - 1] = 1; }).status, 0) << bytes;
+    }
+}
+
+TEST(heap_guard_faults, any_use_after_the_free_ends_the_program)
+{
+    const guard_pages pages("large,1/1");
+    for (const std::size_t bytes : of_each_kind) {
+        for (const std::size_t place : sizes{0, bytes / 2, bytes - 1}) {
+            const auto use = [&](bool is_write) {
+                volatile char* const block = take(bytes);
+                egb_free(const_cast<char*>(block));
+                if (is_write) {
+                    block[place] = 1;
+                } else {
+                    (void)block[place];
+                }
+            };
+            const end read = end_of([&] { use(false); });
+            EXPECT_TRUE(read.is_by_fault()) << bytes;
+            EXPECT_TRUE(says(read.said, " a block after its free")) << read.said;
+            EXPECT_TRUE(says(read.said, "freed at ")) << read.said;
+            EXPECT_TRUE(end_of([&] { use(true); }).is_by_fault()) << bytes;
+        }
+    }
+}
+
+TEST(heap_guard_faults, blocks_of_other_calls_have_a_page_too)
+{
+    const guard_pages pages("large,1/1");
+    const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    EXPECT_TRUE(end_of([] { static_cast<volatile char*>(egb_calloc(3, 16))[48] = 1; }).is_by_fault()
+    );
+    for (std::size_t align = 32; align <= 1 << 20; align *= 2) {
+        const std::size_t step  = align < page ? align : page;
+        const std::size_t room  = (10000 + step - 1) / step * step;
+        const auto        write = [&](std::size_t place) {
+            return end_of([&] {
+                static_cast<volatile char*>(egb_aligned_alloc(align, 10000))[place] = 1;
+            });
+        };
+        EXPECT_EQ(write(room - 1).status, 0) << align;
+        EXPECT_TRUE(write(room).is_by_fault()) << align;
+    }
+    EXPECT_TRUE(end_of([] {
+                    void* const          old   = egb_malloc(100);
+                    volatile char* const stale = static_cast<volatile char*>(old);
+                    EXPECT_NE(egb_realloc(old, 200), old);
+                    stale[0] = 1;
+                }).is_by_fault()
+    ) << "what realloc moved away from";
+}
+
+TEST(heap_guard_faults, so_does_a_block_whose_free_was_another_threads)
+{
+    const guard_pages pages("1/1");
+    EXPECT_TRUE(end_of([] {
+                    volatile char* const block = take(24);
+                    std::thread([&] { egb_free(const_cast<char*>(block)); }).join();
+                    block[0] = 1;
+                }).is_by_fault());
+}
+
+TEST(heap_guard_faults, the_child_of_a_fork_has_them_and_what_its_parent_took)
+{
+    const guard_pages pages("large,1/1");
+    void* const       ours = egb_malloc(100);
+    fill(ours, 100, 7);
+    EXPECT_EQ(
+        end_of([&] {
+            EXPECT_TRUE(is_filled(ours, 100, 7));
+            egb_free(ours);
+            egb_free(egb_malloc(50000));
+            (void)egb_heap_trim(0);
+        }).status,
+        0
+    );
+    EXPECT_TRUE(end_of([&] {
+                    egb_free(ours);
+                    *static_cast<volatile char*>(ours) = 1;
+                }).is_by_fault());
+    EXPECT_TRUE(is_filled(ours, 100, 7));
+    egb_free(ours);
+}
+
+// As many mappings as the system allows by default are enough for as many blocks as may have one.
+TEST(heap_guard_faults, large_blocks_without_end)
+{
+    if (sizeof(void*) == 4) {
+        GTEST_SKIP() << "there are no addresses for so many";
+    }
+    const guard_pages  pages("large");
+    std::vector<void*> blocks;
+    for (int i = 0; i < 10000; i++) {
+        blocks.push_back(egb_malloc(33000));
+        ASSERT_NE(blocks.back(), nullptr);
+        *static_cast<char*>(blocks.back()) = 1;
+    }
+    EXPECT_EQ(heap_numbers().guarded_in_use, 8192u);
+    for (void* const block : blocks) {
+        egb_free(block);
+    }
+    EXPECT_EQ(heap_numbers().guarded_in_use, 0u);
+}
+
+// ---- the handler --------------------------------------------------------------------------------
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+TEST(heap_guard_faults, a_handler_of_the_programs_stays)
+{
+    const end result = end_of([] {
+        (void)std::signal(SIGSEGV, [](int) { _exit(42); });
+        const guard_pages pages("1/1");
+        take(16)[16] = 1;
+    });
+    EXPECT_TRUE(WIFEXITED(result.status) && WEXITSTATUS(result.status) == 42);
+    EXPECT_EQ(result.said, "");
+}
+
+TEST(heap_guard_faults, other_faults_and_signals_end_the_program_as_ever)
+{
+    const auto in_child = [](void (*work)()) {
+        return end_of([&] {
+            (void)std::signal(SIGSEGV, SIG_DFL);
+            const guard_pages pages("1/1");
+            work();
+        });
+    };
+    for (const end& result :
+         {in_child([] { *opaque(8) = 1; }),
+          in_child([] { (void)std::raise(SIGSEGV); }),
+          in_child([] { kill(getpid(), SIGSEGV); })}) {
+        EXPECT_TRUE(result.is_by_fault());
+        EXPECT_EQ(result.said, "");
+    }
+}
+
+#endif
