@@ -24,9 +24,9 @@ struct bad_usage : std::runtime_error {
 };
 
 struct run_options {
-    std::vector<std::string> command;  // the program and its arguments
-    std::string              report;   // file to write; empty: a temporary one
-    std::string              check;    // level for EGGBOX_CHECK; empty: leave it alone
+    std::vector<std::string> command;      // the program and its arguments
+    std::string              report;       // file to write; empty: a temporary one
+    std::string              check;        // level for EGGBOX_CHECK; empty: leave it alone
     std::string              guard_pages;  // for EGGBOX_GUARD_PAGES; empty: leave it alone
     bool                     json = false;
 };
