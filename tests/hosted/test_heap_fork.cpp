@@ -85,12 +85,8 @@ void wait_for_child(pid_t child)
     MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-}  // namespace
-
-TEST(heap_fork, children_use_all_of_it)
+void fork_while_threads_use_it(std::uint64_t forks)
 {
-    const std::uint64_t forks =
-        stress::setting("EGGBOX_STRESS_ROUNDS", STRESS_IS_SANITIZED ? 40 : 200);
     const stress::only_stale misuse(false);
     const kept               ours;
     std::atomic<bool>        is_over{false};
@@ -115,6 +111,24 @@ TEST(heap_fork, children_use_all_of_it)
     EXPECT_EQ(ours.small[99], 0);
     egb_free(ours.small);
     egb_free(ours.large);
+}
+
+}  // namespace
+
+TEST(heap_fork, children_use_all_of_it)
+{
+    fork_while_threads_use_it(
+        stress::setting("EGGBOX_STRESS_ROUNDS", STRESS_IS_SANITIZED ? 40 : 200)
+    );
+}
+
+TEST(heap_fork, with_guard_pages_too)
+{
+    ASSERT_EQ(egb_heap_guard_pages("large,1/10"), EGB_OK);
+    fork_while_threads_use_it(
+        stress::setting("EGGBOX_STRESS_ROUNDS", STRESS_IS_SANITIZED ? 20 : 100)
+    );
+    ASSERT_EQ(egb_heap_guard_pages(nullptr), EGB_OK);
 }
 
 // Before that a process has made no pool, and nothing of its own to do at a fork.

@@ -165,7 +165,9 @@ TEST(heap_guarded, a_long_run_keeps_a_bounded_part_of_the_address_space)
         egb_free(egb_malloc(static_cast<std::size_t>(i) * 100000));
         EXPECT_LE(heap_numbers().quarantined, retired_max);
     }
-    EXPECT_EQ(heap_numbers().quarantined, retired_max);
+    if (sizeof(void*) > 4) {  // with fewer addresses a long one has the quarantine for itself
+        EXPECT_EQ(heap_numbers().quarantined, retired_max);
+    }
 }
 
 // ---- what is said -------------------------------------------------------------------------------
