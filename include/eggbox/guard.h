@@ -55,8 +55,9 @@ extern "C" {
 
 /// Looks at what is around a block.
 ///
-/// Returns  EGB_OK: nothing is wrong, or its pool's level is below "guard"; EGB_CORRUPT: bytes
-///          outside of it were written to; EGB_INVALID: no block that is in use starts there.
+/// Returns  EGB_OK: nothing is wrong, or its pool's level is below "guard" and it does not end at a
+///          guard page (heap.h); EGB_CORRUPT: bytes outside of it were written to; EGB_INVALID: no
+///          block that is in use starts there.
 /// Misuse   EGB_EVENT_OVERRUN, EGB_EVENT_UNDERRUN: with EGB_CORRUPT.
 /// Cost     O(1)
 egb_status egb_block_check(const void* block);
@@ -68,7 +69,8 @@ egb_status egb_block_check(const void* block);
 /// Cost     O(bytes of its blocks that were ever used)
 size_t egb_pool_check(egb_pool pool);
 
-/// All pools, one after the other: the sum of what egb_pool_check() returns.
+/// All pools, one after the other, and the heap's blocks that end at a guard page, at any level:
+/// the sum of what egb_pool_check() returns, and how many of those are damaged.
 size_t egb_check_all(void);
 
 // ---- no more from the system --------------------------------------------------------------------

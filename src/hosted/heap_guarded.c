@@ -240,7 +240,8 @@ bool egb_guarded_open(const egb_large* large)
     return protect(large, 0, large->bytes, true);
 }
 
-ptrdiff_t egb_guarded_damage(const egb_large* large)
+// From the start of the block: below 0 is before it. 0: there is none.
+static ptrdiff_t damage(const egb_large* large)
 {
     const egb_guarded* const   guard = &large->guard;
     const unsigned char* const block = start_of(large);
@@ -263,7 +264,7 @@ bool egb_guarded_set_bytes(egb_large* large, size_t bytes)
     bytes                    = bytes == 0 ? 1 : bytes;
     const bool is_behind     = bytes <= guard->room &&
                            (bytes >= guard->bytes || guard->room - bytes < EGB_HEAP_STEP_BYTES_);
-    if (!is_behind || egb_guarded_damage(large) != 0) {
+    if (!is_behind || damage(large) != 0) {
         return false;
     }
     guard->bytes = bytes;
@@ -279,6 +280,63 @@ egb_history egb_guarded_history(const egb_large* large)
         .free_site  = large->guard.free_site,
     };
     return history;
+}
+
+// ---- is it as it should be ----------------------------------------------------------------------
+
+bool egb_guarded_look(const egb_large* large, egb_finding* finding)
+{
+    const ptrdiff_t damaged  = large->guard.bytes == 0 ? 0 : damage(large);
+    finding->history         = egb_guarded_history(large);
+    finding->history.damaged = damaged;
+    if (damaged != 0) {
+        finding->kind = damaged > 0 ? EGB_EVENT_OVERRUN : EGB_EVENT_UNDERRUN;
+    }
+    return damaged != 0;
+}
+
+typedef struct damages {
+    egb_finding first;
+    size_t      count;
+} damages;
+
+static void look_at(void* record, void* user)
+{
+    const egb_large* const large = record;
+    damages* const         all   = user;
+    egb_finding            one   = {.block = start_of(large), .index = EGB_NO_INDEX};
+    if (large->state == EGB_LARGE_LIVE && egb_guarded_look(large, &one) && all->count++ == 0) {
+        all->first = one;
+    }
+}
+
+size_t egb_large_check_all(const void* site)
+{
+    damages all = {.count = 0};
+    egb_large_lock();
+    egb_large_each(look_at, &all);
+    egb_large_unlock();
+    if (all.count != 0) {
+        egb_pool_report_finding(egb_heap_pool(), &all.first, site);
+    }
+    return all.count;
+}
+
+egb_status egb_large_check(const void* block, const void* site)
+{
+    damages all = {.count = 0};
+    egb_large_lock();
+    egb_large* const large = egb_large_at(block);
+    const bool       is_in = large != NULL && large->state == EGB_LARGE_LIVE;
+    const bool       is    = is_in && start_of(large) == block;
+    if (is) {
+        look_at(large, &all);
+    }
+    egb_large_unlock();
+    if (all.count != 0) {
+        egb_pool_report_finding(egb_heap_pool(), &all.first, site);
+    }
+    return !is ? EGB_INVALID : all.count != 0 ? EGB_CORRUPT : EGB_OK;
 }
 
 // ---- quarantine ---------------------------------------------------------------------------------

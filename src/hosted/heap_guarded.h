@@ -10,6 +10,7 @@
 #ifndef EGGBOX_SRC_HOSTED_HEAP_GUARDED_H
 #define EGGBOX_SRC_HOSTED_HEAP_GUARDED_H
 
+#include "guard.h"
 #include "heap_kept.h"
 
 // At one time. Each is up to two mappings, of which Linux allows a process 65530 by default.
@@ -50,9 +51,8 @@ bool egb_guarded_close(const egb_large* large);
 // All of it may be used. False: refused.
 bool egb_guarded_open(const egb_large* large);
 
-// Where the block's surroundings are not as they were written, from the start of the block: below 0
-// is before it. 0: nowhere.
-ptrdiff_t egb_guarded_damage(const egb_large* large);
+// Whether the block's surroundings are not as they were written, and what is known of that.
+bool egb_guarded_look(const egb_large* large, egb_finding* finding);
 
 // The block is to have so many bytes, with the same room. False, and nothing has changed: the guard
 // page would not be right behind it, or there is damage.

@@ -50,6 +50,11 @@ void egb_large_drop_record(egb_large* large)
     egb_growing_free(&records, large);
 }
 
+void egb_large_each(egb_growing_visit_fn visit, void* user)
+{
+    egb_growing_each(&records, visit, user);
+}
+
 bool egb_large_enter(void* region, size_t bytes, egb_large* large)
 {
     if (egb_chunk_map_set(region, bytes, (egb_chunk_*)(void*)large, EGB_LARGE_KEY, NULL)) {

@@ -55,6 +55,9 @@ size_t egb_doomed_release(const egb_doomed* doomed);
 egb_large* egb_large_new_record(void);
 void       egb_large_drop_record(egb_large* large);
 
+// All that there are.
+void egb_large_each(egb_growing_visit_fn visit, void* user);
+
 // Enters a region in the map, without the lock. False: refused, and it is not there.
 bool egb_large_enter(void* region, size_t bytes, egb_large* large);
 

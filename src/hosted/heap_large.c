@@ -342,13 +342,8 @@ static void retire(egb_large* large)
 // Looks at what is around the block, which is nobody's any more.
 static void retire_and_look(egb_large* large, egb_finding* finding)
 {
-    const ptrdiff_t damaged    = egb_guarded_damage(large);
-    finding->history           = egb_guarded_history(large);
-    finding->history.damaged   = damaged;
+    (void)egb_guarded_look(large, finding);
     finding->history.free_site = NULL;  // that is the call which finds it
-    if (damaged != 0) {
-        finding->kind = damaged > 0 ? EGB_EVENT_OVERRUN : EGB_EVENT_UNDERRUN;
-    }
     retire(large);
 }
 

@@ -64,6 +64,11 @@ bool egb_large_is_guarded(const void* block);
 // Whether a large block in use starts here.
 bool egb_large_is_live(const void* block);
 
+// Looks at what is around a large block; around all of them, and says of how many it is not as it
+// should be. What is found, or found first, is reported.
+egb_status egb_large_check(const void* block, const void* site);
+size_t     egb_large_check_all(const void* site);
+
 // Makes a large block larger or smaller, here or elsewhere, without copying. NULL: that cannot be
 // done, and it is as it was.
 void* egb_large_resize(void* block, size_t bytes);

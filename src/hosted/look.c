@@ -28,14 +28,14 @@ size_t egb_check_all(void)
     for (size_t slot = 1; slot < slots; slot++) {
         damaged += look_at_pool(egb_handle_of(&egb_the_world.controls[slot]), EGB_CALLER());
     }
-    return damaged;
+    return damaged + egb_large_check_all(EGB_CALLER());
 }
 
 egb_status egb_block_check(const void* block)
 {
     const egb_pool pool = egb_pool_of(block);
     if (egb_is_null(pool) || !egb_pool_is_live(pool, block)) {
-        return egb_large_is_live(block) ? EGB_OK : EGB_INVALID;
+        return egb_large_check(block, EGB_CALLER());
     }
     egb_control* const control = egb_pool_lock(pool);
     if (control == NULL) {

@@ -386,6 +386,39 @@ TEST(heap_guarded, a_write_before_the_block_is_found_by_the_free)
     }
 }
 
+TEST(heap_guarded, a_look_finds_what_a_free_would)
+{
+    events               seen;
+    const all_given_back check;
+    const guard_pages    pages("large,1/1");
+    auto* const          small = static_cast<char*>(filled(40));
+    auto* const          large = static_cast<char*>(filled(40001));
+    EXPECT_EQ(egb_check_all(), 0u);
+    EXPECT_EQ(egb_block_check(small), EGB_OK);
+    EXPECT_EQ(egb_block_check(small + 1), EGB_INVALID);
+    EXPECT_EQ(seen.count(), 0u);
+
+    const char kept = small[41];
+    small[41]       = 0;
+    EXPECT_EQ(egb_block_check(small), EGB_CORRUPT);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+    EXPECT_EQ(egb_block_check(large), EGB_OK);
+    EXPECT_EQ(egb_check_all(), 1u);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+
+    const char before = *(large - 1);
+    *(large - 1)      = 0;
+    EXPECT_EQ(egb_check_all(), 2u);
+    EXPECT_EQ(seen.take_kind() == EGB_EVENT_OVERRUN, seen.history().damaged > 0);
+
+    small[41]    = kept;
+    *(large - 1) = before;
+    EXPECT_EQ(egb_check_all(), 0u);
+    egb_free(small);
+    EXPECT_EQ(egb_block_check(small), EGB_INVALID);
+    egb_free(large);
+}
+
 TEST(heap_guarded, realloc_of_a_damaged_block_says_so)
 {
     events               seen;
