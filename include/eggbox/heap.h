@@ -78,8 +78,9 @@ EGB_NODISCARD void* egb_aligned_alloc(size_t align, size_t bytes);
 egb_pool egb_heap_pool(void);
 
 /// Gives memory back to the system at once: kept regions, and wholly free chunks of all classes, as
-/// long as the heap then still holds at least `keep_bytes`. Returns the bytes given back. The cost
-/// is that of egb_pool_trim() for each class.
+/// long as the heap then still holds at least `keep_bytes`; and all addresses of freed blocks that
+/// ended at a guard page. Returns the bytes given back. The cost is that of egb_pool_trim() for
+/// each class.
 size_t egb_heap_trim(size_t keep_bytes);
 
 /// From now on each request is counted with the bytes it asked for, or no more. Counting takes the
@@ -102,21 +103,21 @@ void egb_heap_measure(bool is_on);
 /// sampled, unless requests are measured: then each is looked at.
 ///
 /// Such a block is a large one, whatever its size: of whole units of 64 KiB of addresses, of which
-/// a small one has one page as memory. It has as many bytes as were asked for; what its alignment
-/// leaves between it and the page, below 16 bytes as a rule, and up to 128 bytes before it, are
-/// filled with a pattern that is looked at by the free. egb_realloc() moves it, unless the page
-/// stays right behind it. Freed ones wait in quarantine, of more than two pages without memory: up
-/// to 64, and 1 GiB of addresses (16 MiB on 32-bit machines), till the next come, or the system
-/// refuses others, or egb_heap_trim(). At one time up to 1024 small ones and 8192 in all are in
-/// use; then, and when the system refuses the page, requests are served as ever.
+/// its own pages are memory. It has as many bytes as were asked for; what its alignment leaves
+/// between it and the page, below 16 bytes as a rule, and up to 128 bytes before it, are filled
+/// with a pattern that is looked at by the free. egb_realloc() moves it, unless the page stays
+/// right behind it. Freed ones wait in quarantine, of more than two pages without memory: up to 64,
+/// and 1 GiB of addresses (16 MiB on 32-bit machines), till the next come, or the system refuses
+/// the heap or a pool others, or egb_heap_trim(). At one time up to 1024 small ones and 8192 in all
+/// are in use; then, and when the system refuses the page, requests are served as ever.
 ///
 /// If the program has no handler for SIGSEGV at this moment, one is set that says, before the
 /// program ends by that signal as it would have, what was done and where the block was allocated
 /// and freed. (Not on Windows.)
 ///
 /// Returns   EGB_OK; EGB_INVALID: `which` is nothing of that, and nothing has changed;
-///           EGB_UNSUPPORTED: this system cannot close pages, or the heap is at level
-///           "passthrough"; EGB_NO_MEMORY: the heap could not be made.
+///           EGB_UNSUPPORTED: this system cannot close pages, or only larger ones than 32 KiB, or
+///           the level of all pools is "passthrough"; EGB_NO_MEMORY: the heap could not be made.
 /// Misuse    EGB_EVENT_OVERRUN, EGB_EVENT_UNDERRUN, by a free that finds the pattern changed. Of
 ///           these blocks a history is known at every level.
 /// Cost      of such a block: one or two system calls for its alloc and as many for its free, up

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where chunks of pools come from: the system's pages, charged to every budget above the pool.
-#include "pool_private.h"
+#include "heap_private.h"
 #include "seal.h"
 
 static size_t whole_units(size_t bytes, size_t unit)
@@ -133,7 +133,11 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
     }
     const size_t huge   = (size_t)2 << 20;
     const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
-    void* const  region = egb_ask_reserve(*bytes, wanted ? huge : EGB_UNIT_BYTES);
+    const size_t align  = wanted ? huge : EGB_UNIT_BYTES;
+    void*        region = egb_ask_reserve(*bytes, align);
+    if (region == NULL && egb_large_make_room()) {
+        region = egb_ask_reserve(*bytes, align);
+    }
     if (region == NULL) {
         egb_uncharge(control, *bytes);
         control->refusal = EGB_NO_MEMORY;

@@ -223,10 +223,18 @@ static size_t blocks_till_next(size_t index)
     return 1 + (is_full ? (top - bottom) / sizeof(egb_entry_) : 0);
 }
 
+// A class that is to fail on purpose does: that is known once it has its pool.
+static void* sample(size_t index, size_t align, size_t bytes, const void* site)
+{
+    return egb_guards_samples() && !egb_pool_fails(use_class(index, site))
+               ? egb_large_sample(align, bytes, site)
+               : NULL;
+}
+
 static void* alloc_from_class(size_t index, size_t align, size_t bytes, const void* site)
 {
     egb_heap_tick();
-    void* block = egb_large_sample(align, bytes, site);
+    void* block = sample(index, align, bytes, site);
     if (block != NULL) {
         return block;
     }
@@ -235,7 +243,9 @@ static void* alloc_from_class(size_t index, size_t align, size_t bytes, const vo
     if (block == NULL && !is_meant && egb_heap_trim(0) != 0) {
         block = alloc_from_pool(index, bytes, site);  // what other classes had kept may be of use
     }
-    egb_guarded_count(blocks_till_next(index));
+    if (egb_guards_samples()) {
+        egb_guarded_count(blocks_till_next(index));
+    }
     if (block != NULL && EGB_LOAD_(is_measured)) {
         count_request(&classes[index], bytes);
     }
@@ -449,18 +459,26 @@ static bool has_size(const egb_control* owner, const void* block, size_t align, 
 
 static void report_size(const egb_control* owner, const void* block, const void* site)
 {
-    const egb_pool          pool  = egb_pool_of(block);
-    const bool              is_in = !egb_is_null(pool);
-    const egb_chunk_* const chunk = is_in ? egb_chunk_map_find(owner, block) : NULL;
-    const size_t            index = chunk == NULL ? EGB_NO_INDEX : egb_chunk_index(chunk, block);
-    egb_pool_report(EGB_EVENT_WRONG_SIZE, is_in ? pool : egb_heap_pool(), block, index, site);
+    const egb_pool          pool    = egb_pool_of(block);
+    const bool              is_in   = !egb_is_null(pool);
+    const egb_chunk_* const chunk   = is_in ? egb_chunk_map_find(owner, block) : NULL;
+    const size_t            index   = chunk == NULL ? EGB_NO_INDEX : egb_chunk_index(chunk, block);
+    egb_finding             finding = {EGB_EVENT_WRONG_SIZE, block, index, {.bytes = 0}};
+    if (!is_in) {
+        finding.history = egb_large_history(block);
+    }
+    egb_pool_report_finding(is_in ? pool : egb_heap_pool(), &finding, site);
 }
 
-// Without a look at the block: most of what comes here is right, and only not small.
+// Without a look at the block: most of what comes here is right, and only not small. A large
+// block's owner is the root, whose handle is that of a class which has no pool yet.
 static bool is_of_class(const egb_control* owner, size_t bytes)
 {
-    return owner != NULL && EGB_LOAD_(owner->guards) == NULL && bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
-           egb_pool_key_(egb_handle_of(owner)) == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key);
+    const egb_pool none = {0, 0};
+    const egb_pool pool = owner == NULL ? none : egb_handle_of(owner);
+    return !egb_is_null(pool) && EGB_LOAD_(owner->guards) == NULL &&
+           bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
+           egb_pool_key_(pool) == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key);
 }
 
 void egb_heap_free_sized(void* block, size_t align, size_t bytes, const void* site)

@@ -73,7 +73,8 @@ static void explain(const void* address, egb_os_access access);
 static egb_status set_guards(const wanted_guards* wanted)
 {
     const bool is_on = wanted->large || wanted->every != 0;
-    const bool can   = egb_os_can_protect() && egb_level_of_no_pool() != EGB_LEVEL_PASSTHROUGH;
+    const bool can   = egb_os_can_protect() && egb_os_page_bytes() < EGB_UNIT_BYTES &&
+                     egb_level_of_no_pool() != EGB_LEVEL_PASSTHROUGH;
     if (is_on && can) {
         (void)egb_os_explain_faults(explain);
     }
@@ -115,11 +116,13 @@ bool egb_guards_large(void)
     return EGB_LOAD_(guards_large);
 }
 
+bool egb_guards_samples(void)
+{
+    return EGB_LOAD_(sample_every) != 0;
+}
+
 bool egb_guarded_is_due(void)
 {
-    if (EGB_LOAD_(sample_every) == 0) {
-        return false;
-    }
     intptr_t left = EGB_LOAD_(sample_left);
     return left <= 1 && __atomic_compare_exchange_n(
                             &sample_left,
@@ -133,14 +136,61 @@ bool egb_guarded_is_due(void)
 
 void egb_guarded_count(size_t blocks)
 {
-    if (EGB_LOAD_(sample_every) != 0) {
-        (void)__atomic_fetch_sub(&sample_left, (intptr_t)blocks, __ATOMIC_RELAXED);
-    }
+    (void)__atomic_fetch_sub(&sample_left, (intptr_t)blocks, __ATOMIC_RELAXED);
 }
 
 void egb_guarded_skip(void)
 {
     EGB_STORE_(sample_left, blocks_to_next());
+}
+
+// ---- how many -----------------------------------------------------------------------------------
+
+// With the lock of large blocks.
+static size_t all_in_use;
+static size_t samples_in_use;
+
+bool egb_guarded_enter(bool is_sample)
+{
+    egb_large_lock();
+    const bool may_be =
+        all_in_use < EGB_GUARDED_MAX && (!is_sample || samples_in_use < EGB_GUARDED_SAMPLES_MAX);
+    if (may_be) {
+        all_in_use++;
+        samples_in_use += is_sample ? 1 : 0;
+    }
+    egb_large_unlock();
+    return may_be;
+}
+
+void egb_guarded_leave(bool is_sample)
+{
+    egb_large_lock();
+    all_in_use--;
+    samples_in_use -= is_sample ? 1 : 0;
+    egb_large_unlock();
+}
+
+size_t egb_guarded_in_use(size_t* samples)
+{
+    *samples = samples_in_use;
+    return all_in_use;
+}
+
+static void count_one(void* record, void* user)
+{
+    const egb_large* const large = record;
+    (void)user;
+    if (large->state == EGB_LARGE_LIVE && large->guard.bytes != 0) {
+        all_in_use++;
+        samples_in_use += large->guard.is_sample ? 1 : 0;
+    }
+}
+
+void egb_guarded_reset(void)
+{
+    all_in_use = samples_in_use = 0;
+    egb_large_each(count_one, NULL);
 }
 
 // ---- a region -----------------------------------------------------------------------------------
@@ -262,7 +312,7 @@ bool egb_guarded_set_bytes(egb_large* large, size_t bytes)
 {
     egb_guarded* const guard = &large->guard;
     bytes                    = bytes == 0 ? 1 : bytes;
-    const bool is_behind     = bytes <= guard->room &&
+    const bool is_behind     = large->state == EGB_LARGE_LIVE && bytes <= guard->room &&
                            (bytes >= guard->bytes || guard->room - bytes < EGB_HEAP_STEP_BYTES_);
     if (!is_behind || damage(large) != 0) {
         return false;
@@ -293,6 +343,18 @@ bool egb_guarded_look(const egb_large* large, egb_finding* finding)
         finding->kind = damaged > 0 ? EGB_EVENT_OVERRUN : EGB_EVENT_UNDERRUN;
     }
     return damaged != 0;
+}
+
+egb_history egb_large_history(const void* block)
+{
+    egb_history history = {.bytes = 0};
+    egb_large_lock();
+    const egb_large* const large = egb_large_at(block);
+    if (large != NULL && large->state == EGB_LARGE_LIVE) {
+        history = egb_guarded_history(large);
+    }
+    egb_large_unlock();
+    return history;
 }
 
 typedef struct damages {
@@ -383,6 +445,10 @@ void egb_retired_flush(egb_doomed* doomed)
 
 void egb_retired_add(egb_large* large, egb_doomed* doomed)
 {
+    if (large->bytes > RETIRED_BYTES_MAX) {
+        egb_large_doom(doomed, large);
+        return;
+    }
     while (retired_count != 0 &&
            (retired_count == EGB_RETIRED_MAX || retired_bytes + large->bytes > RETIRED_BYTES_MAX)) {
         egb_large_doom(doomed, take_oldest());
@@ -432,8 +498,9 @@ static void explain(const void* address, egb_os_access access)
     egb_line_text(&line, words[access]);
     egb_line_text(
         &line,
-        large->state == EGB_LARGE_LIVE ? " what is behind the end of a block"
-                                       : " a block after its free"
+        large->state != EGB_LARGE_LIVE                    ? " a block after its free"
+        : (uintptr_t)address < (uintptr_t)start_of(large) ? " what is before a block"
+                                                          : " what is behind the end of a block"
     );
     say_where(&line, large, address);
     say_place(&line, "  allocated at ", large->guard.alloc_site);

@@ -23,15 +23,26 @@ void egb_guarded_read(const char* text);
 
 bool egb_guards_large(void);
 
-// Whether a small request is to be served so now, which counts it.
+// Whether small requests are sampled; whether one is to be served so now, which counts it.
+bool egb_guards_samples(void);
 bool egb_guarded_is_due(void);
 
-// So many small blocks more were handed out, or are about to be without a further look. No effect
-// where none is sampled.
+// So many small blocks more were handed out, or are about to be without a further look.
 void egb_guarded_count(size_t blocks);
 
 // The next sample is as far away as after a sample: this one could not be had.
 void egb_guarded_skip(void);
+
+// One block with a guard page more, in use or on its way there; false: there are as many as may be.
+// And one less.
+bool egb_guarded_enter(bool is_sample);
+void egb_guarded_leave(bool is_sample);
+
+// How many; `samples`: of these.
+size_t egb_guarded_in_use(size_t* samples);
+
+// Counts those in use, in the child of a fork: what other threads had on its way is lost there.
+void egb_guarded_reset(void);
 
 // ---- a region -----------------------------------------------------------------------------------
 
@@ -63,7 +74,7 @@ egb_history egb_guarded_history(const egb_large* large);
 
 // ---- quarantine: with the lock of large blocks --------------------------------------------------
 
-// Its pages are closed. The oldest go, if there are too many.
+// Its pages are closed. The oldest go, if there are too many; itself, if it is too large.
 void egb_retired_add(egb_large* large, egb_doomed* doomed);
 
 // The oldest, if there are more than half as many as may be and it has so many bytes; else NULL.

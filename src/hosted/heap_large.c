@@ -21,9 +21,20 @@ static struct {
     size_t   bytes;
     size_t   bytes_peak;
     uint64_t guarded_allocations;
-    size_t   guarded_in_use;  // and on their way there
-    size_t   samples_in_use;  // of these
 } numbers;
+
+bool egb_large_make_room(void)
+{
+    egb_doomed doomed;
+    doomed.count = 0;
+    if (egb_is_sealed()) {
+        return false;
+    }
+    egb_os_lock(&large_lock);
+    egb_retired_flush(&doomed);
+    egb_os_unlock(&large_lock);
+    return egb_doomed_release(&doomed) != 0;
+}
 
 size_t egb_large_release(uint32_t turn, size_t bytes)
 {
@@ -149,22 +160,6 @@ static void* alloc_fresh(size_t align, size_t whole, const egb_guarded* guard)
     return block;
 }
 
-// One more block with a guard page, or one less. False, and nothing has changed: there are as many
-// as may be.
-static bool count_guarded(bool is_sample, bool is_more)
-{
-    egb_os_lock(&large_lock);
-    const bool may_be =
-        !is_more || (numbers.guarded_in_use < EGB_GUARDED_MAX &&
-                     (!is_sample || numbers.samples_in_use < EGB_GUARDED_SAMPLES_MAX));
-    if (may_be) {
-        numbers.guarded_in_use += is_more ? 1 : (size_t)-1;
-        numbers.samples_in_use += !is_sample ? 0 : is_more ? 1 : (size_t)-1;
-    }
-    egb_os_unlock(&large_lock);
-    return may_be;
-}
-
 // A small block where the oldest was that waits in quarantine, when that is half full. NULL: it is
 // not, or the system refused.
 static void* alloc_retired(size_t whole, const egb_guarded* guard)
@@ -197,7 +192,7 @@ static void* alloc_guarded(size_t align, size_t bytes, bool is_sample, const voi
     egb_guarded  guard;
     const size_t unit  = EGB_UNIT_BYTES;
     const size_t whole = egb_is_sealed() ? 0 : egb_guarded_plan(&guard, align, bytes);
-    if (whole == 0 || !count_guarded(is_sample, true)) {
+    if (whole == 0 || !egb_guarded_enter(is_sample)) {
         return NULL;
     }
     guard.is_sample  = is_sample;
@@ -207,7 +202,7 @@ static void* alloc_guarded(size_t align, size_t bytes, bool is_sample, const voi
         block = alloc_fresh(align < unit ? unit : align, whole, &guard);
     }
     if (block == NULL) {
-        (void)count_guarded(is_sample, false);
+        egb_guarded_leave(is_sample);
     }
     return block;
 }
@@ -258,7 +253,8 @@ void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
         block = alloc_fresh(align, whole, NULL);
     }
     // What the heap had kept is of use only to a request of about its size.
-    if (block == NULL && !egb_is_sealed() && whole <= egb_heap_held() && egb_heap_trim(0) != 0) {
+    const bool is_alike = block == NULL && !egb_is_sealed() && whole <= egb_heap_held();
+    if (block == NULL && ((is_alike && egb_heap_trim(0) != 0) || egb_large_make_room())) {
         block = alloc_fresh(align, whole, NULL);
     }
     const egb_pool heap = egb_heap_pool();
@@ -325,7 +321,7 @@ static void retire(egb_large* large)
     const bool        is_closed = !is_open && egb_guarded_close(large);
     egb_doomed        doomed;
     doomed.count = 0;
-    (void)count_guarded(large->guard.is_sample, false);
+    egb_guarded_leave(large->guard.is_sample);
     egb_os_lock(&large_lock);
     if (is_closed) {
         egb_retired_add(large, &doomed);
@@ -561,8 +557,7 @@ void egb_large_count(egb_heap_numbers* out)
     out->cached              = egb_kept_count() + egb_retired_count();
     out->cached_bytes        = egb_kept_bytes() + egb_retired_bytes();
     out->guarded_allocations = numbers.guarded_allocations;
-    out->guarded_in_use      = numbers.guarded_in_use;
-    out->guarded_samples     = numbers.samples_in_use;
+    out->guarded_in_use      = egb_guarded_in_use(&out->guarded_samples);
     out->quarantined         = egb_retired_count();
     egb_os_unlock(&large_lock);
 }
@@ -591,4 +586,5 @@ bool egb_large_is_free_soon(void)
 void egb_large_reset(void)
 {
     egb_os_lock_reset(&large_lock);
+    egb_guarded_reset();
 }

@@ -61,6 +61,12 @@ size_t egb_large_bytes(const void* address);
 // Whether the large block there has a guard page: then its bytes are what was asked for.
 bool egb_large_is_guarded(const void* block);
 
+// What is known of the block: nothing, if it has no guard page.
+egb_history egb_large_history(const void* block);
+
+// Gives back what freed blocks with guard pages keep of addresses. False: nothing, or sealed.
+bool egb_large_make_room(void);
+
 // Whether a large block in use starts here.
 bool egb_large_is_live(const void* block);
 

@@ -28,14 +28,21 @@ static egb_os_access access_of(const void* context)
 }
 #endif
 
+// Whether the instruction that is next was not permitted an access. Others are sent: by somebody,
+// or by the system, which found no room for another signal's frame.
+static bool comes_again(const siginfo_t* info)
+{
+    return info->si_signo == SIGSEGV ? info->si_code == SEGV_MAPERR || info->si_code == SEGV_ACCERR
+                                     : info->si_code > 0;
+}
+
 // The access is made once more when this returns, and then ends the program as if we had not been
-// here: with the default action, and the state of its own that a core file is to show. A signal
-// that somebody sent does not come again by itself.
+// here: with the default action, and the state of its own that a core file is to show.
 static void on_fault(int signal_number, siginfo_t* info, void* context)
 {
     const int before = errno;
     (void)signal(signal_number, SIG_DFL);
-    if (info->si_code > 0) {
+    if (comes_again(info)) {
         explain_fault(info->si_addr, access_of(context));
     } else {
         (void)raise(signal_number);

@@ -97,6 +97,17 @@ TEST_F(fail, an_entry_that_is_none_is_left_out_and_said_once)
     EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
 }
 
+// At level "passthrough", and where pages cannot be closed, none is sampled.
+TEST_F(fail, a_sample_with_a_guard_page_is_no_way_out)
+{
+    const egb_status status = egb_heap_guard_pages("1/1");
+    set_variable("EGGBOX_FAIL", "*:every=1");
+    EXPECT_EQ(egb_malloc(6000), nullptr);  // the first of its class
+    EXPECT_EQ(egb_malloc(6000), nullptr);
+    EXPECT_TRUE(status == EGB_OK || status == EGB_UNSUPPORTED);
+    EXPECT_EQ(egb_heap_guard_pages(nullptr), EGB_OK);
+}
+
 TEST_F(fail, nobody_is_asked_whether_to_try_again)
 {
     set_variable("EGGBOX_FAIL", "*:every=1");

@@ -7,8 +7,12 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace
@@ -215,6 +219,108 @@ TEST(heap_guard_faults, other_faults_and_signals_end_the_program_as_ever)
         EXPECT_TRUE(result.is_by_fault());
         EXPECT_EQ(result.said, "");
     }
+}
+
+#endif
+
+TEST(heap_guard_faults, before_a_block_where_another_was_there_is_a_page_too)
+{
+    const guard_pages pages("1/1");
+    const end         before = end_of([] {
+        void* blocks[40];
+        for (void*& block : blocks) {
+            block = egb_malloc(40);
+        }
+        for (void* const block : blocks) {
+            egb_free(block);
+        }
+        *(take(40) - 8000) = 1;
+    });
+    EXPECT_TRUE(before.is_by_fault());
+    EXPECT_TRUE(says(before.said, " what is before a block: 8000 bytes before the 40 bytes at "))
+        << before.said;
+}
+
+#if defined(__linux__) && defined(__x86_64__)
+
+namespace
+{
+
+char* narrow_stack;
+
+// The system finds no room for the signal's frame, and says so by a SIGSEGV which is nobody's
+// access. There is room for a handler of that elsewhere.
+void signal_without_room()
+{
+    long        number = SYS_tgkill;
+    char* const top    = narrow_stack + 256;
+    __asm__ volatile("mov %%rsp, %%rbx\n\tmov %1, %%rsp\n\tsyscall\n\tmov %%rbx, %%rsp"
+                     : "+a"(number)
+                     : "r"(top), "D"(getpid()), "S"(syscall(SYS_gettid)), "d"(SIGUSR1)
+                     : "rbx", "rcx", "r11", "memory");
+}
+
+void run_on_a_narrow_stack()
+{
+    constexpr std::size_t page  = 4096;
+    constexpr std::size_t bytes = 8 * page;
+    static char           other[16 * page];
+    const stack_t         elsewhere = {other, 0, sizeof other};
+    (void)sigaltstack(&elsewhere, nullptr);
+    (void)std::signal(SIGUSR1, [](int) {});
+    void* const all =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)mprotect(all, page, PROT_NONE);
+    narrow_stack = static_cast<char*>(all) + page;
+    static ucontext_t context;
+    static ucontext_t back;
+    (void)getcontext(&context);
+    context.uc_stack.ss_sp   = narrow_stack;
+    context.uc_stack.ss_size = bytes - page;
+    context.uc_link          = &back;
+    makecontext(&context, signal_without_room, 0);
+    (void)swapcontext(&back, &context);
+}
+
+}  // namespace
+
+TEST(heap_guard_faults, a_fault_that_is_no_access_ends_the_program_as_ever)
+{
+    if (is_sanitized) {
+        GTEST_SKIP() << "a sanitizer has a handler and a stack of its own";
+    }
+    ASSERT_TRUE(end_of(run_on_a_narrow_stack).is_by_fault());
+    const guard_pages pages("1/1");
+    EXPECT_TRUE(end_of(run_on_a_narrow_stack).is_by_fault());
+}
+
+// Addresses are all that waits in quarantine, and a request may need those.
+TEST(heap_guard_faults, quarantine_makes_room_when_addresses_are_few)
+{
+    if (is_sanitized) {
+        GTEST_SKIP() << "a sanitizer takes all addresses";
+    }
+    constexpr std::size_t MiB   = std::size_t{1} << 20;
+    const auto            serve = [](bool is_pool) {
+        const rlimit limit = {2048 * MiB, 2048 * MiB};
+        EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+        void* blocks[16];
+        for (void*& block : blocks) {
+            block = egb_malloc(60 * MiB);
+        }
+        for (void* const block : blocks) {
+            egb_free(block);
+        }
+        EXPECT_EQ(heap_numbers().quarantined, 16u);
+        egb_pool_options options = {};
+        options.block_bytes      = 1200 * MiB;
+        egb_pool pool{};
+        EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+        EXPECT_NE(is_pool ? egb_pool_alloc(pool) : egb_malloc(1200 * MiB), nullptr);
+    };
+    const guard_pages pages("large");
+    EXPECT_EQ(end_of([&] { serve(false); }).status, 0);
+    EXPECT_EQ(end_of([&] { serve(true); }).status, 0);
 }
 
 #endif

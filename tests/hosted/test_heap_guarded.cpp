@@ -346,6 +346,7 @@ TEST(heap_guarded, the_wrong_size_of_a_delete_is_known_exactly)
     for (const std::size_t bytes : of_each_kind) {
         egb_free_sized_(filled(bytes), bytes + 1);
         EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_SIZE) << bytes;
+        EXPECT_EQ(seen.history().bytes, bytes);
     }
     EXPECT_TRUE(seen.none());
 }
@@ -512,4 +513,17 @@ TEST(heap_guarded, any_thread_frees_what_another_took)
         }
     }
     EXPECT_EQ(heap_numbers().guarded_in_use, 0u);
+}
+
+TEST(heap_guarded, what_is_more_than_quarantine_may_have_does_not_wait_there)
+{
+    const events          unexpected;
+    const guard_pages     pages("large");
+    constexpr std::size_t most  = sizeof(void*) > 4 ? 1024 * MiB : 16 * MiB;
+    void* const           block = egb_malloc(most + 1);
+    if (block == nullptr) {
+        GTEST_SKIP() << "there are no such addresses";
+    }
+    egb_free(block);
+    EXPECT_EQ(heap_numbers().quarantined, 0u);
 }
