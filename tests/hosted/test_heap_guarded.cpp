@@ -17,8 +17,10 @@ constexpr std::size_t MiB         = std::size_t{1} << 20;
 constexpr std::size_t samples_max = 1024;
 constexpr std::size_t retired_max = 64;
 
-// Of every kind: in the table of the hot path, beyond it, the largest of a class, large.
-constexpr std::size_t of_each_kind[] = {1, 15, 16, 40, 1000, 5000, 32768, 40000, 65536, 3000000};
+// Of every kind: in the table of the hot path, beyond it, the largest of a class, large. Emulators
+// of 32-bit machines scatter regions over all addresses, so that soon no 20 MiB are side by side.
+constexpr std::size_t longest        = sizeof(void*) > 4 ? 3000000 : 300000;
+constexpr std::size_t of_each_kind[] = {1, 15, 16, 40, 1000, 5000, 32768, 40000, 65536, longest};
 
 bool is_guarded(const void* block, std::size_t bytes)
 {
