@@ -14,13 +14,9 @@
 // what is left is given back at the end of a pass. Cold is the first pass of a new pool in a new
 // process, warm are all the later ones. Time per step.
 #include "rivals/all.hpp"
+#include "ticks.hpp"
 
-#include <chrono>
 #include <vector>
-
-#if defined(__x86_64__)
-  #include <x86intrin.h>
-#endif
 
 namespace
 {
@@ -28,15 +24,6 @@ namespace
 using namespace bench;
 
 constexpr std::size_t steps = 1000;
-
-std::uint64_t ticks()
-{
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 
 // Whether each step takes; the others give, if there is a block to give.
 std::vector<bool> throw_coins()

@@ -8,31 +8,18 @@
 // are the whole program once more, pools made anew. In `elr_kept` a size's pool stays for its later
 // passes. Two things are not as in the document: the coins are the same for all rivals, and what
 // malloc has left is freed after each size.
+#include "../ticks.hpp"
 #include "rivals.hpp"
 
 #include "eggbox/compat/elr_mpl.h"
-
-#include <chrono>
-
-#if defined(__x86_64__)
-  #include <x86intrin.h>
-#endif
 
 namespace
 {
 
 using namespace originals;
+using bench::ticks;
 
 constexpr std::size_t steps = 1000;
-
-std::uint64_t ticks()
-{
-#if defined(__x86_64__)
-    return __rdtsc();
-#else
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
 
 class with_malloc : public malloc_heap
 {
