@@ -19,8 +19,11 @@ import tempfile
 # With gcc 12, and with clang 19.
 BUDGETS = {"hot_alloc": (13, 13), "hot_free": (19, 19), "hot_alloc_static": (11, 11),
            "hot_free_static": (17, 18), "hot_alloc_unchecked": (6, 6),
-           "hot_free_unchecked": (6, 6), "hot_pool_alloc": (25, 24), "hot_pool_free": (24, 23),
-           "hot_cache_alloc": (17, 16), "hot_cache_free": (19, 18)}
+           "hot_free_unchecked": (6, 6), "hot_pool_alloc": (24, 25), "hot_pool_free": (23, 25),
+           "hot_cache_alloc": (16, 16), "hot_cache_free": (17, 18)}
+# Level "off" is the shortest way. It is no longer than where the library has no levels at all.
+WITHOUT_LEVELS = {"hot_pool_alloc": "plain_pool_alloc", "hot_pool_free": "plain_pool_free",
+                  "hot_cache_alloc": "plain_cache_alloc", "hot_cache_free": "plain_cache_free"}
 COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_", "egb_fixed_alloc_unchecked_fresh_",
         "egb_pool_alloc_cold_",
         "egb_pool_free_other_", "egb_cache_alloc_cold_", "egb_cache_free_other_"}
@@ -142,6 +145,14 @@ def faults_of_hot(name, functions, budget):
     yield from faults_of_calls(name, functions.get(f"{name}.cold", []))
 
 
+def faults_of_levels(functions):
+    for name, plain in WITHOUT_LEVELS.items():
+        off, without = ways_to_ret(functions[name])[0], ways_to_ret(functions[plain])[0]
+        print(f"{name} at level off: {off} instructions, {without} without levels")
+        if off > without:
+            yield f"{name}: level off takes {off} instructions, not {without}"
+
+
 def faults_of_loops(functions):
     for root_name in NO_LOOP:
         seen, waiting = set(), [root_name]
@@ -175,6 +186,7 @@ def main():
         core = disassemble(root, compiler, sorted((root / "src/core").glob("*.c")), folder)
     faults = [fault for name, budget in budgets.items()
               for fault in faults_of_hot(name, hot, budget)]
+    faults += faults_of_levels(hot)
     faults += faults_of_loops(core)
     print("\n".join(faults) or "the hot paths keep their budgets")
     return 1 if faults else 0

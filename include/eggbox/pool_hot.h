@@ -11,10 +11,14 @@ extern "C" {
 #endif
 
 // A magazine's entries are written by its thread alone. Other threads, with the pool's lock held,
-// read `top` and the entries below it, and write `bottom`, `full` and `key`: to take
-// blocks out, and to end the magazine when its pool is destroyed. What a trim gives back they also
-// strike from the entries above. Hence the atomic accesses: plain moves on x86-64, where some plain
+// read `top` and the entries below it, and write the bottoms, `full` and the keys: to take blocks
+// out, and to end the magazine when its pool is destroyed. What a trim gives back they also strike
+// from the entries above. Hence the atomic accesses: plain moves on x86-64, where some plain
 // accesses would have been part of another instruction.
+//
+// The level of a pool has no test of its own: it is part of one that is made anyway. At level "off"
+// `bottom` is where the entries end and `open_key` is the handle, and nothing else is looked at.
+// From level "check" on no entry is above `bottom`, and `open_key` is no handle.
 #define EGB_LOAD_(place)         __atomic_load_n(&(place), __ATOMIC_RELAXED)
 #define EGB_STORE_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 
@@ -33,30 +37,31 @@ typedef struct egb_entry_ {
 // Addresses of entries are numbers, because another thread sets `bottom` to one beyond all of them.
 typedef struct egb_magazine_ {
     EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
+    uint64_t  open_key;            // the same at level "off", else no handle that leads here
     uintptr_t top;                 // behind the newest entry; 0: there are no entries
-    uintptr_t bottom;  // the oldest entry; INTPTR_MAX while another thread takes entries
-    uintptr_t full;    // where top cannot go further; 0: revoked
+    uintptr_t bottom;              // the oldest entry; INTPTR_MAX: of none may be taken unchecked
+    uintptr_t bottom_checked;      // the oldest entry; INTPTR_MAX: of none may be taken
+    uintptr_t full;                // where top cannot go further; 0: revoked
     EGB_ALIGNAS_(8) uint64_t allocations;
     // Not for the hot path of this file.
     uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here
-    struct egb_control* control;    // the pool's; NULL: this magazine is no pool's
-    const egb_shape_*   shape;      // of a pool's one chunk on static memory, else NULL
-    struct egb_batch*   loaded;     // has the entries
-    struct egb_batch*   spare;      // full or empty; NULL: none
-    uintptr_t           lowest;     // what `bottom` is when no other thread takes entries
-    uint32_t            wish;       // blocks to get at the next refill
-    uint32_t            lane;       // of the pool's depot
-    struct egb_batch*   away;       // gets what is of another lane's chunks; NULL: none yet
-    uintptr_t           away_top;   // behind its newest entry
-    uintptr_t           away_full;  // where that cannot go further; 0: revoked
-    uintptr_t           away_lowest;
+    struct egb_control* control;     // the pool's; NULL: this magazine is no pool's
+    struct egb_batch*   loaded;      // has the entries
+    struct egb_batch*   spare;       // full or empty; NULL: none
+    uintptr_t           lowest;      // the oldest entry when no other thread takes them
+    uint16_t            wish;        // blocks to get at the next refill
+    uint16_t            lane;        // of the pool's depot
+    uint32_t            away_first;  // its oldest entry: those before it another thread took
+    struct egb_batch*   away;        // gets what is of another lane's chunks; NULL: none yet
+    uintptr_t           away_top;    // behind its newest entry
+    uintptr_t           away_full;   // where that cannot go further; 0: revoked
 #if UINTPTR_MAX == UINT32_MAX
     uint64_t unused[5];
 #endif
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
-// find it; the lowest bit says that the pool's level is "check", so that nothing is loaded for it.
+// find it; the lowest bit says that the pool's level is not "off".
 enum { EGB_SLOT_STEP_ = 128, EGB_SLOT_CHECKED_ = 1 };
 EGB_STATIC_ASSERT(sizeof(egb_magazine_) == EGB_SLOT_STEP_, "a slot counts magazines");
 
@@ -118,23 +123,29 @@ EGB_INLINE egb_magazine_* egb_magazine_of_(egb_thread_* thread, egb_pool pool)
     return magazine;
 }
 
+EGB_INLINE egb_magazine_* egb_magazine_of_key_(uint64_t key)
+{
+    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
+    return egb_magazine_of_(egb_thread_self_(), pool);
+}
+
 // Takes the newest entry off. False, and nothing has changed, if there is none, or another thread
-// is taking them. The order matters: first lower `top`, then look at `bottom`. The other thread
+// is taking them. The order matters: first lower `top`, then look at a bottom. The other thread
 // does the opposite, with a fence for both in between: so one of the two sees the other.
-EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block, bool is_checked)
+EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
 {
     const uintptr_t top = EGB_LOAD_(magazine->top) - sizeof(egb_entry_);
     __atomic_store_n(&magazine->top, top, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (EGB_UNLIKELY((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom))) {
-        EGB_STORE_(magazine->top, top + sizeof(egb_entry_));
-        return false;
-    }
     const egb_entry_* const entry = (const egb_entry_*)top;
-    EGB_STORE_(magazine->allocations, magazine->allocations + 1);
-    if (is_checked) {
+    if ((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom)) {
+        if (EGB_UNLIKELY((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom_checked))) {
+            EGB_STORE_(magazine->top, top + sizeof(egb_entry_));
+            return false;
+        }
         EGB_STORE_(*EGB_LOAD_(entry->state), EGB_STATE_LIVE_);
     }
+    EGB_STORE_(magazine->allocations, magazine->allocations + 1);
     *block = EGB_LOAD_(entry->block);
     return true;
 }
@@ -164,8 +175,7 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
 EGB_INLINE bool egb_pool_pop_(egb_magazine_* magazine, egb_pool pool, void** block)
 {
     return EGB_LIKELY(
-        EGB_LOAD_(magazine->key) == egb_pool_key_(pool) &&
-        egb_magazine_pop_(magazine, block, egb_pool_is_checked_(pool))
+        EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && egb_magazine_pop_(magazine, block)
     );
 }
 
@@ -176,13 +186,21 @@ EGB_INLINE void* egb_pool_alloc(egb_pool pool)
     return egb_pool_pop_(magazine, pool, &block) ? block : egb_pool_alloc_cold_(pool);
 }
 
+// Puts a block back that this thread took out last. False: it is another one, or free already, or
+// the magazine is no longer this pool's. Who ends a magazine ends `key` before `open_key`: so one
+// of a pool at level "off" is not taken for one whose blocks have states.
+EGB_INLINE bool egb_pool_undo_(egb_magazine_* magazine, uint64_t key, void* block)
+{
+    if (__atomic_load_n(&magazine->open_key, __ATOMIC_ACQUIRE) == key) {
+        return egb_magazine_undo_(magazine, block, false);
+    }
+    return EGB_LIKELY(EGB_LOAD_(magazine->key) == key) && egb_magazine_undo_(magazine, block, true);
+}
+
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
 {
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(
-            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
-            !egb_magazine_undo_(magazine, block, egb_pool_is_checked_(pool))
-        )) {
+    if (EGB_UNLIKELY(!egb_pool_undo_(magazine, egb_pool_key_(pool), block))) {
         egb_pool_free_other_(pool, block);
     }
 }
@@ -194,6 +212,7 @@ struct egb_cache {
     egb_pool      pool;
     egb_cache*    next;  // of all open caches
     egb_cache*    previous;
+    bool          is_unchecked;  // it is open, and the pool's level is "off"
 };
 
 EGB_COLD void* egb_cache_alloc_cold_(egb_cache* cache);
@@ -202,20 +221,24 @@ void           egb_cache_free_other_(egb_cache* cache, void* block);
 EGB_INLINE void* egb_cache_alloc(egb_cache* cache)
 {
     void* block;
-    if (EGB_UNLIKELY(!egb_magazine_pop_(&cache->magazine, &block, egb_pool_is_checked_(cache->pool))
-        )) {
+    if (EGB_UNLIKELY(!egb_magazine_pop_(&cache->magazine, &block))) {
         return egb_cache_alloc_cold_(cache);
     }
     return block;
 }
 
-EGB_INLINE void egb_cache_free(egb_cache* cache, void* block)
+EGB_INLINE bool egb_cache_undo_(egb_cache* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
-    if (EGB_UNLIKELY(
-            EGB_LOAD_(magazine->top) == 0 ||
-            !egb_magazine_undo_(magazine, block, egb_pool_is_checked_(cache->pool))
-        )) {
+    if (cache->is_unchecked) {
+        return egb_magazine_undo_(magazine, block, false);
+    }
+    return EGB_LIKELY(EGB_LOAD_(magazine->top) != 0) && egb_magazine_undo_(magazine, block, true);
+}
+
+EGB_INLINE void egb_cache_free(egb_cache* cache, void* block)
+{
+    if (EGB_UNLIKELY(!egb_cache_undo_(cache, block))) {
         egb_cache_free_other_(cache, block);
     }
 }

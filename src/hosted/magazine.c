@@ -170,6 +170,13 @@ void* egb_take_one(egb_control* control, egb_chunk_** chunk)
 
 // ---- a magazine ---------------------------------------------------------------------------------
 
+void egb_magazine_set_bottom(const egb_control* control, egb_magazine_* magazine, uintptr_t bottom)
+{
+    const uintptr_t none = (uintptr_t)INTPTR_MAX;  // at level "off" entries have no states
+    EGB_STORE_(magazine->bottom, control->is_checked ? none : bottom);
+    EGB_STORE_(magazine->bottom_checked, control->is_checked ? bottom : none);
+}
+
 // Puts `batch` into the magazine, with the blocks that are in it.
 static void load(const egb_control* control, egb_magazine_* magazine, egb_batch* batch)
 {
@@ -177,7 +184,7 @@ static void load(const egb_control* control, egb_magazine_* magazine, egb_batch*
     magazine->lowest = (uintptr_t)batch->entries;
     EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
     EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + control->batch_blocks));
-    EGB_STORE_(magazine->bottom, magazine->lowest);
+    egb_magazine_set_bottom(control, magazine, magazine->lowest);
 }
 
 // Takes the batch out, with the count of what is in it, moved to its start. In the child of a fork
@@ -210,12 +217,10 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     }
     magazine->spare = NULL;
     magazine->wish  = 1;
-    magazine->lane  = (uint32_t)lane;
-    magazine->shape = control->memory.region != NULL ? &control->growing.tree->shape : NULL;
+    magazine->lane  = (uint16_t)lane;
     magazine->away  = NULL;
     EGB_STORE_(magazine->away_top, 0);
     EGB_STORE_(magazine->away_full, 0);
-    magazine->away_lowest = 0;
     EGB_STORE_(magazine->allocations, 0);
     load(control, magazine, batch);
     control->attached++;
@@ -223,7 +228,10 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     EGB_STORE_(
         magazine->home, egb_key_in_lane(egb_pool_key_(pool), egb_has_own_chunks(control) ? lane : 0)
     );
-    EGB_STORE_(magazine->key, egb_pool_key_(pool));
+    // At level "off" the handle; else one, made up or not, that leads to another magazine.
+    const uint64_t key = egb_pool_key_(pool);
+    EGB_STORE_(magazine->open_key, control->is_checked ? key ^ EGB_SLOT_STEP_ : key);
+    EGB_STORE_(magazine->key, key);
     return true;
 }
 
@@ -242,14 +250,23 @@ static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
     }
 }
 
-void egb_magazine_clear(egb_magazine_* magazine)
+// No call finds its pool here any more, and no entry is for the taking. In this order: see
+// egb_pool_undo_().
+static void end_magazine(egb_magazine_* magazine)
 {
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
     EGB_STORE_(magazine->home, EGB_NO_KEY_);
-    EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
+    __atomic_store_n(&magazine->open_key, EGB_NO_KEY_, __ATOMIC_RELEASE);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+    EGB_STORE_(magazine->bottom_checked, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
     EGB_STORE_(magazine->away_full, 0);
+}
+
+void egb_magazine_clear(egb_magazine_* magazine)
+{
+    end_magazine(magazine);
+    EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
     EGB_STORE_(magazine->allocations, 0);
 }
 
@@ -318,7 +335,7 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
         strike_around(
             control,
             magazine->away,
-            (const egb_entry_*)magazine->away_lowest,
+            &magazine->away->entries[magazine->away_first],
             (const egb_entry_*)EGB_LOAD_(magazine->away_top)
         );
     }
@@ -336,11 +353,7 @@ static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
 // What its thread puts there at this moment belongs to the dead pool, too.
 void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
 {
-    EGB_STORE_(magazine->key, EGB_NO_KEY_);
-    EGB_STORE_(magazine->home, EGB_NO_KEY_);
-    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
-    EGB_STORE_(magazine->full, 0);
-    EGB_STORE_(magazine->away_full, 0);
+    end_magazine(magazine);
     for (size_t i = 0; i < control->batch_blocks; i++) {  // a cache's key is not asked for
         EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry()->block);
     }
@@ -407,9 +420,9 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         count += (uint32_t)taken;
         is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }
-    batch->count        = count;
-    const uint32_t most = (uint32_t)control->batch_blocks;
-    magazine->wish      = 2 * magazine->wish < most ? 2 * magazine->wish : most;
+    batch->count       = count;
+    const size_t twice = 2 * (size_t)magazine->wish;
+    magazine->wish     = (uint16_t)(twice < control->batch_blocks ? twice : control->batch_blocks);
 }
 
 // The first blocks of a pool's second thread are not in the line where those of its first are.
@@ -419,7 +432,7 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
     if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
         control->batch_blocks == EGB_MAGAZINE_BLOCKS_MAX) {
-        magazine->wish  = (uint32_t)control->batch_blocks;
+        magazine->wish  = EGB_MAGAZINE_BLOCKS_MAX;
         magazine->spare = egb_batch_new(magazine->lane);
         if (magazine->spare != NULL) {
             fill_from_chunks(control, magazine, magazine->spare);
@@ -430,7 +443,7 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
 bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
 {
     if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // another thread left some
-        EGB_STORE_(magazine->bottom, magazine->lowest);
+        egb_magazine_set_bottom(control, magazine, magazine->lowest);
         return true;
     }
     egb_batch* empty = magazine->loaded;
@@ -491,18 +504,19 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
 
 size_t egb_magazine_count_away(const egb_magazine_* magazine)
 {
-    const uintptr_t top = __atomic_load_n(&magazine->away_top, __ATOMIC_ACQUIRE);
-    return magazine->away == NULL ? 0 : (top - magazine->away_lowest) / sizeof(egb_entry_);
+    const egb_entry_* const top =
+        (const egb_entry_*)__atomic_load_n(&magazine->away_top, __ATOMIC_ACQUIRE);
+    return magazine->away == NULL ? 0
+                                  : (size_t)(top - &magazine->away->entries[magazine->away_first]);
 }
 
 void egb_magazine_flush_away(egb_control* control, egb_magazine_* magazine)
 {
-    const size_t            count = egb_magazine_count_away(magazine);
-    const egb_entry_* const entry = (const egb_entry_*)magazine->away_lowest;
+    const size_t count = egb_magazine_count_away(magazine);
     for (size_t i = 0; i < count; i++) {
-        egb_put_back(control, entry[i].block);
+        egb_put_back(control, magazine->away->entries[magazine->away_first + i].block);
     }
-    magazine->away_lowest += count * sizeof(egb_entry_);
+    magazine->away_first += (uint32_t)count;
 }
 
 // A full batch goes to the lane that most likely most of it is from; the rest of one, of which
@@ -533,7 +547,7 @@ bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine)
     egb_batch* const batch = empty_batch(control, magazine->lane);
     const uintptr_t  start = batch == NULL ? 0 : (uintptr_t)batch->entries;
     magazine->away         = batch;
-    magazine->away_lowest  = start;
+    magazine->away_first   = 0;
     EGB_STORE_(magazine->away_top, start);
     EGB_STORE_(
         magazine->away_full, batch == NULL ? 0 : (uintptr_t)(batch->entries + control->batch_blocks)

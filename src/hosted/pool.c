@@ -49,8 +49,7 @@ take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_req
         return take_without_magazine(control);
     }
     void* block;
-    if (egb_magazine_refill(control, magazine) &&
-        egb_magazine_pop_(magazine, &block, control->is_checked)) {
+    if (egb_magazine_refill(control, magazine) && egb_magazine_pop_(magazine, &block)) {
         return block;
     }
     return NULL;
@@ -312,7 +311,9 @@ give_other(egb_magazine_* magazine, bool is_checked, const egb_unit* unit, void*
         unsigned char* state;
         return find_live(&unit->shape, block, &state) && egb_magazine_send(magazine, block, state);
     }
-    return magazine->shape != NULL && give_checked(magazine, magazine->shape, block);
+    const egb_control* const control = magazine->control;
+    return control != NULL && control->memory.region != NULL &&
+           give_checked(magazine, &control->growing.tree->shape, block);
 }
 
 void egb_pool_free_cold_(egb_pool pool, void* block)
@@ -359,35 +360,23 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
     }
 }
 
-// Finds the magazine in which blocks of this unit go on. False: none does. (An address that has
-// more bits than others gets the unit of another one, but is no block there.)
-EGB_INLINE bool find_home(const egb_unit* unit, egb_magazine_** magazine, egb_pool* pool)
-{
-    if (EGB_UNLIKELY(unit == NULL)) {
-        return false;
-    }
-    const uint64_t key = egb_key_at(unit);
-    pool->slot         = (uint32_t)key;
-    pool->generation   = (uint32_t)(key >> 32);
-    *magazine          = egb_magazine_of_(egb_thread_self_(), *pool);
-    return EGB_LIKELY(EGB_LOAD_((*magazine)->home) == key);
-}
-
-EGB_INLINE bool give_home(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block)
-{
-    if (EGB_UNLIKELY(!egb_pool_is_checked_(pool))) {
-        return egb_is_address(block) && (egb_magazine_undo_(magazine, block, false) ||
-                                         egb_magazine_push(magazine, block, NULL, false));
-    }
-    return egb_magazine_undo_(magazine, block, true) || give_checked(magazine, &unit->shape, block);
-}
-
+// Into the magazine in which blocks of this unit go on. False: none does. An address that has more
+// bits than others gets the unit of another one: only level "off" has to ask.
 EGB_INLINE bool free_home(void* block)
 {
     const egb_unit* const unit = egb_unit_like(block);
-    egb_magazine_*        magazine;
-    egb_pool              pool;
-    return EGB_LIKELY(find_home(unit, &magazine, &pool) && give_home(magazine, pool, unit, block));
+    if (EGB_UNLIKELY(unit == NULL)) {
+        return false;
+    }
+    const uint64_t       key      = egb_key_at(unit);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    if (__atomic_load_n(&magazine->open_key, __ATOMIC_ACQUIRE) == key) {
+        return egb_is_address(block) && (egb_magazine_undo_(magazine, block, false) ||
+                                         egb_magazine_push(magazine, block, NULL, false));
+    }
+    return EGB_LIKELY(EGB_LOAD_(magazine->home) == key) &&
+           (egb_magazine_undo_(magazine, block, true) || give_checked(magazine, &unit->shape, block)
+           );
 }
 
 // Of another lane, or refused.
@@ -420,22 +409,31 @@ void egb_free_from(void* block, const void* site)
     }
 }
 
-// The table in which alloc finds the pool of a small size says, too, whether the block is of it.
+// The table in which alloc finds the pool of a small size leads to the magazine, too. What was
+// taken last is of that size; of another block the map says whether it is.
+EGB_INLINE bool free_small(void* block, size_t bytes)
+{
+    const size_t         step     = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
+    const uint64_t       key      = EGB_LOAD_(egb_heap_small_[step]);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    if (egb_pool_undo_(magazine, key, block)) {
+        return true;
+    }
+    if (EGB_LOAD_(magazine->open_key) == key) {
+        return free_home(block);  // nothing is said of sizes there
+    }
+    const egb_unit* const unit = egb_unit_like(block);
+    return EGB_LIKELY(
+        unit != NULL && EGB_LOAD_(magazine->key) == key &&
+        EGB_LOAD_(magazine->home) == egb_key_at(unit) && give_checked(magazine, &unit->shape, block)
+    );
+}
+
 void egb_free_sized_(void* block, size_t bytes)
 {
-    const egb_unit* const unit = egb_unit_like(block);
-    egb_magazine_*        magazine;
-    egb_pool              pool;
-    if (EGB_LIKELY(bytes <= EGB_HEAP_SMALL_BYTES_ && find_home(unit, &magazine, &pool))) {
-        const size_t step = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
-        if (EGB_LIKELY(
-                EGB_LOAD_(magazine->key) == EGB_LOAD_(egb_heap_small_[step]) &&
-                give_home(magazine, pool, unit, block)
-            )) {
-            return;
-        }
+    if (EGB_UNLIKELY(bytes > EGB_HEAP_SMALL_BYTES_ || !free_small(block, bytes))) {
+        egb_heap_free_sized(block, 1, bytes, EGB_CALLER());
     }
-    egb_heap_free_sized(block, 1, bytes, EGB_CALLER());
 }
 
 void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count)
@@ -467,6 +465,7 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
             *cache      = none;
             cache->pool = pool;
             status = egb_magazine_attach(control, &cache->magazine, pool) ? EGB_OK : EGB_NO_MEMORY;
+            cache->is_unchecked = status == EGB_OK && !control->is_checked;
             if (status != EGB_OK) {
                 cache->pool.slot = cache->pool.generation = 0;  // it is not open
             }

@@ -293,6 +293,16 @@ void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk);
 // Whether the magazine is the pool's now. `magazine` may be NULL.
 bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool);
 
+// The oldest entry is at `bottom` from now on; INTPTR_MAX: none is for the taking.
+void egb_magazine_set_bottom(const egb_control* control, egb_magazine_* magazine, uintptr_t bottom);
+
+static inline uintptr_t egb_magazine_bottom(const egb_magazine_* magazine)
+{
+    const uintptr_t unchecked = EGB_LOAD_(magazine->bottom);
+    const uintptr_t checked   = EGB_LOAD_(magazine->bottom_checked);
+    return unchecked < checked ? unchecked : checked;
+}
+
 // Makes the magazine one without entries, and no pool's, as far as the hot path knows.
 void egb_magazine_clear(egb_magazine_* magazine);
 

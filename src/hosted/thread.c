@@ -6,11 +6,11 @@
 // What threads have before their first magazine, and after their end. Nothing writes to them, and
 // hardly a page of them is ever read. They are zero at first, so that programs do not grow by them:
 // a key of zero is no handle's but the null pool's, for which the first place is made ready before
-// main().
+// the constructors of any program.
 static egb_thread_ before;
 static egb_thread_ after;
 
-__attribute__((constructor)) static void make_first_places(void)
+__attribute__((constructor(101))) static void make_first_places(void)
 {
     egb_magazine_clear(&before.magazines[0]);
     egb_magazine_clear(&after.magazines[0]);
@@ -239,14 +239,12 @@ void egb_each_magazine(
 
 static void close_bottom(egb_magazine_* magazine, void* user)
 {
-    (void)user;
-    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+    egb_magazine_set_bottom(user, magazine, (uintptr_t)INTPTR_MAX);
 }
 
 static void open_bottom(egb_magazine_* magazine, void* user)
 {
-    (void)user;
-    EGB_STORE_(magazine->bottom, magazine->lowest);
+    egb_magazine_set_bottom(user, magazine, magazine->lowest);
 }
 
 // What the owner has not lowered `top` below by now, it will not before it has seen the closed
@@ -268,7 +266,7 @@ static void take_out(egb_magazine_* magazine, void* user)
     }
     egb_magazine_flush_away(control, magazine);
     magazine->wish = 1;
-    EGB_STORE_(magazine->bottom, magazine->lowest);
+    egb_magazine_set_bottom(control, magazine, magazine->lowest);
 }
 
 size_t egb_reclaim(egb_control* control)
@@ -277,7 +275,7 @@ size_t egb_reclaim(egb_control* control)
     egb_depot_flush(control);
     egb_quarantine_flush(control);
     if (control->attached != 0) {
-        egb_each_magazine(control, close_bottom, NULL);
+        egb_each_magazine(control, close_bottom, control);
         const bool is_safe = egb_os_fence_threads();
         egb_each_magazine(control, is_safe ? take_out : open_bottom, control);
     }

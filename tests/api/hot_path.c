@@ -13,6 +13,10 @@ void* hot_pool_alloc(egb_pool pool);
 void  hot_pool_free(egb_pool pool, void* block);
 void* hot_cache_alloc(egb_cache* cache);
 void  hot_cache_free(egb_cache* cache, void* block);
+void* plain_pool_alloc(egb_pool pool);
+void  plain_pool_free(egb_pool pool, void* block);
+void* plain_cache_alloc(egb_cache* cache);
+void  plain_cache_free(egb_cache* cache, void* block);
 
 void* hot_alloc(egb_fixed* pool)
 {
@@ -68,4 +72,58 @@ void* hot_cache_alloc(egb_cache* cache)
 void hot_cache_free(egb_cache* cache, void* block)
 {
     egb_cache_free(cache, block);
+}
+
+// The same calls of a library that has no levels: what they take at level "off" must be no more.
+
+EGB_INLINE bool plain_pop(egb_magazine_* magazine, void** block)
+{
+    const uintptr_t top = EGB_LOAD_(magazine->top) - sizeof(egb_entry_);
+    __atomic_store_n(&magazine->top, top, __ATOMIC_RELEASE);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (EGB_UNLIKELY((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom))) {
+        EGB_STORE_(magazine->top, top + sizeof(egb_entry_));
+        return false;
+    }
+    EGB_STORE_(magazine->allocations, magazine->allocations + 1);
+    *block = EGB_LOAD_(((const egb_entry_*)top)->block);
+    return true;
+}
+
+EGB_INLINE bool is_of_pool(const egb_magazine_* magazine, egb_pool pool)
+{
+    return EGB_LIKELY(EGB_LOAD_(magazine->key) == egb_pool_key_(pool));
+}
+
+void* plain_pool_alloc(egb_pool pool)
+{
+    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    void*                block;
+    return EGB_LIKELY(is_of_pool(magazine, pool) && plain_pop(magazine, &block))
+               ? block
+               : egb_pool_alloc_cold_(pool);
+}
+
+void plain_pool_free(egb_pool pool, void* block)
+{
+    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    if (EGB_UNLIKELY(!is_of_pool(magazine, pool) || !egb_magazine_undo_(magazine, block, false))) {
+        egb_pool_free_other_(pool, block);
+    }
+}
+
+void* plain_cache_alloc(egb_cache* cache)
+{
+    void* block;
+    return EGB_LIKELY(plain_pop(&cache->magazine, &block)) ? block : egb_cache_alloc_cold_(cache);
+}
+
+void plain_cache_free(egb_cache* cache, void* block)
+{
+    egb_magazine_* const magazine = &cache->magazine;
+    if (EGB_UNLIKELY(
+            EGB_LOAD_(magazine->top) == 0 || !egb_magazine_undo_(magazine, block, false)
+        )) {
+        egb_cache_free_other_(cache, block);
+    }
 }

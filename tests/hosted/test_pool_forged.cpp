@@ -46,7 +46,7 @@ void expect_refused(egb_pool pool, void* block)
 std::vector<egb_pool> forged(egb_pool pool)
 {
     std::vector<egb_pool> all;
-    for (std::uint32_t bits = 1; bits < EGB_SLOT_STEP_; bits++) {
+    for (std::uint32_t bits = 1; bits <= EGB_SLOT_STEP_; bits++) {
         all.push_back({pool.slot ^ bits, pool.generation});
     }
     const std::uint32_t round = std::uint32_t{EGB_THREAD_MAGAZINES_} * EGB_SLOT_STEP_;
@@ -128,7 +128,8 @@ TEST(pool_forged, pools_that_share_a_place_do_not_share_blocks)
 }
 
 // The handle whose two halves are what a magazine without a pool has, at the only place where it
-// looks for one: when the pool there was destroyed by another thread, and when by this one.
+// looks for one: while a pool is there, when it was destroyed by another thread, and when by this
+// one.
 TEST(pool_forged, no_handle_leads_to_a_magazine_that_is_no_pools)
 {
     std::vector<egb_pool> pools = one_more_than_there_are_places();
@@ -137,6 +138,8 @@ TEST(pool_forged, no_handle_leads_to_a_magazine_that_is_no_pools)
     });
     ASSERT_NE(last, pools.end());
     void* const left = egb_pool_alloc(*last);
+    expect_refused({UINT32_MAX, 0}, left);
+    EXPECT_EQ(stats_of(*last).in_use, 1u);
     std::thread([&] { EXPECT_EQ(egb_pool_destroy(*last, EGB_DESTROY_FORCE), EGB_OK); }).join();
     expect_refused({UINT32_MAX, 0}, left);
     egb_pool_free(pools.front(), egb_pool_alloc(pools.front()));  // lets go of the magazine
