@@ -105,7 +105,8 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// The most pools at one time. Fewer where the system refuses the address space for so many.
 #define EGB_POOLS_MAX 65535u
 
-/// The most bytes that the library keeps of pools that were destroyed. They count for no budget.
+/// The most bytes that the library keeps of pools that were destroyed. They count for no budget. If
+/// the system refuses a request they go back, and it is asked again.
 #define EGB_SHELF_BYTES_MAX ((size_t)8 << 20)
 
 /// What destroy does about blocks that are in use.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Layer hosted: what the files of the pool share among themselves.
 //
-// Locks, in the order in which they are taken: the world's, a pool's, the ledger's or a workshop's.
+// Locks, in the order in which they are taken: the world's, a pool's, a workshop's or that of large
+// blocks, the ledger's: who asks the system for memory, with whatever lock, may have to take it.
 // The world's keeps the tree, and the lists of threads and caches. A pool's keeps everything in its
 // control block but the links of the tree, and in every magazine of the pool what is not the hot
 // path's. With both, another thread's magazine may be emptied.
