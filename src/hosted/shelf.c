@@ -12,6 +12,7 @@ static egb_shelved regions[REGIONS_MAX];
 static size_t      count;
 static size_t      held;  // bytes
 
+// Out of the list. While a region is in it a tool says who still uses it.
 static egb_shelved remove_at(size_t index)
 {
     const egb_shelved one = regions[index];
@@ -20,6 +21,7 @@ static egb_shelved remove_at(size_t index)
     for (; index < count; index++) {
         regions[index] = regions[index + 1];
     }
+    egb_os_watch_open(one.region, one.bytes);
     return one;
 }
 
@@ -41,6 +43,7 @@ egb_shelved egb_shelf_take(size_t bytes)
 
 static void put_newest(const egb_shelved* one)
 {
+    egb_os_watch_close(one->region, one->bytes);
     regions[count++] = *one;
     held += one->bytes;
 }
