@@ -189,8 +189,9 @@ def elr(cases):
             "Cold is the document's program: one pass, with some 40 blocks in use at most, so that "
             "it is the first touch of memory that most of an alloc is. Warm are later passes on "
             "the same pool. `again` is the whole program once more, with pools made anew: malloc "
-            "has its memory then, a new pool has to ask for it. A cold mean has the first call "
-            "of the library in it, at 16 bytes, which makes what there is once in a process."]
+            "has its memory then, a new pool what the library has kept of the last ones. A cold "
+            "mean has the first call of the library in it, at 16 bytes, which makes what there is "
+            "once in a process."]
     return {"text": text, "plots": plots,
             "tables": [elr_table(cases, i, name) for i, name in enumerate(names)]}
 

@@ -105,7 +105,8 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// The most pools at one time. Fewer where the system refuses the address space for so many.
 #define EGB_POOLS_MAX 65535u
 
-/// The most bytes that the library keeps of pools that were destroyed. They count for no budget.
+/// The most bytes that the library keeps of pools that were destroyed. They count for no budget. If
+/// the system refuses a request they go back, and it is asked again.
 #define EGB_SHELF_BYTES_MAX ((size_t)8 << 20)
 
 /// What destroy does about blocks that are in use.
@@ -121,12 +122,15 @@ typedef enum egb_destroy {
 ///          the null pool or an unknown `how`.
 /// Threads  Others may be inside alloc and free of the pool: they get what they came for, or a
 ///          stale handle. The memory of a static pool is the caller's again when no other thread
-///          is inside such a call any more. The pages of other pools go back to the system at once;
-///          their addresses, once every other thread that had a magazine of the pool has made an
-///          alloc or free that took a lock, or has ended, and every egb_cache of it is closed. But
-///          of chunks of 64 KiB, the first ones of pools, up to EGB_SHELF_BYTES_MAX stay with the
-///          library, for pools to come; egb_pool_trim() of the null pool gives those back.
-/// Cost     O(pools of the subtree, their chunks, and threads)
+///          is inside such a call any more. Where another thread has a magazine of the pool, or an
+///          egb_cache of it is open, pages go back to the system at once, and addresses later: when
+///          each of those threads has made an alloc or free that took a lock, or has ended, and
+///          every cache is closed. Then, else at once, chunks stay with the library for pools to
+///          come, up to EGB_SHELF_BYTES_MAX, for which the oldest ones go back to the system;
+///          egb_pool_trim() of the null pool gives all of them back. Not those of pools with
+///          EGB_PREFAULT or EGB_HUGE_PAGES.
+/// Cost     O(pools of the subtree, their chunks, and threads); with EGB_FRESH_ZERO, of blocks that
+///          were handed out up to EGB_SHELF_BYTES_MAX are cleared, too.
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how);
 
 /// Says whether `pool` is there: neither stale nor null. Takes no lock.

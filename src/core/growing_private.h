@@ -19,9 +19,11 @@ struct egb_chunk_ {
     egb_chunk_*  left;      // in the tree by address
     egb_chunk_*  right;
     egb_shape_   shape;  // for threads that do not wait for the pool
-    // Not the growing pool's: what the pool that stands on it got for the region's pages.
+    // Not the growing pool's: what the pool that stands on it got for the region's pages, and how
+    // many bytes from the region's start an earlier pool has touched.
     size_t prefaulted;
     size_t huge;
+    size_t touched_before;
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,

@@ -110,9 +110,10 @@ void egb_uncharge_all(egb_control* control)
 
 // ---- the backing --------------------------------------------------------------------------------
 
-static bool may_be_shelved(const egb_control* control, size_t bytes)
+// Who asked for pages to be there, or to be large, gets them from the system.
+static bool may_be_shelved(const egb_control* control)
 {
-    return bytes == EGB_UNIT_BYTES && (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
+    return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
 }
 
 static void* reserve_chunk(void* user, size_t least, size_t* bytes)
@@ -126,10 +127,10 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
             return NULL;
         }
     }
-    void* const old      = may_be_shelved(control, *bytes) ? egb_shelf_take() : NULL;
-    control->is_recycled = old != NULL;
-    if (old != NULL) {
-        return old;
+    const egb_shelved none = {NULL, 0, 0, 0};
+    control->recycled      = may_be_shelved(control) ? egb_shelf_take(*bytes) : none;
+    if (control->recycled.region != NULL) {
+        return control->recycled.region;
     }
     const size_t huge   = (size_t)2 << 20;
     const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
@@ -153,18 +154,40 @@ static uint64_t key_of(const egb_control* control)
     return egb_pool_key_(pool);
 }
 
-// What stands behind the blocks is zero again; of some pools, the blocks as well. Regions from the
-// system are so anyway.
-static void clear_recycled(const egb_control* control, void* region, size_t bytes)
+// From the region's start to the end of its first `count` blocks, or of all it has if that are
+// fewer. 0: it has none.
+static size_t
+bytes_of_blocks(const egb_growing_options* options, void* region, size_t bytes, size_t count)
 {
-    const egb_growing_options* const options = &control->growing.options;
-    egb_chunk_place                  place;
-    if ((control->flags & EGB_FRESH_ZERO) != 0) {
-        __builtin_memset(region, 0, bytes);
-    } else if (egb_chunk_find_place(options, region, bytes, &place)) {
-        char* const from = (char*)place.first + place.count * options->block_bytes;
-        __builtin_memset(from, 0, (size_t)((char*)region + bytes - from));
+    egb_chunk_place place;
+    if (!egb_chunk_find_place(options, region, bytes, &place)) {
+        return 0;
     }
+    const size_t before = (size_t)((const char*)place.first - (const char*)region);
+    return before + (count < place.count ? count : place.count) * options->block_bytes;
+}
+
+static bool is_fresh_zero(const egb_control* control)
+{
+    return (control->flags & EGB_FRESH_ZERO) != 0;
+}
+
+static void clear(const egb_shelved* one, size_t from, size_t end)
+{
+    if (from < end) {
+        __builtin_memset((char*)one->region + from, 0, end - from);
+    }
+}
+
+// What stands behind the blocks is zero again; of some pools, the blocks as well. Regions from the
+// system are so anyway. Where nothing was touched, nothing is: pages may not be there.
+static void clear_recycled(const egb_control* control)
+{
+    const egb_shelved* const old = &control->recycled;
+    const size_t             blocks =
+        bytes_of_blocks(&control->growing.options, old->region, old->bytes, SIZE_MAX);
+    clear(old, is_fresh_zero(control) ? 0 : blocks, old->touched);
+    clear(old, old->end, old->bytes);
 }
 
 // NULL: refused, or no block fits. What is in the map already is given back with the range.
@@ -178,10 +201,11 @@ static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t b
         !egb_chunk_plan(options, &place, &fixed, &shape)) {
         return NULL;
     }
-    place.header->prefaulted = 0;
-    place.header->huge       = 0;
-    const size_t   lane      = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
-    const uint64_t key       = egb_key_in_lane(key_of(control), lane);
+    place.header->prefaulted     = 0;
+    place.header->huge           = 0;
+    place.header->touched_before = is_fresh_zero(control) ? 0 : control->recycled.touched;
+    const size_t   lane          = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
+    const uint64_t key           = egb_key_in_lane(key_of(control), lane);
     return egb_chunk_map_set(region, bytes, place.header, key, &shape) ? place.header : NULL;
 }
 
@@ -192,8 +216,8 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     const unsigned         huge = (control->flags & EGB_HUGE_PAGES) != 0 ? EGB_OS_HUGE_PAGES : 0;
     egb_os_obtained        obtained = {0, 0};
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
-    if (control->is_recycled) {
-        clear_recycled(control, region, bytes);
+    if (control->recycled.region != NULL) {
+        clear_recycled(control);
     } else if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
@@ -210,20 +234,55 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     return EGB_OK;
 }
 
+// Of a pool that is larger than the shelf only the last chunks: others would push each other out.
+static bool is_for_shelf(const egb_control* control, size_t bytes)
+{
+    const size_t rest = control->growing.held;  // without this one
+    return EGB_LOAD_(control->generation) == 0 && may_be_shelved(control) &&
+           rest <= EGB_SHELF_BYTES_MAX && bytes <= EGB_SHELF_BYTES_MAX - rest;
+}
+
+// The header was in the program's reach: whatever it says, no more was touched than there is.
+static egb_shelved
+shelved_of(const egb_control* control, const egb_chunk_* chunk, void* region, size_t bytes)
+{
+    const egb_growing_options* const options = &control->growing.options;
+    const size_t                     count   = egb_fixed_count_touched(&chunk->fixed);
+    const size_t                     end     = bytes_of_blocks(options, region, bytes, SIZE_MAX);
+    const size_t                     now     = bytes_of_blocks(options, region, bytes, count);
+    const size_t      touched = now > chunk->touched_before ? now : chunk->touched_before;
+    const egb_shelved one     = {region, bytes, touched < end ? touched : end, end};
+    return one;
+}
+
+// Blocks that are to be zero are made so here: no alloc has to wait for it, and where such a pool
+// was, the next one is likely to be such. Not if that would bring back pages that went.
+static bool put_on_shelf(const egb_control* control, egb_shelved* one)
+{
+    if (is_fresh_zero(control) && !control->is_forgotten) {
+        clear(one, 0, one->touched);
+        one->touched = 0;
+    }
+    return egb_shelf_put(one);
+}
+
 // A range that is in no map was refused when it was to become memory. What a living pool gives back
 // goes to the system: that is what trim is for.
 static void give_back_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const      control = user;
     const egb_chunk_* const chunk   = egb_chunk_map_find(control, region);
+    egb_shelved             one     = {NULL, 0, 0, 0};
     if (chunk != NULL) {
         control->prefaulted -= chunk->prefaulted;
         control->huge -= chunk->huge;
+        if (is_for_shelf(control, bytes)) {
+            one = shelved_of(control, chunk, region, bytes);
+        }
     }
     egb_chunk_map_clear(region, bytes);
     egb_os_watch_open(region, bytes);
-    const bool is_dead = EGB_LOAD_(control->generation) == 0;
-    if (!is_dead || chunk == NULL || !may_be_shelved(control, bytes) || !egb_shelf_put(region)) {
+    if (one.region == NULL || !put_on_shelf(control, &one)) {
         egb_os_release(region, bytes);
     }
     egb_uncharge(control, bytes);

@@ -60,7 +60,8 @@ static void end(egb_control* control)
         egb_growing_destroy(&control->growing);  // looks into memory that is the caller's again
     } else {
         egb_uncharge_all(control);
-        if (control->attached != 0) {
+        control->is_forgotten = control->attached != 0;
+        if (control->is_forgotten) {
             egb_growing_each_chunk(&control->growing, forget_blocks, NULL);
         }
     }

@@ -17,10 +17,10 @@ static void prepare(void)
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_lock(&egb_the_world.controls[slot].lock);
     }
-    egb_os_lock(&egb_the_world.ledger);
     egb_workshops_lock();
     egb_large_lock();
     egb_pass_lock();
+    egb_os_lock(&egb_the_world.ledger);
 }
 
 static bool is_free_soon(egb_os_mutex* mutex)
@@ -44,10 +44,10 @@ bool egb_locks_are_free_soon(void)
 
 static void in_parent(void)
 {
+    egb_os_unlock(&egb_the_world.ledger);
     egb_pass_unlock();
     egb_large_unlock();
     egb_workshops_unlock();
-    egb_os_unlock(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_unlock(&egb_the_world.controls[slot].lock);
     }
@@ -57,10 +57,10 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+    egb_os_lock_reset(&egb_the_world.ledger);
     egb_pass_reset();
     egb_large_reset();
     egb_workshops_reset();
-    egb_os_lock_reset(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_lock_reset(&egb_the_world.controls[slot].lock);
     }

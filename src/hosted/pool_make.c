@@ -94,6 +94,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
             (is_checked ? (uint32_t)EGB_SLOT_CHECKED_ : 0)
     );
     control->is_charged       = options->memory == NULL;
+    control->is_forgotten     = false;
     control->flags            = options->flags;
     control->on_exhausted     = options->on_exhausted;
     control->user             = options->user;

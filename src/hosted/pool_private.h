@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Layer hosted: what the files of the pool share among themselves.
 //
-// Locks, in the order in which they are taken: the world's, a pool's, the ledger's or a workshop's.
+// Locks, in the order in which they are taken: the world's, a pool's, a workshop's or that of large
+// blocks, the ledger's: who asks the system for memory, with whatever lock, may have to take it.
 // The world's keeps the tree, and the lists of threads and caches. A pool's keeps everything in its
 // control block but the links of the tree, and in every magazine of the pool what is not the hot
 // path's. With both, another thread's magazine may be emptied.
@@ -37,6 +38,15 @@ typedef struct egb_lane {
     egb_batch* empty;  // without blocks
 } egb_lane;
 
+// A region that has been a chunk. Not all of it was touched: what is between the blocks that were,
+// and the states and the header at its end, is still zero.
+typedef struct egb_shelved {
+    void*  region;  // NULL: none
+    size_t bytes;
+    size_t touched;  // bytes from the start; touched <= end
+    size_t end;      // where states and header begin
+} egb_shelved;
+
 // What a handle leads to. There is an array of them, which is never given back: a stale handle
 // leads to a control block that says so.
 typedef struct egb_control {
@@ -45,9 +55,9 @@ typedef struct egb_control {
     uint32_t  generation;       // of the pool that is there now, atomic; 0: none is
     uint32_t  last_generation;  // that was ever there
     egb_level level;
-    bool      is_checked;   // the level is not "off"
-    bool      is_charged;   // what it holds counts for its ancestors
-    bool      is_recycled;  // the region that is to become a chunk is from the shelf
+    bool      is_checked;    // the level is not "off"
+    bool      is_charged;    // what it holds counts for its ancestors
+    bool      is_forgotten;  // the pages of its blocks went back when it was destroyed
     unsigned  flags;
     char      name[EGB_NAME_BYTES];
 
@@ -62,6 +72,7 @@ typedef struct egb_control {
     egb_status         refusal;  // why the backing said no; EGB_INVALID: the pool's own budget
     size_t             prefaulted;
     size_t             huge;
+    egb_shelved        recycled;  // the region that is to become a chunk is from the shelf
 
     egb_lane   lanes[EGB_LANES];  // the depot
     size_t     depot_batches;
@@ -161,13 +172,15 @@ egb_backing egb_plain_backing(void);
 void* egb_pages(size_t bytes);
 void  egb_pages_release(void* region, size_t bytes);
 
-// ---- shelf.c: regions of one unit, no longer zero -----------------------------------------------
+// ---- shelf.c: regions of destroyed pools --------------------------------------------------------
 
-// One region; NULL: there is none. And back; false: there is no room.
-void* egb_shelf_take(void);
-bool  egb_shelf_put(void* region);
+// A region of exactly so many bytes, or none. And back, which may push out others; false: it is
+// larger than the shelf.
+egb_shelved egb_shelf_take(size_t bytes);
+bool        egb_shelf_put(const egb_shelved* one);
 
-// Gives all but `keep_bytes` back to the system, and says how many bytes that were.
+// Gives the oldest back to the system until no more than `keep_bytes` are left, and says how many
+// bytes that were.
 size_t egb_shelf_trim(size_t keep_bytes);
 
 // ---- chunk_map.c: from an address to its chunk --------------------------------------------------

@@ -39,7 +39,12 @@ bool egb_may_ask(void)
 
 void* egb_ask_reserve(size_t bytes, size_t align)
 {
-    return egb_may_ask() ? egb_os_reserve(bytes, align) : NULL;
+    if (!egb_may_ask()) {
+        return NULL;
+    }
+    // What is on the shelf is nobody's need: it goes before a request is refused.
+    void* const region = egb_os_reserve(bytes, align);
+    return region == NULL && egb_shelf_trim(0) != 0 ? egb_os_reserve(bytes, align) : region;
 }
 
 void egb_seal_report(egb_pool pool, const void* site)

@@ -6,7 +6,7 @@
 #include "eggbox/guard.h"
 
 // Every request for memory of the system's comes by here: as egb_os_reserve(), and NULL if it is
-// sealed, which is remembered for the report.
+// sealed, which is remembered for the report. Takes the ledger's lock if the system refuses.
 void* egb_ask_reserve(size_t bytes, size_t align);
 
 // The same question of a request that is another call. And of one that is no need, such as giving

@@ -3,6 +3,8 @@
 #include "events.hpp"
 #include "pools.hpp"
 
+#include "eggbox/heap.h"
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,7 +94,45 @@ int use_within(std::size_t bytes)
     return 0;
 }
 
+// Pools that are destroyed leave the shelf full, of sizes that are not asked for again.
+void fill_shelf()
+{
+    for (int i = 0; i < 8; i++) {
+        const egb_pool pool = make(14 * unit_bytes + 4096);
+        EXPECT_NE(egb_pool_alloc(pool), nullptr);
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+        const egb_pool other = make((14 + static_cast<std::size_t>(i)) * unit_bytes + 4096);
+        EXPECT_NE(egb_pool_alloc(other), nullptr);
+        EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_FORCE), EGB_OK);
+    }
+}
+
+// Needs more than is left without what is on the shelf, but no more than with that.
+int use_what_the_shelf_has(bool is_large)
+{
+    const std::size_t wanted = std::size_t{4} << 20;
+    egb_free(egb_malloc(64));
+    const egb_pool pool = make(1000);
+    fill_shelf();
+    if (!leave(unit_bytes)) {
+        return 2;
+    }
+    if (is_large) {
+        return egb_malloc(wanted) != nullptr ? 0 : 3;
+    }
+    return egb_pool_reserve(pool, wanted / 1000) == EGB_OK ? 0 : 4;
+}
+
 }  // namespace
+
+TEST(pool_limits, what_is_on_the_shelf_keeps_nobody_from_getting_memory)
+{
+    if (is_sanitized) {
+        GTEST_SKIP() << "a sanitizer needs address space of its own";
+    }
+    EXPECT_EQ(in_child([] { return use_what_the_shelf_has(false); }), 0);
+    EXPECT_EQ(in_child([] { return use_what_the_shelf_has(true); }), 0);
+}
 
 TEST(pool_limits, little_address_space)
 {

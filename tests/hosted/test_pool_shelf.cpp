@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 namespace
@@ -32,6 +33,45 @@ std::vector<void*> fill(egb_pool pool, std::size_t bytes)
     return blocks;
 }
 
+std::vector<void*> take(egb_pool pool, std::size_t count)
+{
+    const std::vector<void*> blocks = take_all(pool, count);
+    EXPECT_EQ(blocks.size(), count);
+    return blocks;
+}
+
+// As many blocks as have so many bytes, all of them ones.
+std::vector<void*> take_filled(egb_pool pool, std::size_t bytes, std::size_t block_bytes)
+{
+    const std::vector<void*> blocks = take(pool, bytes / block_bytes);
+    for (void* const block : blocks) {
+        std::memset(block, 0xFF, block_bytes);
+    }
+    return blocks;
+}
+
+void end(egb_pool pool)
+{
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+}
+
+// A pool with one chunk of so many units, which is then on the shelf.
+void leave_region(std::size_t units)
+{
+    const egb_pool pool = make((units - 1) * unit_bytes + 4096);
+    take(pool, 1);
+    EXPECT_EQ(stats_of(pool).bytes_held, units * unit_bytes);
+    end(pool);
+}
+
+bool is_zero(const void* block, std::size_t bytes)
+{
+    const std::vector<unsigned char> zero(bytes, 0);
+    return std::memcmp(block, zero.data(), bytes) == 0;
+}
+
+constexpr std::size_t sizes[] = {16, 64, 1000, 4096, 16384, 100000};
+
 }  // namespace
 
 TEST(pool_shelf, a_pool_after_another_maps_nothing_new)
@@ -48,6 +88,59 @@ TEST(pool_shelf, a_pool_after_another_maps_nothing_new)
     EXPECT_EQ(egb_pool_destroy(second, EGB_DESTROY_REFUSE), EGB_OK);
     EXPECT_EQ(egb_pool_trim(none, 0), unit_bytes);
     EXPECT_EQ(egb_pool_trim(none, 0), 0u);
+}
+
+TEST(pool_shelf, a_pool_that_grows_as_one_before_maps_nothing_new)
+{
+    for (const std::size_t bytes : sizes) {
+        egb_pool_trim(none, 0);
+        const std::size_t  count = 2000000 / bytes;
+        const egb_pool     first = make(bytes);
+        std::vector<void*> found = take(first, count);
+        const std::size_t  held  = stats_of(first).bytes_held;
+        EXPECT_GT(held, 16 * unit_bytes);
+        end(first);
+        for (int round = 0; round < 3; round++) {
+            const egb_pool           next   = make(bytes);
+            const std::vector<void*> blocks = take(next, count);
+            EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count);
+            EXPECT_EQ(
+                std::set<void*>(blocks.begin(), blocks.end()),
+                std::set<void*>(found.begin(), found.end())
+            ) << bytes;
+            EXPECT_EQ(stats_of(next).bytes_held, held);
+            end(next);
+        }
+        EXPECT_EQ(egb_pool_trim(none, 0), held) << bytes;
+    }
+}
+
+TEST(pool_shelf, no_block_of_an_old_pool_is_live_in_any_chunk_of_the_new)
+{
+    for (const std::size_t before : sizes) {
+        for (const std::size_t after : sizes) {
+            egb_pool_trim(none, 0);
+            const egb_pool           old    = make(before);
+            const std::vector<void*> blocks = take_filled(old, 1500000, before);
+            for (void* const block : blocks) {  // as states would say of blocks in use
+                std::memset(block, EGB_STATE_LIVE_, before);
+            }
+            end(old);
+            const egb_pool pool = make(after);
+            ASSERT_EQ(egb_pool_reserve(pool, 1000000 / after), EGB_OK);
+            for (void* const block : blocks) {
+                ASSERT_FALSE(egb_pool_is_live(pool, block)) << before << ' ' << after;
+            }
+            const std::vector<void*> mine = take_filled(pool, 1000000, after);
+            EXPECT_EQ(stats_of(pool).in_use, mine.size());
+            std::size_t live = 0;
+            egb_pool_each_block(
+                pool, [](void*, void* user) { ++*static_cast<std::size_t*>(user); }, &live
+            );
+            EXPECT_EQ(live, mine.size()) << before << ' ' << after;
+            end(pool);
+        }
+    }
 }
 
 TEST(pool_shelf, nothing_of_the_old_pool_is_seen_by_the_new)
@@ -96,6 +189,136 @@ TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
         }
         ASSERT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
     }
+}
+
+// What each of them has written is where the next ones have blocks, states, headers, or nothing.
+TEST(pool_shelf, fresh_blocks_are_zero_whatever_pools_there_were)
+{
+    for (const std::size_t first : sizes) {
+        for (const std::size_t second : sizes) {
+            egb_pool_trim(none, 0);
+            const egb_pool old = make(first);
+            take_filled(old, 1500000, first);
+            end(old);
+            const egb_pool between = make(second);  // has them all, and writes to few
+            ASSERT_EQ(egb_pool_reserve(between, 1000000 / second), EGB_OK);
+            take_filled(between, 3 * second, second);
+            end(between);
+            for (const std::size_t bytes : {std::size_t{48}, std::size_t{8192}, second}) {
+                egb_pool_options options = options_for(bytes);
+                options.flags            = EGB_FRESH_ZERO;
+                const egb_pool zero      = make(options);
+                for (void* const block : take(zero, 1800000 / bytes)) {
+                    ASSERT_TRUE(is_zero(block, bytes)) << first << ' ' << second << ' ' << bytes;
+                    std::memset(block, 0xFF, bytes);
+                }
+                end(zero);
+            }
+        }
+    }
+}
+
+TEST(pool_shelf, fresh_blocks_are_zero_after_pools_of_every_level)
+{
+    for (const char* level : {"off", "check", "guard", "track"}) {
+        for (const std::size_t bytes : sizes) {
+            egb_pool_trim(none, 0);
+            egb_pool_options options = options_for(bytes);
+            options.check            = level;
+            const egb_pool old       = make(options);
+            take_filled(old, 1500000, bytes);
+            end(old);
+            options.check       = "off";
+            options.flags       = EGB_FRESH_ZERO;
+            const egb_pool zero = make(options);
+            for (void* const block : take(zero, 1800000 / bytes)) {
+                ASSERT_TRUE(is_zero(block, bytes)) << level << ' ' << bytes;
+            }
+            end(zero);
+        }
+    }
+}
+
+// The pages went when the pool was destroyed, the rest when the cache was closed.
+TEST(pool_shelf, fresh_blocks_are_zero_after_a_pool_that_ended_late)
+{
+    egb_pool_options options = options_for(1000);
+    options.flags            = EGB_FRESH_ZERO;
+    for (int round = 0; round < 3; round++) {
+        const egb_pool pool = make(options);
+        egb_cache      cache{};
+        ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
+        for (int i = 0; i < 1500; i++) {
+            void* const block = egb_cache_alloc(&cache);
+            ASSERT_NE(block, nullptr);
+            ASSERT_TRUE(is_zero(block, 1000)) << round << ' ' << i;
+            std::memset(block, 0xFF, 1000);
+        }
+        end(pool);
+        egb_cache_close(&cache);
+    }
+    EXPECT_GT(egb_pool_trim(none, 0), 16 * unit_bytes);
+}
+
+TEST(pool_shelf, the_oldest_makes_room)
+{
+    egb_pool_trim(none, 0);
+    leave_region(1);
+    for (int i = 0; i < 7; i++) {
+        leave_region(20 + static_cast<std::size_t>(i));  // 162 units in all, where 128 have room
+    }
+    // 1, 20 and 21 are gone: 22 to 26 are 120, and the next to go is 22.
+    EXPECT_EQ(egb_pool_trim(none, 120 * unit_bytes), 0u);
+    EXPECT_EQ(egb_pool_trim(none, 119 * unit_bytes), 22 * unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, 0), 98 * unit_bytes);
+}
+
+TEST(pool_shelf, sizes_nobody_asks_for_are_in_nobodys_way)
+{
+    egb_pool_trim(none, 0);
+    for (int i = 0; i < 4; i++) {
+        leave_region(32 - static_cast<std::size_t>(i));
+    }
+    std::size_t held = 0;
+    for (int round = 0; round < 3; round++) {
+        const egb_pool pool = make(4096);
+        take(pool, 400);
+        held = stats_of(pool).bytes_held;
+        end(pool);
+    }
+    EXPECT_EQ(held, 31 * unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, held), (31 + 30 + 29) * unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, 0), held);
+}
+
+TEST(pool_shelf, of_a_pool_larger_than_it_has_no_more_than_fits)
+{
+    egb_pool_trim(none, 0);
+    const egb_pool large = make(16384);
+    take(large, (std::size_t{40} << 20) / 16384);
+    end(large);
+    const std::size_t kept = egb_pool_trim(none, 0);
+    EXPECT_GT(kept, 0u);
+    EXPECT_LE(kept, EGB_SHELF_BYTES_MAX);
+    leave_region(EGB_SHELF_BYTES_MAX / unit_bytes + 1);
+    EXPECT_EQ(egb_pool_trim(none, 0), 0u) << "one chunk, which does not fit";
+    leave_region(EGB_SHELF_BYTES_MAX / unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, 0), EGB_SHELF_BYTES_MAX);
+}
+
+TEST(pool_shelf, what_is_on_it_counts_for_no_budget_but_the_new_pools)
+{
+    egb_pool_trim(none, 0);
+    egb_pool_options options = options_for(4096);
+    options.budget_bytes     = 3 * unit_bytes;
+    for (int round = 0; round < 3; round++) {
+        const egb_pool           pool   = make(options);
+        const std::vector<void*> blocks = take_all(pool);
+        EXPECT_EQ(stats_of(pool).bytes_held, 3 * unit_bytes);
+        end(pool);
+        EXPECT_EQ(subtree_of(none).bytes_held, 0u);
+    }
+    EXPECT_EQ(egb_pool_trim(none, 0), 3 * unit_bytes);
 }
 
 TEST(pool_shelf, holds_no_more_than_it_says)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Uses blocks, and one of them when it is free, for a tool to notice: watched.py says which tool.
+// Uses blocks, and one of them when it is free, or when its pool is no more, for a tool to notice:
+// watched.py says which tool.
 //
 //     usage: watched FAULT LEVEL       LEVEL: as in egb_pool_options.check, "static" or "heap"
 #include "eggbox/heap.h"
@@ -80,6 +81,13 @@ class source
 
 volatile char seen;
 
+void use_after_end(source* from, std::size_t bytes)
+{
+    char* const block = from->take(bytes);
+    from->end();
+    seen = block[bytes / 2];
+}
+
 void misuse(source* from, const std::string& fault, std::size_t bytes)
 {
     char* const block = from->take(bytes);
@@ -109,8 +117,12 @@ int main(int count, char** arguments)
     source            from(is_large ? "heap" : arguments[2]);
     const std::size_t bytes = is_large ? 200000 : block_bytes;
     from.use_rightly(bytes);
-    misuse(&from, fault, bytes);
-    from.end();
+    if (fault == "destroyed") {
+        use_after_end(&from, bytes);
+    } else {
+        misuse(&from, fault, bytes);
+        from.end();
+    }
     std::printf("nobody noticed\n");
     return 0;
 }
