@@ -89,9 +89,7 @@ class Allocator
     void Deallocate(void* pBlock)
     {
         if (is_in_region(pBlock)) {
-            const egb_lock_held_ held(m_lock);
-            m_in_use -= egb_fixed_is_live(&m_blocks, pBlock);
-            egb_fixed_free(&m_blocks, pBlock);
+            give_to_region(pBlock);
         } else if (EGB_LIKELY(EGB_LOAD_(m_others) == 0 && EGB_LOAD_(m_key) != 0)) {
             egb_pool_free(eggbox::pool_of_key_(EGB_LOAD_(m_key)), pBlock);
         } else if (pBlock != NULL) {
@@ -257,6 +255,20 @@ class Allocator
         m_taken += block != NULL;
         m_in_use += block != NULL;
         return block;
+    }
+
+    // What the hot path of a fixed pool refuses is, but for blocks that hold the mark of a free one
+    // by chance, in no use: then to look twice is no loss.
+    void give_to_region(void* block)
+    {
+        const egb_lock_held_ held(m_lock);
+        if (EGB_LIKELY(egb_fixed_can_push_(&m_blocks, block))) {
+            egb_fixed_push_(&m_blocks, block);
+            m_in_use--;
+        } else {
+            m_in_use -= egb_fixed_is_live(&m_blocks, block);
+            egb_fixed_free(&m_blocks, block);
+        }
     }
 
     // Larger than a block: an object of a derived class, whose delete comes here, too.
