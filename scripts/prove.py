@@ -82,7 +82,7 @@ CBMC_MUTANTS = [
     ("a fresh block behind the last one", PRIVATE, "if (distance >= pool->reach) {",
      "if (distance > pool->reach + pool->stride - 1) {", "unchecked"),
     ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "", "marks"),
-    ("the bit is not cleared", "src/core/fixed_live.c", "    *word &= ~mask;\n", "", "live bits"),
+    ("the bit is not cleared", HEADER, "    *word &= ~mask;\n", "", "live bits"),
 ]
 CBMC_CHECKS = ("bounds-check pointer-check pointer-overflow-check signed-overflow-check "
                "undefined-shift-check div-by-zero-check unwinding-assertions slice-formula").split()

@@ -54,6 +54,7 @@
   #include "hosted/holders.c"
   #include "hosted/level.c"
   #include "hosted/line.c"
+  #include "hosted/lock.c"
   #include "hosted/look.c"
   #include "hosted/magazine.c"
   #include "hosted/misuse.c"

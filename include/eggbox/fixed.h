@@ -368,6 +368,9 @@ bool egb_fixed_whole(const egb_fixed* pool);
 EGB_COLD void* egb_fixed_alloc_cold_(egb_fixed* pool);
 EGB_COLD void  egb_fixed_free_cold_(egb_fixed* pool, void* block);
 
+// What alloc comes to in a pool with live bits. `site` is where a misuse is reported from.
+void* egb_fixed_alloc_live_(egb_fixed* pool, const void* site);
+
 // `bits` is less than the bits of a size_t.
 EGB_INLINE size_t egb_rotate_right_(size_t value, unsigned bits)
 {
@@ -474,6 +477,62 @@ EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* bl
     }
     egb_fixed_push_(&known, block);
     pool->head = known.head;
+}
+
+// The hot path of pools with live bits. Who has no others and knows that the pool is made may call
+// it; the checked calls do not have it inline, where it would cost pools of every mode a look. Both
+// functions say whether they did it, and report nothing.
+
+EGB_INLINE egb_word* egb_fixed_live_word_(const egb_fixed* pool, size_t index)
+{
+    return &pool->side.live[EGB_FIXED_LIVE_BITS_ + index / 32];
+}
+
+EGB_INLINE uint32_t egb_fixed_live_mask_(size_t index)
+{
+    return UINT32_C(1) << (index % 32);
+}
+
+// Takes the newest free block. False: there is none, or what the list leads to is no free block.
+EGB_INLINE bool egb_fixed_pop_live_(egb_fixed* pool, void** block)
+{
+    egb_word* const live  = pool->side.live;
+    const uint32_t  head  = ~live[EGB_FIXED_LIVE_HEAD_];
+    const size_t    index = egb_fixed_index_(pool, head);
+    if (EGB_UNLIKELY(index >= live[EGB_FIXED_LIVE_TOUCHED_])) {
+        return false;
+    }
+    egb_word* const word = egb_fixed_live_word_(pool, index);
+    const uint32_t  mask = egb_fixed_live_mask_(index);
+    if (EGB_UNLIKELY((*word & mask) != 0)) {
+        return false;
+    }
+    *word |= mask;
+    egb_word* const words      = egb_fixed_block_(pool, head);
+    live[EGB_FIXED_LIVE_HEAD_] = ~words[0];
+    live[EGB_FIXED_LIVE_FREE_]--;
+    *block = words;
+    return true;
+}
+
+// `distance` may be any number. False: no block in use starts there.
+EGB_INLINE bool egb_fixed_push_live_(egb_fixed* pool, size_t distance)
+{
+    egb_word* const live  = pool->side.live;
+    const size_t    index = egb_fixed_index_(pool, distance);
+    if (EGB_UNLIKELY(index >= live[EGB_FIXED_LIVE_TOUCHED_])) {
+        return false;
+    }
+    egb_word* const word = egb_fixed_live_word_(pool, index);
+    const uint32_t  mask = egb_fixed_live_mask_(index);
+    if (EGB_UNLIKELY((*word & mask) == 0)) {
+        return false;
+    }
+    *word &= ~mask;
+    pool->first[distance]      = ~live[EGB_FIXED_LIVE_HEAD_];
+    live[EGB_FIXED_LIVE_HEAD_] = ~(uint32_t)distance;
+    live[EGB_FIXED_LIVE_FREE_]++;
+    return true;
 }
 
 // The link in a free block of an unchecked pool: the address of the block freed before it.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 // elr_mpl: handles, and what is done with them.
-#include "compat_lock.h"
 #include "elr_private.h"
 
 #include "eggbox/heap.h"
+#include "eggbox/lock.h"
 
 static egb_elr_record elr_records[EGB_POOLS_MAX + 1];
 
 static struct {
-    egb_compat_lock lock;
-    unsigned        inits;          // that have no finalize yet
+    egb_lock_ lock;
+    unsigned  inits;                // that have no finalize yet
     EGB_ALIGNAS_(8) uint64_t root;  // key of the pool above all; 0: none
     bool has_on_free;               // of any pool so far: then free has to look
-} elr_module = {EGB_COMPAT_UNLOCKED, 0, 0, false};
+} elr_module;
 
 // ---- handles ------------------------------------------------------------------------------------
 
@@ -309,7 +309,7 @@ int elr_mpl_init(void)
 {
     const egb_elr_shape shape = {1, NULL, NULL};
     const egb_pool      none  = {0, 0};
-    egb_compat_take(&elr_module.lock);
+    egb_lock_take_(&elr_module.lock);
     bool is_ready = elr_module.inits != 0;
     if (!is_ready) {
         const egb_elr_record* const root = egb_elr_make(none, shape);
@@ -319,7 +319,7 @@ int elr_mpl_init(void)
         }
     }
     elr_module.inits += is_ready ? 1 : 0;
-    egb_compat_release(&elr_module.lock);
+    egb_lock_give_(&elr_module.lock);
     return is_ready;
 }
 
@@ -327,14 +327,14 @@ int elr_mpl_init(void)
 void elr_mpl_finalize(void)
 {
     uint64_t root = 0;
-    egb_compat_take(&elr_module.lock);
+    egb_lock_take_(&elr_module.lock);
     if (elr_module.inits == 1) {
         root = elr_module.root;
         __atomic_store_n(&elr_module.root, 0, __ATOMIC_RELEASE);
         egb_elr_forget_multi();
     }
     elr_module.inits -= elr_module.inits != 0 ? 1 : 0;
-    egb_compat_release(&elr_module.lock);
+    egb_lock_give_(&elr_module.lock);
     if (root != 0) {
         elr_destroy(elr_pool_of_key(root));
     }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // elr_mpl: pools of several sizes. Each size is a pool; those behind the first are its children, so
 // that they go with it, and stand behind it in a list, the smallest first.
-#include "compat_lock.h"
 #include "elr_private.h"
+
+#include "eggbox/lock.h"
 
 #include <stdarg.h>
 
 enum { ELR_EXTRA_UNIT = 1024, ELR_GIVEN_MAX = 64 };
 
 // Sizes are added one at a time.
-static egb_compat_lock elr_multi_lock = EGB_COMPAT_UNLOCKED;
+static egb_lock_ elr_multi_lock;
 
 // The pool that alloc_multi(NULL) is for, made when it is first wanted; no pool: not yet.
 static egb_elr_record* elr_common;
@@ -168,13 +169,13 @@ static egb_elr_record* elr_best_or_extra(egb_elr_record* first, size_t size)
     if (best != NULL || !first->is_multi || size > SIZE_MAX - ELR_EXTRA_UNIT) {
         return best;
     }
-    egb_compat_take(&elr_multi_lock);
+    egb_lock_take_(&elr_multi_lock);
     best = elr_best(first, size);
     if (best == NULL) {
         const size_t units = (size + ELR_EXTRA_UNIT - 1) / ELR_EXTRA_UNIT;
         best               = elr_add_size(first, units * ELR_EXTRA_UNIT, true);
     }
-    egb_compat_release(&elr_multi_lock);
+    egb_lock_give_(&elr_multi_lock);
     return best;
 }
 
@@ -193,13 +194,13 @@ static egb_elr_record* elr_common_pool(void)
 {
     egb_elr_record* common = __atomic_load_n(&elr_common, __ATOMIC_ACQUIRE);
     if (common == NULL) {
-        egb_compat_take(&elr_multi_lock);
+        egb_lock_take_(&elr_multi_lock);
         common = elr_common;
         if (common == NULL) {
             common = elr_make_common();
             __atomic_store_n(&elr_common, common, __ATOMIC_RELEASE);
         }
-        egb_compat_release(&elr_multi_lock);
+        egb_lock_give_(&elr_multi_lock);
     }
     return common;
 }

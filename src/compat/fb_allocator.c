@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: MIT
-// fb_allocator: fixed pools with live bits, and one lock for all of them, as it was. An allocator
-// becomes a pool when it is first used, because a file-scope macro can run no function.
+// fb_allocator: fixed pools with live bits, each with a lock. An allocator becomes a pool when it
+// is first used, because a file-scope macro can run no function.
 #include "eggbox/compat/Fault.h"
 
-#include "compat_lock.h"
 #include "fb_private.h"
 
-#include "eggbox/fixed.h"
 #include "eggbox/heap.h"
 
 #include <string.h>
 
-EGB_STATIC_ASSERT(sizeof(egb_fixed) <= sizeof(ALLOC_Core), "a pool has room");
-EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_fixed) <= EGB_ALIGNOF_(ALLOC_Core), "a pool is aligned");
-EGB_STATIC_ASSERT(EGB_FIXED_LIVE_BYTES(33) <= (33 / 32 + 5) * sizeof(UINT32), "as are its bits");
+EGB_STATIC_ASSERT(EGB_FIXED_LIVE_BYTES(33) <= (33 / 32 + 5) * sizeof(UINT32), "bits have room");
 
 const char egb_fb_not_served[] = "fb_allocator";
 
-static egb_compat_lock  fb_lock = EGB_COMPAT_UNLOCKED;
-static ALLOC_Allocator* fb_first;  // of all that were ever used, the newest. Read without the lock
+static ALLOC_Allocator* fb_first;  // of all that were ever used, the newest. Atomic
 
 void* egb_fb_fault(unsigned short line)
 {
@@ -26,11 +21,34 @@ void* egb_fb_fault(unsigned short line)
     return NULL;
 }
 
-// ---- with the lock held -------------------------------------------------------------------------
+// ---- becoming a pool ----------------------------------------------------------------------------
 
-static egb_fixed* fb_core(const ALLOC_Allocator* self)
+// An allocator that a program wrote itself, as it was before, has no room for what is private: that
+// is made now. NULL: no memory.
+static egb_fb_core* fb_core(ALLOC_Allocator* self)
 {
-    return (egb_fixed*)(void*)self->core;
+    egb_fb_core* const there = egb_fb_core_of(self);
+    if (there != NULL) {
+        return there;
+    }
+    ALLOC_Core* found = NULL;
+    ALLOC_Core* made  = egb_calloc(1, sizeof *made);
+    if (made != NULL && !__atomic_compare_exchange_n(
+                            &self->core, &found, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
+                        )) {
+        egb_free(made);  // another thread was first
+        made = found;
+    }
+    return (egb_fb_core*)(void*)made;
+}
+
+static bool fb_add_live_bits(ALLOC_Allocator* self)
+{
+    if (self->live == NULL) {
+        self->liveBytes = EGB_FIXED_LIVE_BYTES((size_t)self->maxBlocks);
+        self->live      = egb_calloc(1, self->liveBytes);
+    }
+    return self->live != NULL;
 }
 
 static char* fb_blocks(const ALLOC_Allocator* self)
@@ -38,56 +56,24 @@ static char* fb_blocks(const ALLOC_Allocator* self)
     return (char*)(uintptr_t)self->pPool;
 }
 
-// An allocator that a program wrote itself, as it was before, has no room for what is private.
-static bool fb_add_room(ALLOC_Allocator* self)
+static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
 {
-    if (self->core != NULL) {
-        return true;
-    }
-    self->liveBytes = EGB_FIXED_LIVE_BYTES((size_t)self->maxBlocks);
-    self->live      = egb_calloc(1, self->liveBytes);
-    self->core      = self->live == NULL ? NULL : egb_calloc(1, sizeof *self->core);
-    if (self->core == NULL) {
-        egb_free(self->live);
-    }
-    return self->core != NULL;
-}
-
-static bool fb_make(ALLOC_Allocator* self)
-{
-    if (!fb_add_room(self)) {
-        return false;
-    }
     const size_t bytes = self->blockSize * self->maxBlocks;
-    if (egb_fixed_init_checked(
-            fb_core(self), fb_blocks(self), bytes, self->blockSize, self->live, self->liveBytes
+    if (!fb_add_live_bits(self) ||
+        egb_fixed_init_checked(
+            &core->blocks, fb_blocks(self), bytes, self->blockSize, self->live, self->liveBytes
         ) != EGB_OK) {
         return false;
     }
-    self->next = fb_first;
-    __atomic_store_n(&fb_first, self, __ATOMIC_RELEASE);
+    self->next = __atomic_load_n(&fb_first, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(
+        &fb_first, &self->next, self, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED
+    )) {
+    }
     return true;
 }
 
-static bool fb_is_made(const ALLOC_Allocator* self)
-{
-    return self->core != NULL && egb_fixed_capacity(fb_core(self)) != 0;
-}
-
-static void fb_count_alloc(ALLOC_Allocator* self)
-{
-    self->allocations++;
-    self->blocksInUse++;
-    self->poolIndex = (UINT32)egb_fixed_touched(fb_core(self));
-    if (self->blocksInUse > self->maxBlocksInUse) {
-        self->maxBlocksInUse = self->blocksInUse;
-    }
-}
-
-static bool fb_is_live(const ALLOC_Allocator* self, const void* block)
-{
-    return fb_is_made(self) && egb_fixed_is_live(fb_core(self), block);
-}
+// ---- what is wrong ------------------------------------------------------------------------------
 
 static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance)
 {
@@ -117,22 +103,6 @@ static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, con
     return event;
 }
 
-// ---- blocks -------------------------------------------------------------------------------------
-
-void* egb_fb_take(ALLOC_Allocator* self)
-{
-    void* block = NULL;
-    egb_compat_take(&fb_lock);
-    if (fb_is_made(self) || fb_make(self)) {
-        block = egb_fixed_alloc(fb_core(self));
-    }
-    if (block != NULL) {
-        fb_count_alloc(self);
-    }
-    egb_compat_release(&fb_lock);
-    return block;
-}
-
 static void fb_report_no_allocator(const void* block, egb_event_kind kind, const void* site)
 {
     const egb_event event = {
@@ -141,44 +111,71 @@ static void fb_report_no_allocator(const void* block, egb_event_kind kind, const
     egb_misuse(&event);
 }
 
+// ---- blocks -------------------------------------------------------------------------------------
+
+void* egb_fb_take(ALLOC_Allocator* self, const void* site)
+{
+    egb_fb_core* const core  = fb_core(self);
+    void*              block = NULL;
+    if (core == NULL) {
+        return NULL;
+    }
+    egb_lock_take_(&core->lock);
+    if (egb_fb_is_made(core) || fb_make(self, core)) {
+        block = egb_fixed_alloc_live_(&core->blocks, site);
+    }
+    if (block != NULL) {
+        egb_fb_count_alloc(self);
+    }
+    egb_lock_give_(&core->lock);
+    return block;
+}
+
 // The end of a call with the lock held. The handler may use any pool, so it is called without.
-static void
-fb_release(const ALLOC_Allocator* self, const void* block, bool is_live, const void* site)
+static void fb_release(
+    const ALLOC_Allocator* self,
+    egb_fb_core*           core,
+    const void*            block,
+    bool                   is_live,
+    const void*            site
+)
 {
     if (is_live) {
-        egb_compat_release(&fb_lock);
+        egb_lock_give_(&core->lock);
         return;
     }
     const egb_event event = fb_event_of(self, block, site);
-    egb_compat_release(&fb_lock);
+    egb_lock_give_(&core->lock);
     egb_misuse(&event);
 }
 
-void egb_fb_give(ALLOC_Allocator* self, void* block, const void* site)
+void egb_fb_give(ALLOC_Allocator* self, const void* block, const void* site)
 {
-    if (self == NULL) {
+    egb_fb_core* const core = self == NULL ? NULL : fb_core(self);
+    if (core == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
         return;
     }
-    egb_compat_take(&fb_lock);
-    const bool is_live = fb_is_live(self, block);
+    egb_fixed* const blocks = &core->blocks;
+    egb_lock_take_(&core->lock);
+    const bool is_live =
+        egb_fb_is_made(core) && egb_fixed_push_live_(blocks, egb_fixed_distance_(blocks, block));
     if (is_live) {
-        egb_fixed_free(fb_core(self), block);
-        self->deallocations++;
-        self->blocksInUse--;
+        egb_fb_count_free(self);
     }
-    fb_release(self, block, is_live, site);
+    fb_release(self, core, block, is_live, site);
 }
 
 bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
 {
-    if (self == NULL) {
+    egb_fb_core* const core = self == NULL ? NULL : fb_core(self);
+    if (core == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
         return false;
     }
-    egb_compat_take(&fb_lock);
-    const bool is_live = fb_is_live(self, block);
-    fb_release(self, block, is_live, site);
+    egb_lock_take_(&core->lock);
+    const bool is_live = egb_fixed_is_live(&core->blocks, block);
+    fb_release(self, core, block, is_live, site);
     return is_live;
 }
 
@@ -207,14 +204,20 @@ void ALLOC_Init(void) {}
 
 void ALLOC_Term(void) {}
 
+EGB_COLD static void* fb_alloc_cold(ALLOC_Allocator* self, size_t size, const void* site)
+{
+    void* const block = self == NULL || size > self->blockSize ? NULL : egb_fb_take(self, site);
+    return block != NULL ? block : egb_fb_fault(__LINE__);
+}
+
 void* ALLOC_Alloc(ALLOC_HANDLE hAlloc, size_t size)
 {
     ALLOC_Allocator* const self = hAlloc;
-    if (self == NULL || size > self->blockSize) {
-        return egb_fb_fault(__LINE__);
+    void*                  block;
+    if (EGB_LIKELY(self != NULL && size <= self->blockSize) && egb_fb_pop(self, &block)) {
+        return block;
     }
-    void* const block = egb_fb_take(self);
-    return block != NULL ? block : egb_fb_fault(__LINE__);
+    return fb_alloc_cold(self, size, EGB_CALLER());
 }
 
 void* ALLOC_Calloc(ALLOC_HANDLE hAlloc, size_t num, size_t size)
@@ -227,11 +230,19 @@ void* ALLOC_Calloc(ALLOC_HANDLE hAlloc, size_t num, size_t size)
     return block == NULL ? NULL : memset(block, 0, bytes);
 }
 
+EGB_COLD static void fb_free_cold(ALLOC_Allocator* self, const void* block, const void* site)
+{
+    if (block != NULL && self == NULL) {
+        fb_report_no_allocator(block, EGB_EVENT_NO_POOL, site);
+    } else if (block != NULL) {
+        egb_fb_give(self, block, site);
+    }
+}
+
 void ALLOC_Free(ALLOC_HANDLE hAlloc, void* pBlock)
 {
-    if (pBlock != NULL && hAlloc == NULL) {
-        fb_report_no_allocator(pBlock, EGB_EVENT_NO_POOL, EGB_CALLER());
-    } else if (pBlock != NULL) {
-        egb_fb_give(hAlloc, pBlock, EGB_CALLER());
+    ALLOC_Allocator* const self = hAlloc;
+    if (EGB_UNLIKELY(self == NULL) || !egb_fb_push(self, pBlock)) {
+        fb_free_cold(self, pBlock, EGB_CALLER());
     }
 }

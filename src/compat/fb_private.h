@@ -3,8 +3,9 @@
 #ifndef EGGBOX_COMPAT_FB_PRIVATE_H
 #define EGGBOX_COMPAT_FB_PRIVATE_H
 
-#include "eggbox/base.h"
 #include "eggbox/compat/fb_allocator.h"
+#include "eggbox/fixed.h"
+#include "eggbox/lock.h"
 
 /// The file that FaultHandler() gets for a call that cannot be served.
 extern const char egb_fb_not_served[];
@@ -12,11 +13,11 @@ extern const char egb_fb_not_served[];
 /// Calls FaultHandler(). Returns NULL.
 void* egb_fb_fault(unsigned short line);
 
-/// Takes a block. NULL: none is left.
-void* egb_fb_take(ALLOC_Allocator* self);
+/// Takes a block. NULL: none is left. `site` is where a misuse that it finds is reported from.
+void* egb_fb_take(ALLOC_Allocator* self, const void* site);
 
 /// Gives a block back, or reports what is wrong with it. `self` NULL: it is foreign.
-void egb_fb_give(ALLOC_Allocator* self, void* block, const void* site);
+void egb_fb_give(ALLOC_Allocator* self, const void* block, const void* site);
 
 /// The allocator in whose blocks an address is; NULL: none of those that were ever used.
 ALLOC_Allocator* egb_fb_owner(const void* block);
@@ -26,5 +27,89 @@ bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site);
 
 /// The product. False: it overflows.
 bool egb_fb_product(size_t num, size_t size, size_t* product);
+
+// ---- the hot path -------------------------------------------------------------------------------
+
+/// What is behind an allocator, in the room that it has for that.
+typedef struct egb_fb_core {
+    egb_fixed blocks;  // not made before the first alloc
+    egb_lock_ lock;    // keeps `blocks`, and the allocator's numbers
+} egb_fb_core;
+
+EGB_STATIC_ASSERT(sizeof(egb_fb_core) <= sizeof(ALLOC_Core), "a core has room");
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_fb_core) <= EGB_ALIGNOF_(ALLOC_Core), "a core is aligned");
+
+/// NULL: the allocator has no room for one yet.
+static inline egb_fb_core* egb_fb_core_of(const ALLOC_Allocator* self)
+{
+    return (egb_fb_core*)(void*)__atomic_load_n(&self->core, __ATOMIC_ACQUIRE);
+}
+
+static inline bool egb_fb_is_made(const egb_fb_core* core)
+{
+    return EGB_LIKELY(core->blocks.first != NULL);
+}
+
+// A fresh block is handed out only when all others are in use: so the peak says how many were.
+static inline void egb_fb_count_alloc(ALLOC_Allocator* self)
+{
+    self->allocations++;
+    self->blocksInUse++;
+    if (EGB_UNLIKELY(self->blocksInUse > self->maxBlocksInUse)) {
+        self->maxBlocksInUse = self->blocksInUse;
+        self->poolIndex      = self->blocksInUse;
+    }
+}
+
+static inline void egb_fb_count_free(ALLOC_Allocator* self)
+{
+    self->deallocations++;
+    self->blocksInUse--;
+}
+
+/// Takes the lock, if that needs no call and the pool is made. NULL: not.
+static inline egb_fb_core* egb_fb_begin(const ALLOC_Allocator* self)
+{
+    egb_fb_core* const core = egb_fb_core_of(self);
+    if (EGB_UNLIKELY(core == NULL) || !egb_lock_take_alone_(&core->lock)) {
+        return NULL;
+    }
+    if (egb_fb_is_made(core)) {
+        return core;
+    }
+    egb_lock_give_alone_(&core->lock);
+    return NULL;
+}
+
+/// Takes a block, if nothing is in the way that needs a call. False: that is for egb_fb_take().
+static inline bool egb_fb_pop(ALLOC_Allocator* self, void** block)
+{
+    egb_fb_core* const core = egb_fb_begin(self);
+    if (EGB_UNLIKELY(core == NULL)) {
+        return false;
+    }
+    const bool is_taken = egb_fixed_pop_live_(&core->blocks, block);
+    if (EGB_LIKELY(is_taken)) {
+        egb_fb_count_alloc(self);
+    }
+    egb_lock_give_alone_(&core->lock);
+    return EGB_LIKELY(is_taken);
+}
+
+/// Gives one back likewise. False: that is for egb_fb_give().
+static inline bool egb_fb_push(ALLOC_Allocator* self, const void* block)
+{
+    egb_fb_core* const core = egb_fb_begin(self);
+    if (EGB_UNLIKELY(core == NULL)) {
+        return false;
+    }
+    egb_fixed* const blocks   = &core->blocks;
+    const bool       is_given = egb_fixed_push_live_(blocks, egb_fixed_distance_(blocks, block));
+    if (EGB_LIKELY(is_given)) {
+        egb_fb_count_free(self);
+    }
+    egb_lock_give_alone_(&core->lock);
+    return EGB_LIKELY(is_given);
+}
 
 #endif  // EGGBOX_COMPAT_FB_PRIVATE_H

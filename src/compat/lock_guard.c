@@ -2,18 +2,12 @@
 // LockGuard.h, each function giving way to the program's own.
 #include "eggbox/compat/LockGuard.h"
 
-#include "compat_lock.h"
-
 #include "eggbox/heap.h"
+#include "eggbox/lock.h"
 
 EGB_WEAK LOCK_HANDLE LK_Create(void)
 {
-    static const egb_compat_lock unlocked = EGB_COMPAT_UNLOCKED;
-    egb_compat_lock* const       lock     = egb_malloc(sizeof *lock);
-    if (lock != NULL) {
-        *lock = unlocked;
-    }
-    return lock;
+    return egb_calloc(1, sizeof(egb_lock_));
 }
 
 EGB_WEAK void LK_Destroy(LOCK_HANDLE hLock)
@@ -24,13 +18,13 @@ EGB_WEAK void LK_Destroy(LOCK_HANDLE hLock)
 EGB_WEAK void LK_Lock(LOCK_HANDLE hLock)
 {
     if (hLock != NULL) {
-        egb_compat_take(hLock);
+        egb_lock_take_(hLock);
     }
 }
 
 EGB_WEAK void LK_Unlock(LOCK_HANDLE hLock)
 {
     if (hLock != NULL) {
-        egb_compat_release(hLock);
+        egb_lock_give_(hLock);
     }
 }

@@ -81,7 +81,7 @@ void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
         egb_fixed_report_no_pool(pool, site);
         return NULL;
     }
-    return pool->mode == EGB_FIXED_LIVE_ ? egb_fixed_alloc_live(pool, site)
+    return pool->mode == EGB_FIXED_LIVE_ ? egb_fixed_alloc_live_(pool, site)
                                          : alloc_without_marks(pool, site);
 }
 
@@ -113,7 +113,7 @@ bool egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance)
 bool egb_fixed_push_in_mode(egb_fixed* pool, size_t distance)
 {
     if (pool->mode == EGB_FIXED_LIVE_) {
-        return egb_fixed_push_live(pool, distance);
+        return egb_fixed_push_live_(pool, distance);
     }
     if (!egb_fixed_is_live_in_mode(pool, distance)) {
         return false;

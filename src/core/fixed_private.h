@@ -80,24 +80,12 @@ void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
 bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance);
 bool  egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);
 
-// Of them the one with live bits.
-void* egb_fixed_alloc_live(egb_fixed* pool, const void* site);
-bool  egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance);
-bool  egb_fixed_push_live(egb_fixed* pool, size_t distance);
-
-static inline uint32_t egb_live_mask(size_t index)
-{
-    return UINT32_C(1) << (index % 32);
-}
-
-static inline egb_word* egb_live_word(const egb_fixed* pool, size_t index)
-{
-    return &pool->side.live[EGB_FIXED_LIVE_BITS_ + index / 32];
-}
+// Of them the one with live bits; alloc and push are in fixed.h.
+bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance);
 
 static inline bool egb_is_live(const egb_fixed* pool, size_t index)
 {
-    return (*egb_live_word(pool, index) & egb_live_mask(index)) != 0;
+    return (*egb_fixed_live_word_(pool, index) & egb_fixed_live_mask_(index)) != 0;
 }
 
 // The first fresh block's bit is off. With the bits that are on this makes any change of the number
@@ -105,7 +93,7 @@ static inline bool egb_is_live(const egb_fixed* pool, size_t index)
 static inline void egb_live_end_at(egb_fixed* pool, size_t touched)
 {
     if (touched * pool->stride < pool->reach) {
-        *egb_live_word(pool, touched) &= ~egb_live_mask(touched);
+        *egb_fixed_live_word_(pool, touched) &= ~egb_fixed_live_mask_(touched);
     }
 }
 

@@ -67,7 +67,7 @@ static void find_free(const egb_fixed* fixed, uint32_t touched, uint32_t start, 
             break;
         }
         if (in_window < WINDOW) {
-            is_free[in_window / 32] |= egb_live_mask(in_window);
+            is_free[in_window / 32] |= egb_fixed_live_mask_(in_window);
         }
     }
 }
@@ -82,7 +82,7 @@ visit_what_is_not_listed(const egb_fixed* fixed, uint32_t touched, const visitor
         if (in_window == 0) {
             find_free(fixed, touched, index, is_free);
         }
-        if ((is_free[in_window / 32] & egb_live_mask(in_window)) == 0) {
+        if ((is_free[in_window / 32] & egb_fixed_live_mask_(in_window)) == 0) {
             caller->visit(fixed->first + (size_t)index * fixed->stride, caller->user);
         }
     }

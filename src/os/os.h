@@ -161,7 +161,10 @@ bool egb_os_find_module(const void* address, const char** path, uintptr_t* offse
 
 // ---- threads ------------------------------------------------------------------------------------
 
-// A lock. All zero is unlocked; nothing to undo at its end.
+// A lock. All zero is unlocked; nothing to undo at its end. As many bytes are used of it as a
+// pointer has: the others keep its neighbours out of its cache line. Where the C library says
+// whether a thread is the only one (eggbox/lock.h) these begin with a word of 4 bytes, which is 0
+// while the lock is free, 1 while it is held, and something else while it is waited for.
 typedef struct egb_os_mutex {
     EGB_ALIGNAS_(8) unsigned char bytes[64];
 } egb_os_mutex;

@@ -8,7 +8,7 @@
 // ---- locks --------------------------------------------------------------------------------------
 
 // SRWLOCK_INIT is all zero.
-EGB_STATIC_ASSERT(sizeof(SRWLOCK) <= sizeof(egb_os_mutex), "a lock fits");
+EGB_STATIC_ASSERT(sizeof(SRWLOCK) <= sizeof(void*), "a lock fits");
 
 void egb_os_lock(egb_os_mutex* mutex)
 {

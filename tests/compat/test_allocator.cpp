@@ -208,6 +208,22 @@ TEST(allocator, A04_what_is_no_block_in_use_is_refused)
     }
 }
 
+TEST(allocator, A04_a_block_that_looks_as_a_free_one_is_taken_back_and_counted)
+{
+    const events none_expected;
+    Allocator    pool(48, 2);
+    for (int i = 0; i < 3; i++) {
+        void* const     block = pool.Allocate(48);
+        const egb_word* words = static_cast<egb_word*>(block);
+        const egb_word  mark  = EGB_FIXED_MARK_;
+        std::memcpy(static_cast<char*>(block) + sizeof *words, &mark, sizeof mark);
+        EXPECT_EQ(pool.GetBlocksInUse(), 1u);
+        pool.Deallocate(block);
+        EXPECT_EQ(pool.GetBlocksInUse(), 0u);
+    }
+    EXPECT_EQ(pool.GetBlockCount(), 1u);
+}
+
 TEST(allocator, A05_the_numbers_in_every_mode)
 {
     static char memory[64 * 10];

@@ -5,6 +5,7 @@
 #include "eggbox/compat/LockGuard.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -219,6 +220,65 @@ TEST(fb_bugs, FB4_numbers_raced)
     EXPECT_EQ(sharedObj.deallocations, 20000u);
     EXPECT_LE(sharedObj.maxBlocksInUse, 200u);
     EXPECT_EQ(take_faults(), 0);
+}
+
+TEST(fb_allocator, one_that_a_program_wrote_itself_is_made_once_by_whichever_thread)
+{
+    static char            memory[ALLOC_BLOCK_SIZE(32) * 40];
+    static ALLOC_Allocator by_hand{
+        "by_hand",
+        memory,
+        32,
+        ALLOC_BLOCK_SIZE(32),
+        40,
+        nullptr,
+        0,
+        0,
+        0,
+        0,
+        0,
+        nullptr,
+        nullptr,
+        0,
+        nullptr
+    };
+    const events             none_expected;
+    std::atomic<int>         ready{0};
+    std::vector<void*>       blocks(40);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++) {
+        threads.emplace_back([&, i] {
+            ready++;
+            while (ready != 4) {
+            }
+            for (int k = i; k < 40; k += 4) {
+                blocks[static_cast<std::size_t>(k)] = ALLOC_Alloc(&by_hand, 32);
+            }
+        });
+    }
+    for (std::thread& one : threads) {
+        one.join();
+    }
+    EXPECT_EQ(by_hand.blocksInUse, 40u);
+    give_all(&by_hand, blocks);
+    std::sort(blocks.begin(), blocks.end());
+    EXPECT_EQ(std::unique(blocks.begin(), blocks.end()), blocks.end());
+    EXPECT_EQ(by_hand.blocksInUse, 0u);
+    EXPECT_EQ(by_hand.poolIndex, 40u);
+}
+
+TEST(fb_allocator, a_free_block_that_was_written_to_is_reported_and_no_block_is_lost)
+{
+    void* const one = ALLOC_Alloc(other, 16);
+    void* const two = ALLOC_Alloc(other, 16);
+    give_all(other, {one, two});
+    std::memset(two, 0x77, 16);
+    events                   seen;
+    const std::vector<void*> blocks = take_all(other, 16);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(blocks.size(), 5u);
+    give_all(other, blocks);
+    EXPECT_EQ(otherObj.blocksInUse, 0u);
 }
 
 TEST(fb_bugs, a_double_free_gave_one_block_to_two)

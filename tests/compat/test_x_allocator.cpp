@@ -2,6 +2,7 @@
 // x_allocator: every row of its interface, and what used to happen in it.
 #include "fb_fixture.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -20,6 +21,11 @@ ALLOC_DEFINE(lone, 64 + XALLOC_BLOCK_META_DATA_SIZE, 2)
 
 ALLOC_Allocator* allocators[] = {&smallObj, nullptr, &largeObj};
 XAllocData       self         = {allocators, sizeof(allocators) / sizeof(allocators[0])};
+
+ALLOC_DEFINE(first_of_four, 16 + XALLOC_BLOCK_META_DATA_SIZE, 3)
+ALLOC_DEFINE(second_of_four, 16 + XALLOC_BLOCK_META_DATA_SIZE, 3)
+ALLOC_DEFINE(third_of_four, 16 + XALLOC_BLOCK_META_DATA_SIZE, 3)
+ALLOC_DEFINE(last_of_four, 16 + XALLOC_BLOCK_META_DATA_SIZE, 3)
 
 ALLOC_Allocator* lone_allocators[] = {&loneObj};
 XAllocData       lone_self         = {lone_allocators, 1};
@@ -231,6 +237,30 @@ TEST(x_bugs, a_write_before_a_block_lost_the_way_to_its_allocator)
     XALLOC_Free(second);
     XALLOC_Free(first);
     EXPECT_EQ(smallObj.blocksInUse, 0u);
+}
+
+TEST(x_allocator, allocators_that_threads_use_first_at_the_same_time_are_all_found)
+{
+    const events           none_expected;
+    ALLOC_Allocator* const four[] = {
+        &first_of_fourObj, &second_of_fourObj, &third_of_fourObj, &last_of_fourObj
+    };
+    std::atomic<int>         ready{0};
+    std::vector<std::thread> threads;
+    for (ALLOC_Allocator* const one : four) {
+        threads.emplace_back([&ready, one] {
+            ready++;
+            while (ready != 4) {
+            }
+            XALLOC_Free(ALLOC_Alloc(one, 16));
+        });
+    }
+    for (std::thread& one : threads) {
+        one.join();
+    }
+    for (ALLOC_Allocator* const one : four) {
+        EXPECT_EQ(one->deallocations, 1u);
+    }
 }
 
 TEST(x_bugs, threads_share_the_classes)

@@ -14,8 +14,8 @@
 
 #include "../fixed.h"
 #include "../heap.hpp"
+#include "../lock.h"
 #include "DataTypes.h"
-#include "egb_mutex.h"
 #include "stl_nodes.h"
 
 #include <climits>
@@ -89,9 +89,7 @@ class Allocator
     void Deallocate(void* pBlock)
     {
         if (is_in_region(pBlock)) {
-            const egb_mutex_held_ held(m_lock);
-            m_in_use -= egb_fixed_is_live(&m_blocks, pBlock);
-            egb_fixed_free(&m_blocks, pBlock);
+            give_to_region(pBlock);
         } else if (EGB_LIKELY(EGB_LOAD_(m_others) == 0 && EGB_LOAD_(m_key) != 0)) {
             egb_pool_free(eggbox::pool_of_key_(EGB_LOAD_(m_key)), pBlock);
         } else if (pBlock != NULL) {
@@ -117,9 +115,9 @@ class Allocator
     /// Cost     O(blocks, threads)
     UINT GetBlockCount() const
     {
-        const egb_mutex_held_ held(m_lock);
-        const size_t          touched = egb_pool_touched(eggbox::pool_at_(&m_key));
-        const size_t          peak    = of_pool().peak;
+        const egb_lock_held_ held(m_lock);
+        const size_t         touched = egb_pool_touched(eggbox::pool_at_(&m_key));
+        const size_t         peak    = of_pool().peak;
         return number(
             egb_fixed_touched(&m_blocks) + (touched != 0 && touched < peak ? touched : peak)
         );
@@ -127,7 +125,7 @@ class Allocator
 
     UINT GetBlocksInUse() const
     {
-        const egb_mutex_held_ held(m_lock);
+        const egb_lock_held_ held(m_lock);
         return number(
             m_in_use + of_pool().in_use + EGB_LOAD_(m_others) - EGB_LOAD_(m_others_given)
         );
@@ -135,13 +133,13 @@ class Allocator
 
     UINT GetAllocations() const
     {
-        const egb_mutex_held_ held(m_lock);
+        const egb_lock_held_ held(m_lock);
         return number(m_taken + of_pool().allocations + EGB_LOAD_(m_others));
     }
 
     UINT GetDeallocations() const
     {
-        const egb_mutex_held_ held(m_lock);
+        const egb_lock_held_ held(m_lock);
         return number(m_taken - m_in_use + of_pool().frees + EGB_LOAD_(m_others_given));
     }
 
@@ -252,11 +250,25 @@ class Allocator
 
     void* take_from_region()
     {
-        const egb_mutex_held_ held(m_lock);
-        void* const           block = egb_fixed_alloc(&m_blocks);
+        const egb_lock_held_ held(m_lock);
+        void* const          block = egb_fixed_alloc(&m_blocks);
         m_taken += block != NULL;
         m_in_use += block != NULL;
         return block;
+    }
+
+    // What the hot path of a fixed pool refuses is, but for blocks that hold the mark of a free one
+    // by chance, in no use: then to look twice is no loss.
+    void give_to_region(void* block)
+    {
+        const egb_lock_held_ held(m_lock);
+        if (EGB_LIKELY(egb_fixed_can_push_(&m_blocks, block))) {
+            egb_fixed_push_(&m_blocks, block);
+            m_in_use--;
+        } else {
+            m_in_use -= egb_fixed_is_live(&m_blocks, block);
+            egb_fixed_free(&m_blocks, block);
+        }
     }
 
     // Larger than a block: an object of a derived class, whose delete comes here, too.
@@ -327,7 +339,7 @@ class Allocator
             __atomic_fetch_add(&m_others_given, is_in, __ATOMIC_RELAXED);
             egb_free(block);
         } else if (m_bytes != 0) {
-            const egb_mutex_held_ held(m_lock);
+            const egb_lock_held_ held(m_lock);
             egb_fixed_free(&m_blocks, block);  // refuses it
         } else {
             egb_pool_free(own, block);  // refuses it
@@ -355,8 +367,8 @@ class Allocator
     uint64_t          m_others       = 0;  // atomic: from the heap
     uint64_t          m_others_given = 0;  // atomic
     alignas(8) uint64_t m_key        = 0;  // atomic: the pool; 0: none is needed yet
-    const bool         m_is_view     = false;
-    mutable egb_mutex_ m_lock;
+    const bool        m_is_view      = false;
+    mutable egb_lock_ m_lock         = egb_lock_();
 };
 
 /// An allocator of `Objects` blocks for a T each, with their memory in it. Static ones take no room
@@ -414,7 +426,7 @@ class AllocatorPool : public Allocator
 /// the next one.
 extern "C" inline Allocator* xallocator_get_allocator(size_t size)
 {
-    static egb_mutex_ lock;
+    static egb_lock_ lock;
     static Allocator*
                    shown[sizeof(size_t) * CHAR_BIT];  // by pool; those of ended ones are replaced
     size_t         bytes = 0;
@@ -422,7 +434,7 @@ extern "C" inline Allocator* xallocator_get_allocator(size_t size)
     if (pool.generation == 0) {
         return NULL;
     }
-    const egb_mutex_held_ held(lock);
+    const egb_lock_held_ held(lock);
     for (Allocator*& each : shown) {
         if (each != NULL && each->GetBlockSize() != bytes) {
             continue;

@@ -15,7 +15,7 @@
 // Threads  Any thread, any call, at any time. Numbers of an ALLOC_Allocator are exact while no
 //          other thread is inside a call.
 // Fork     In the child only if no other thread was inside a call.
-// Cost     O(1), and a lock of the process for a few dozen instructions.
+// Cost     O(1), and a lock of the allocator for a few dozen instructions.
 // Misuse   goes to eggbox's handler (eggbox/check.h), which by default reports it on stderr, and is
 //          refused. The handler may use any pool.
 #ifndef EGGBOX_COMPAT_FB_ALLOCATOR_H
@@ -36,9 +36,9 @@ typedef struct {
     void* pNext;
 } ALLOC_Block;
 
-/// Room for the fixed pool behind an allocator. Private.
+/// Room for the fixed pool behind an allocator, and its lock. Private.
 typedef struct {
-    unsigned long long words[6];
+    unsigned long long words[7];
 } ALLOC_Core;
 
 /// An allocator, which ALLOC_DEFINE makes. What a program may read; nothing is for it to write.

@@ -11,7 +11,7 @@
 
 #include "../fixed.h"
 #include "../heap.hpp"
-#include "egb_mutex.h"
+#include "../lock.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -97,7 +97,7 @@ class Pool_c
     /// Cost     O(1), and a lock
     void* Allocate()
     {
-        const egb_mutex_held_ held(lock_);
+        const egb_lock_held_ held(lock_);
         return start_ == nullptr ? nullptr : egb_fixed_alloc(&blocks_);
     }
 
@@ -107,7 +107,7 @@ class Pool_c
     /// Cost     O(1), and a lock. Overwrites the block's first 8 bytes, or 4 if it has no more.
     void DeAllocate(void* p)
     {
-        const egb_mutex_held_ held(lock_);
+        const egb_lock_held_ held(lock_);
         egb_fixed_free(&blocks_, p);
     }
 
@@ -156,10 +156,10 @@ class Pool_c
         other.stride_ = 0;
     }
 
-    egb_fixed  blocks_{};          // refers to its region by address: may be moved
-    uchar*     start_  = nullptr;  // NULL: not created
-    size_t     stride_ = 0;
-    egb_mutex_ lock_;
+    egb_fixed blocks_{};          // refers to its region by address: may be moved
+    uchar*    start_  = nullptr;  // NULL: not created
+    size_t    stride_ = 0;
+    egb_lock_ lock_{};
 };
 
 #endif  // EGGBOX_COMPAT_KENWRIGHT_H

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: the library's lock, for what its headers hold in objects of the program. Everything
+// here is private. Not the one of the C library, whose mutex is five times as large and takes twice
+// as long when nobody else wants it; nor that of <mutex>: programs have names of their own, as
+// lock, that would be two where they say "using namespace std".
+#ifndef EGGBOX_LOCK_H
+#define EGGBOX_LOCK_H
+
+#include "base.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__has_include)
+  #if __has_include(<sys/single_threaded.h>)
+    #include <sys/single_threaded.h>  // glibc, from 2.32 on
+    #define EGB_KNOWS_THREADS_ 1
+  #endif
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// All zero is unlocked; nothing to undo at its end. A thread that has it must not take it again.
+typedef union egb_lock_ {
+    void*    all;
+    uint32_t word;  // 0: free; 1: held; else it is also waited for. Windows has an order of its own
+} egb_lock_;
+
+void egb_lock_take_shared_(egb_lock_* lock);
+void egb_lock_give_shared_(egb_lock_* lock);
+
+// Whether this thread is the only one, for certain.
+//
+// Then no instruction needs to be atomic: nobody else looks at the word, and a signal handler that
+// takes the lock gives it back before it returns. The answer is good until this thread itself
+// starts another. It may do so with the lock held, in a handler of misuse: the word says "held" as
+// it always does, so the new thread waits, and the give asks again and is then an atomic one that
+// wakes it. The other way round, a lock that was taken among threads and is given back when there
+// are none has nobody who waits.
+EGB_INLINE bool egb_is_only_thread_(void)
+{
+#if defined(EGB_KNOWS_THREADS_)
+    return EGB_LIKELY(__libc_single_threaded != 0);
+#else
+    return false;
+#endif
+}
+
+// Takes the lock if that needs no call. When none is made while it is held, egb_lock_give_alone_()
+// gives it back.
+EGB_INLINE bool egb_lock_take_alone_(egb_lock_* lock)
+{
+    if (egb_is_only_thread_() && EGB_LIKELY(__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0)) {
+        __atomic_store_n(&lock->word, 1, __ATOMIC_RELAXED);
+        return true;
+    }
+    return false;
+}
+
+EGB_INLINE void egb_lock_give_alone_(egb_lock_* lock)
+{
+    __atomic_store_n(&lock->word, 0, __ATOMIC_RELAXED);
+}
+
+EGB_INLINE void egb_lock_take_(egb_lock_* lock)
+{
+    if (!egb_lock_take_alone_(lock)) {
+        egb_lock_take_shared_(lock);
+    }
+}
+
+EGB_INLINE void egb_lock_give_(egb_lock_* lock)
+{
+    if (egb_is_only_thread_()) {
+        egb_lock_give_alone_(lock);
+    } else {
+        egb_lock_give_shared_(lock);
+    }
+}
+
+#if defined(__cplusplus)
+}
+
+// Has the lock while it lives.
+class egb_lock_held_
+{
+  public:
+    explicit egb_lock_held_(egb_lock_& lock) noexcept : lock_(lock)
+    {
+        egb_lock_take_(&lock_);
+    }
+
+    egb_lock_held_(const egb_lock_held_&)            = delete;
+    egb_lock_held_& operator=(const egb_lock_held_&) = delete;
+
+    ~egb_lock_held_()
+    {
+        egb_lock_give_(&lock_);
+    }
+
+  private:
+    egb_lock_& lock_;
+};
+#endif
+
+#endif  // EGGBOX_LOCK_H
