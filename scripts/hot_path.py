@@ -19,8 +19,8 @@ import tempfile
 # With gcc 12, and with clang 19.
 BUDGETS = {"hot_alloc": (13, 13), "hot_free": (19, 19), "hot_alloc_static": (11, 11),
            "hot_free_static": (17, 18), "hot_alloc_unchecked": (6, 6),
-           "hot_free_unchecked": (6, 6), "hot_pool_alloc": (24, 25), "hot_pool_free": (23, 25),
-           "hot_cache_alloc": (16, 16), "hot_cache_free": (17, 18)}
+           "hot_free_unchecked": (6, 6), "hot_pool_alloc": (19, 20), "hot_pool_free": (19, 21),
+           "hot_cache_alloc": (12, 12), "hot_cache_free": (15, 16)}
 # Level "off" is the shortest way. It is no longer than where the library has no levels at all.
 WITHOUT_LEVELS = {"hot_pool_alloc": "plain_pool_alloc", "hot_pool_free": "plain_pool_free",
                   "hot_cache_alloc": "plain_cache_alloc", "hot_cache_free": "plain_cache_free"}

@@ -3,6 +3,7 @@
 #ifndef EGGBOX_POOL_HOT_H
 #define EGGBOX_POOL_HOT_H
 
+#include "atomic_hot.h"
 #include "growing.h"
 #include "pool.h"
 
@@ -13,21 +14,17 @@ extern "C" {
 // A magazine's entries are written by its thread alone. Other threads, with the pool's lock held,
 // read `top` and the entries below it, and write the bottoms, `full` and the keys: to take blocks
 // out, and to end the magazine when its pool is destroyed. What a trim gives back they also strike
-// from the entries above. Hence the atomic accesses: plain moves on x86-64, where some plain
-// accesses would have been part of another instruction.
+// from the entries above.
 //
 // The level of a pool has no test of its own: it is part of one that is made anyway. At level "off"
 // `bottom` is where the entries end and `open_key` is the handle, and nothing else is looked at.
 // From level "check" on no entry is above `bottom`, and `open_key` is no handle.
-#define EGB_LOAD_(place)         __atomic_load_n(&(place), __ATOMIC_RELAXED)
-#define EGB_STORE_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
-
 // A free block in a magazine, and the byte that says so. Behind the newest entry stand the ones
 // that were taken: a block that comes back in the order of a stack finds itself there, and with it
 // its state.
 typedef struct egb_entry_ {
     void*          block;
-    unsigned char* state;  // not set at level "off"
+    unsigned char* state;  // at level "off" no block's
 } egb_entry_;
 
 // The states of a block. Fresh ones are zero, as the system's memory is.
@@ -138,14 +135,14 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
     __atomic_store_n(&magazine->top, top, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     const egb_entry_* const entry = (const egb_entry_*)top;
-    if ((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom)) {
-        if (EGB_UNLIKELY((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom_checked))) {
+    if (egb_is_above_(&magazine->bottom, top)) {
+        if (EGB_UNLIKELY(egb_is_above_(&magazine->bottom_checked, top))) {
             EGB_STORE_(magazine->top, top + sizeof(egb_entry_));
             return false;
         }
         EGB_STORE_(*EGB_LOAD_(entry->state), EGB_STATE_LIVE_);
     }
-    EGB_STORE_(magazine->allocations, magazine->allocations + 1);
+    egb_count_one_(&magazine->allocations);
     *block = EGB_LOAD_(entry->block);
     return true;
 }
@@ -157,12 +154,12 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
 {
     const uintptr_t         top   = EGB_LOAD_(magazine->top);
     const egb_entry_* const entry = (const egb_entry_*)top;
-    if (EGB_UNLIKELY(EGB_LOAD_(entry->block) != block)) {
+    if (EGB_UNLIKELY(!egb_block_is_(&entry->block, block))) {
         return false;
     }
     if (is_checked) {
         unsigned char* const state = EGB_LOAD_(entry->state);
-        if (EGB_UNLIKELY(EGB_LOAD_(*state) != EGB_STATE_LIVE_)) {
+        if (EGB_UNLIKELY(!egb_state_is_(state, EGB_STATE_LIVE_))) {
             return false;
         }
         EGB_STORE_(*state, EGB_STATE_FREE_);
@@ -175,7 +172,7 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
 EGB_INLINE bool egb_pool_pop_(egb_magazine_* magazine, egb_pool pool, void** block)
 {
     return EGB_LIKELY(
-        EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && egb_magazine_pop_(magazine, block)
+        egb_key_is_(&magazine->key, egb_pool_key_(pool)) && egb_magazine_pop_(magazine, block)
     );
 }
 
@@ -187,14 +184,15 @@ EGB_INLINE void* egb_pool_alloc(egb_pool pool)
 }
 
 // Puts a block back that this thread took out last. False: it is another one, or free already, or
-// the magazine is no longer this pool's. Who ends a magazine ends `key` before `open_key`: so one
-// of a pool at level "off" is not taken for one whose blocks have states.
+// the magazine is no longer this pool's. One that another thread is just ending may look as if it
+// were at another level than it was: at "off" the states are no block's, and not live.
 EGB_INLINE bool egb_pool_undo_(egb_magazine_* magazine, uint64_t key, void* block)
 {
-    if (__atomic_load_n(&magazine->open_key, __ATOMIC_ACQUIRE) == key) {
+    if (egb_key_is_(&magazine->open_key, key)) {
         return egb_magazine_undo_(magazine, block, false);
     }
-    return EGB_LIKELY(EGB_LOAD_(magazine->key) == key) && egb_magazine_undo_(magazine, block, true);
+    return EGB_LIKELY(egb_key_is_(&magazine->key, key)) &&
+           egb_magazine_undo_(magazine, block, true);
 }
 
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)

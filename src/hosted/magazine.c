@@ -51,8 +51,9 @@ static void set_entries(egb_entry_* entries, const egb_chunk_* chunk, void** blo
     const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
     for (size_t i = 0; i < count; i++) {
         entries[i].block = blocks[i];
-        entries[i].state =
-            shape.states == NULL ? NULL : shape.states + egb_shape_index_(&shape, blocks[i]);
+        if (shape.states != NULL) {
+            entries[i].state = shape.states + egb_shape_index_(&shape, blocks[i]);
+        }
     }
 }
 
@@ -250,13 +251,12 @@ static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
     }
 }
 
-// No call finds its pool here any more, and no entry is for the taking. In this order: see
-// egb_pool_undo_().
+// No call finds its pool here any more, and no entry is for the taking.
 static void end_magazine(egb_magazine_* magazine)
 {
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
     EGB_STORE_(magazine->home, EGB_NO_KEY_);
-    __atomic_store_n(&magazine->open_key, EGB_NO_KEY_, __ATOMIC_RELEASE);
+    EGB_STORE_(magazine->open_key, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->bottom_checked, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, 0);
@@ -346,7 +346,7 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
 static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
 {
     enum { LINE_BYTES = 64 };
-    return last->state != NULL && (uintptr_t)(last->state + 1) % LINE_BYTES == 0 &&
+    return chunk->shape.states != NULL && (uintptr_t)(last->state + 1) % LINE_BYTES == 0 &&
            egb_chunk_index(chunk, last->block) + 1 == egb_fixed_touched(&chunk->fixed);
 }
 

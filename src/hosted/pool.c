@@ -278,7 +278,7 @@ EGB_INLINE bool find_live(const egb_shape_* shape, const void* block, unsigned c
         return false;
     }
     *state = shape->states + index;
-    return EGB_LIKELY(EGB_LOAD_(**state) == EGB_STATE_LIVE_);
+    return EGB_LIKELY(egb_state_is_(*state, EGB_STATE_LIVE_));
 }
 
 // Into a magazine of the pool's, without a lock: while a block is in use its chunk cannot go, not
@@ -370,11 +370,11 @@ EGB_INLINE bool free_home(void* block)
     }
     const uint64_t       key      = egb_key_at(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
-    if (__atomic_load_n(&magazine->open_key, __ATOMIC_ACQUIRE) == key) {
+    if (egb_key_is_(&magazine->open_key, key)) {
         return egb_is_address(block) && (egb_magazine_undo_(magazine, block, false) ||
                                          egb_magazine_push(magazine, block, NULL, false));
     }
-    return EGB_LIKELY(EGB_LOAD_(magazine->home) == key) &&
+    return EGB_LIKELY(egb_key_is_(&magazine->home, key)) &&
            (egb_magazine_undo_(magazine, block, true) || give_checked(magazine, &unit->shape, block)
            );
 }
@@ -419,13 +419,14 @@ EGB_INLINE bool free_small(void* block, size_t bytes)
     if (egb_pool_undo_(magazine, key, block)) {
         return true;
     }
-    if (EGB_LOAD_(magazine->open_key) == key) {
+    if (egb_key_is_(&magazine->open_key, key)) {
         return free_home(block);  // nothing is said of sizes there
     }
     const egb_unit* const unit = egb_unit_like(block);
     return EGB_LIKELY(
-        unit != NULL && EGB_LOAD_(magazine->key) == key &&
-        EGB_LOAD_(magazine->home) == egb_key_at(unit) && give_checked(magazine, &unit->shape, block)
+        unit != NULL && egb_key_is_(&magazine->key, key) &&
+        egb_key_is_(&magazine->home, egb_key_at(unit)) &&
+        give_checked(magazine, &unit->shape, block)
     );
 }
 

@@ -331,15 +331,15 @@ EGB_INLINE bool
 egb_magazine_push(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
 {
     const uintptr_t top = EGB_LOAD_(magazine->top);
-    if (EGB_UNLIKELY(top >= EGB_LOAD_(magazine->full))) {
+    if (EGB_UNLIKELY(!egb_is_above_(&magazine->full, top))) {
         return false;
     }
     egb_entry_* const entry = (egb_entry_*)top;
     if (is_checked) {
         EGB_STORE_(*state, EGB_STATE_FREE_);
+        EGB_STORE_(entry->state, state);  // not both at once: a load of half of it would wait
     }
-    EGB_STORE_(entry->block, block);  // two stores: a load of half of one has to wait for it
-    EGB_STORE_(entry->state, state);
+    EGB_STORE_(entry->block, block);
     __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
     return true;
 }
@@ -369,7 +369,7 @@ static inline uint64_t egb_key_of_chunk(const egb_chunk_* chunk)
 static inline bool egb_magazine_send(egb_magazine_* magazine, void* block, unsigned char* state)
 {
     const uintptr_t top = EGB_LOAD_(magazine->away_top);
-    if (EGB_UNLIKELY(top >= EGB_LOAD_(magazine->away_full))) {
+    if (EGB_UNLIKELY(!egb_is_above_(&magazine->away_full, top))) {
         return false;
     }
     egb_entry_* const entry = (egb_entry_*)top;

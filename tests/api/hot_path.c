@@ -81,18 +81,18 @@ EGB_INLINE bool plain_pop(egb_magazine_* magazine, void** block)
     const uintptr_t top = EGB_LOAD_(magazine->top) - sizeof(egb_entry_);
     __atomic_store_n(&magazine->top, top, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (EGB_UNLIKELY((intptr_t)top < (intptr_t)EGB_LOAD_(magazine->bottom))) {
+    if (EGB_UNLIKELY(egb_is_above_(&magazine->bottom, top))) {
         EGB_STORE_(magazine->top, top + sizeof(egb_entry_));
         return false;
     }
-    EGB_STORE_(magazine->allocations, magazine->allocations + 1);
+    egb_count_one_(&magazine->allocations);
     *block = EGB_LOAD_(((const egb_entry_*)top)->block);
     return true;
 }
 
 EGB_INLINE bool is_of_pool(const egb_magazine_* magazine, egb_pool pool)
 {
-    return EGB_LIKELY(EGB_LOAD_(magazine->key) == egb_pool_key_(pool));
+    return EGB_LIKELY(egb_key_is_(&magazine->key, egb_pool_key_(pool)));
 }
 
 void* plain_pool_alloc(egb_pool pool)

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: words that threads share, as hot paths look at them. Everything here is private.
+//
+// All of it is atomic, and relaxed. Compilers make an instruction of its own of every atomic load,
+// where a plain one would be part of the comparison that it is for: 8 of the 47 that alloc and free
+// of a pool take on x86-64, and a sixth of their time (docs/decisions/0013). There the comparison
+// is written out, which is as atomic: an aligned word is read at once. ThreadSanitizer does not see
+// what assembler reads, and gets what all other machines get.
+#ifndef EGGBOX_ATOMIC_HOT_H
+#define EGGBOX_ATOMIC_HOT_H
+
+#include "base.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define EGB_LOAD_(place)         __atomic_load_n(&(place), __ATOMIC_RELAXED)
+#define EGB_STORE_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
+
+#if defined(__SANITIZE_THREAD__)
+  #define EGB_HAS_TSAN_ 1
+#elif defined(__has_feature)
+  #if __has_feature(thread_sanitizer)
+    #define EGB_HAS_TSAN_ 1
+  #endif
+#endif
+
+#if defined(__x86_64__) && !defined(__ILP32__) && defined(__GCC_ASM_FLAG_OUTPUTS__) && \
+    !defined(EGB_HAS_TSAN_)
+
+EGB_INLINE bool egb_key_is_(const uint64_t* place, uint64_t key)
+{
+    bool is;
+    __asm__ volatile("cmpq %2, %1" : "=@cce"(is) : "m"(*place), "r"(key));
+    return is;
+}
+
+EGB_INLINE bool egb_block_is_(void* const* place, const void* block)
+{
+    bool is;
+    __asm__ volatile("cmpq %2, %1" : "=@cce"(is) : "m"(*place), "r"(block));
+    return is;
+}
+
+EGB_INLINE bool egb_state_is_(const unsigned char* place, unsigned char state)
+{
+    bool is;
+    __asm__ volatile("cmpb %2, %1" : "=@cce"(is) : "m"(*place), "iq"(state));
+    return is;
+}
+
+// Whether `place` is above `address`; both as signed numbers.
+EGB_INLINE bool egb_is_above_(const uintptr_t* place, uintptr_t address)
+{
+    bool is;
+    __asm__ volatile("cmpq %2, %1" : "=@ccg"(is) : "m"(*place), "r"(address));
+    return is;
+}
+
+// Of a number that this thread alone writes.
+EGB_INLINE void egb_count_one_(uint64_t* place)
+{
+    __asm__ volatile("addq $1, %0" : "+m"(*place) : : "cc");
+}
+
+#else
+
+EGB_INLINE bool egb_key_is_(const uint64_t* place, uint64_t key)
+{
+    return EGB_LOAD_(*place) == key;
+}
+
+EGB_INLINE bool egb_block_is_(void* const* place, const void* block)
+{
+    return EGB_LOAD_(*place) == block;
+}
+
+EGB_INLINE bool egb_state_is_(const unsigned char* place, unsigned char state)
+{
+    return EGB_LOAD_(*place) == state;
+}
+
+// Whether `place` is above `address`; both as signed numbers.
+EGB_INLINE bool egb_is_above_(const uintptr_t* place, uintptr_t address)
+{
+    return (intptr_t)EGB_LOAD_(*place) > (intptr_t)address;
+}
+
+// Of a number that this thread alone writes.
+EGB_INLINE void egb_count_one_(uint64_t* place)
+{
+    EGB_STORE_(*place, *place + 1);
+}
+
+#endif
+
+#endif  // EGGBOX_ATOMIC_HOT_H
