@@ -3,9 +3,9 @@
 //
 // All of it is atomic, and relaxed. Compilers make an instruction of its own of every atomic load,
 // where a plain one would be part of the comparison that it is for: 8 of the 47 that alloc and free
-// of a pool take on x86-64, and a sixth of their time (docs/decisions/0013). There the comparison
-// is written out, which is as atomic: an aligned word is read at once. ThreadSanitizer does not see
-// what assembler reads, and gets what all other machines get.
+// of a pool take on x86-64 (docs/decisions/0013). There the comparison is written out, which is as
+// atomic: an aligned word is read at once. ThreadSanitizer does not see what assembler reads, and
+// gets what all other machines get.
 #ifndef EGGBOX_ATOMIC_HOT_H
 #define EGGBOX_ATOMIC_HOT_H
 
@@ -31,36 +31,36 @@
 EGB_INLINE bool egb_key_is_(const uint64_t* place, uint64_t key)
 {
     bool is;
-    __asm__ volatile("cmpq %2, %1" : "=@cce"(is) : "m"(*place), "r"(key));
+    __asm__ volatile("{cmpq %2, %1|cmp %1, %2}" : "=@cce"(is) : "m"(*place), "r"(key));
     return is;
 }
 
 EGB_INLINE bool egb_block_is_(void* const* place, const void* block)
 {
     bool is;
-    __asm__ volatile("cmpq %2, %1" : "=@cce"(is) : "m"(*place), "r"(block));
+    __asm__ volatile("{cmpq %2, %1|cmp %1, %2}" : "=@cce"(is) : "m"(*place), "r"(block));
     return is;
 }
 
 EGB_INLINE bool egb_state_is_(const unsigned char* place, unsigned char state)
 {
     bool is;
-    __asm__ volatile("cmpb %2, %1" : "=@cce"(is) : "m"(*place), "iq"(state));
+    __asm__ volatile("{cmpb %2, %1|cmp byte ptr %1, %2}" : "=@cce"(is) : "m"(*place), "iq"(state));
     return is;
 }
 
-// Whether `place` is above `address`; both as signed numbers.
+// Whether `place` is above `address`; both as signed numbers, because `address` may be below 0.
 EGB_INLINE bool egb_is_above_(const uintptr_t* place, uintptr_t address)
 {
     bool is;
-    __asm__ volatile("cmpq %2, %1" : "=@ccg"(is) : "m"(*place), "r"(address));
+    __asm__ volatile("{cmpq %2, %1|cmp %1, %2}" : "=@ccg"(is) : "m"(*place), "r"(address));
     return is;
 }
 
 // Of a number that this thread alone writes.
 EGB_INLINE void egb_count_one_(uint64_t* place)
 {
-    __asm__ volatile("addq $1, %0" : "+m"(*place) : : "cc");
+    __asm__ volatile("{addq $1, %0|add qword ptr %0, 1}" : "+m"(*place) : : "cc");
 }
 
 #else

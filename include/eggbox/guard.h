@@ -75,8 +75,9 @@ size_t egb_check_all(void);
 
 // ---- no more from the system --------------------------------------------------------------------
 
-/// From now on the library asks the system for no memory, and gives none back by itself: what pools
-/// and heap have must do. A call that needs more fails as if the system had refused. Reserve
+/// From now on the library asks the system for no memory, and gives none back by itself, but for
+/// what a pool that is destroyed leaves no room for (EGB_SHELF_BYTES_MAX): what pools and heap have
+/// must do. A call that needs more fails as if the system had refused. Reserve
 /// before, and let each thread that there is use each pool once.
 ///
 /// Misuse   EGB_EVENT_SEALED, of every call that would have had to ask; also of one that then finds

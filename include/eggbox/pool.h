@@ -53,6 +53,8 @@ typedef struct egb_pool {
 #define EGB_HUGE_PAGES 2u  // chunks are in large pages, if the system has some
 #define EGB_CACHE_LINE 4u  // no two blocks share a cache line: the stride is a multiple of 64 bytes
 #define EGB_FRESH_ZERO 8u  // a block that is handed out for the first time is all zero
+// (Not at level "off" once the pool was trimmed, or had none left: what magazines gave back then
+// has a link in it, and nothing says that nobody had it.)
 
 /// What to do about a pool that cannot give a block.
 typedef enum egb_exhausted {
@@ -106,7 +108,7 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 #define EGB_POOLS_MAX 65535u
 
 /// The most bytes that the library keeps of pools that were destroyed. They count for no budget. If
-/// the system refuses a request they go back, and it is asked again.
+/// the system refuses addresses they go back, and it is asked again.
 #define EGB_SHELF_BYTES_MAX ((size_t)8 << 20)
 
 /// What destroy does about blocks that are in use.
@@ -130,7 +132,8 @@ typedef enum egb_destroy {
 ///          egb_pool_trim() of the null pool gives all of them back. Not those of pools with
 ///          EGB_PREFAULT or EGB_HUGE_PAGES.
 /// Cost     O(pools of the subtree, their chunks, and threads); with EGB_FRESH_ZERO, of blocks that
-///          were handed out up to EGB_SHELF_BYTES_MAX are cleared, too.
+///          were handed out up to EGB_SHELF_BYTES_MAX are cleared, too. (Where such a pool gets a
+///          chunk that was kept of another one, its blocks are cleared then.)
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how);
 
 /// Says whether `pool` is there: neither stale nor null. Takes no lock.

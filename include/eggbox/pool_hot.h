@@ -16,9 +16,10 @@ extern "C" {
 // out, and to end the magazine when its pool is destroyed. What a trim gives back they also strike
 // from the entries above.
 //
-// The level of a pool has no test of its own: it is part of one that is made anyway. At level "off"
-// `bottom` is where the entries end and `open_key` is the handle, and nothing else is looked at.
-// From level "check" on no entry is above `bottom`, and `open_key` is no handle.
+// Level "off" has no test of its own: it is part of one that is made anyway. There `bottom` is
+// where the entries end and `open_key` is the handle, and nothing else is looked at. From level
+// "check" on no entry is above `bottom`, and `open_key` is no handle: that is found out first.
+
 // A free block in a magazine, and the byte that says so. Behind the newest entry stand the ones
 // that were taken: a block that comes back in the order of a stack finds itself there, and with it
 // its state.

@@ -201,6 +201,9 @@ static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t b
         !egb_chunk_plan(options, &place, &fixed, &shape)) {
         return NULL;
     }
+    if (shape.states == NULL) {
+        shape.blocks = 0;  // for a free that takes the pool for one at level "check", for a moment
+    }
     place.header->prefaulted     = 0;
     place.header->huge           = 0;
     place.header->touched_before = is_fresh_zero(control) ? 0 : control->recycled.touched;

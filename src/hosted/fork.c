@@ -35,7 +35,8 @@ static bool is_free_soon(egb_os_mutex* mutex)
 // The thread that asks may have been interrupted while it held one of them itself.
 bool egb_locks_are_free_soon(void)
 {
-    bool are_free = is_free_soon(&egb_the_world.lock) && egb_large_is_free_soon();
+    bool are_free = is_free_soon(&egb_the_world.lock) && egb_large_is_free_soon() &&
+                    is_free_soon(&egb_the_world.ledger);
     for (size_t slot = 1; slot < used_slots() && are_free; slot++) {
         are_free = is_free_soon(&egb_the_world.controls[slot].lock);
     }

@@ -46,6 +46,16 @@ static size_t take_run(egb_control* control, egb_chunk_** chunk, void** blocks, 
     return blocks[0] != NULL ? 1 : 0;
 }
 
+// Blocks that were in a magazine and went back have a link in them, though nobody ever had them.
+static void clear_never_used(const egb_entry_* entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (EGB_LOAD_(*entries[i].state) == 0) {
+            __builtin_memset(entries[i].block, 0, EGB_LINK_BYTES);
+        }
+    }
+}
+
 static void set_entries(egb_entry_* entries, const egb_chunk_* chunk, void** blocks, size_t count)
 {
     const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
@@ -417,6 +427,9 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
             break;
         }
         set_entries(&batch->entries[count], chunk, run, taken);
+        if ((control->flags & EGB_FRESH_ZERO) != 0 && control->is_checked) {
+            clear_never_used(&batch->entries[count], taken);
+        }
         count += (uint32_t)taken;
         is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }

@@ -311,9 +311,10 @@ give_other(egb_magazine_* magazine, bool is_checked, const egb_unit* unit, void*
         unsigned char* state;
         return find_live(&unit->shape, block, &state) && egb_magazine_send(magazine, block, state);
     }
-    const egb_control* const control = magazine->control;
-    return control != NULL && control->memory.region != NULL &&
-           give_checked(magazine, &control->growing.tree->shape, block);
+    // Of a pool that is just destroyed, too, for as long as another thread is inside of a call.
+    const egb_control* const control = EGB_LOAD_(magazine->control);
+    const egb_shape_* const  shape   = control == NULL ? NULL : EGB_LOAD_(control->static_shape);
+    return shape != NULL && give_checked(magazine, shape, block);
 }
 
 void egb_pool_free_cold_(egb_pool pool, void* block)

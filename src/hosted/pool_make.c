@@ -28,7 +28,9 @@ static egb_status level_of(const egb_pool_options* options, egb_level* level)
 // At least 4 bytes, the unit of fixed pools, or what guards need.
 static size_t align_of(const egb_pool_options* options, bool has_guards)
 {
-    const size_t least = has_guards ? EGB_GUARD_ALIGN : EGB_WORD_BYTES;
+    // A block that is less than a word has a link in it from the start.
+    const bool   is_zero = (options->flags & EGB_FRESH_ZERO) != 0;
+    const size_t least   = has_guards ? EGB_GUARD_ALIGN : is_zero ? 8 : EGB_WORD_BYTES;
 
     size_t align = options->block_align;
     if (align == 0) {
@@ -121,6 +123,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
     }
     const egb_static_region memory = {options->memory, options->memory_bytes, false};
     control->memory                = memory;
+    EGB_STORE_(control->static_shape, NULL);
 }
 
 static egb_status make_chunks(egb_control* control, const egb_pool_options* options)
@@ -153,6 +156,7 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
     if (is_static && egb_growing_reserve(&control->growing, 1) != EGB_OK) {
         return EGB_INVALID;
     }
+    EGB_STORE_(control->static_shape, is_static ? &control->growing.tree->shape : NULL);
     const size_t     ahead    = egb_is_passthrough(control) ? 0 : options->reserve_blocks;
     const egb_status reserved = egb_growing_reserve(&control->growing, ahead);
     if (reserved != EGB_NO_MEMORY) {

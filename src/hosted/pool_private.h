@@ -69,7 +69,8 @@ typedef struct egb_control {
     struct egb_guards* guards;  // NULL: the blocks have none
     egb_fail           fail;
     egb_static_region  memory;
-    egb_status         refusal;  // why the backing said no; EGB_INVALID: the pool's own budget
+    const egb_shape_*  static_shape;  // of the one chunk there, else NULL; atomic
+    egb_status         refusal;       // why the backing said no; EGB_INVALID: the pool's own budget
     size_t             prefaulted;
     size_t             huge;
     egb_shelved        recycled;  // the region that is to become a chunk is from the shelf

@@ -239,6 +239,26 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_pools_of_every_level)
     }
 }
 
+// What a thread had taken ahead went back without having been anyone's.
+TEST(pool_shelf, fresh_blocks_are_zero_after_a_trim)
+{
+    for (const std::size_t bytes : std::vector<std::size_t>{4, 8, 24, 256}) {
+        egb_pool_options options = options_for(bytes);
+        options.flags            = EGB_FRESH_ZERO;
+        options.check            = "check";
+        const egb_pool  pool     = make(options);
+        std::set<void*> known;
+        for (int round = 0; round < 8; round++) {
+            for (void* const block : take(pool, 21)) {
+                ASSERT_TRUE(!known.insert(block).second || is_zero(block, bytes)) << bytes;
+                std::memset(block, 0xFF, bytes);
+            }
+            egb_pool_trim(pool, 1000);
+        }
+        end(pool);
+    }
+}
+
 // The pages went when the pool was destroyed, the rest when the cache was closed.
 TEST(pool_shelf, fresh_blocks_are_zero_after_a_pool_that_ended_late)
 {

@@ -128,6 +128,44 @@ TEST(destroy, under_threads_that_allocate_and_free)
     EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_OK);
 }
 
+// Blocks come back in the order of a queue, so that their chunk is looked at, without a lock. Each
+// pool has memory of its own, as other threads may still be inside when it is destroyed.
+TEST(destroy, of_a_pool_on_static_memory_under_frees)
+{
+    const stress::only_stale   handler;
+    constexpr std::size_t      bytes = 8192;
+    const std::uint64_t        many  = rounds();
+    std::vector<unsigned char> memory(many * bytes);
+    std::atomic<uint64_t>      current{0};
+    std::atomic<bool>          is_over{false};
+    stress::in_threads(WORKERS, [&](std::size_t self) {
+        while (self > 0 && !is_over) {
+            const std::uint64_t both = current;
+            const egb_pool pool{static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)};
+            for (int i = 0; i < 50 && both != 0; i++) {
+                void* const one   = egb_pool_alloc(pool);
+                void* const other = egb_pool_alloc(pool);
+                if (one != nullptr && other != nullptr) {
+                    egb_pool_free(pool, one);
+                    egb_pool_free(pool, other);
+                }
+            }
+        }
+        for (std::uint64_t round = 0; self == 0 && round < many; round++) {
+            egb_pool_options options{};
+            options.block_bytes  = 64;
+            options.memory       = memory.data() + round * bytes;
+            options.memory_bytes = bytes;
+            egb_pool pool{};
+            MUST(egb_pool_create(&pool, &options) == EGB_OK);
+            current = std::uint64_t{pool.generation} << 32 | pool.slot;
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+            MUST(egb_pool_destroy(pool, EGB_DESTROY_FORCE) == EGB_OK);
+        }
+        is_over = true;
+    });
+}
+
 // Threads with magazines of a destroyed pool of 64 MiB: its pages go at once, its addresses when
 // the threads have made another call or have ended.
 TEST(destroy, the_memory_goes_when_threads_call_again_or_end)

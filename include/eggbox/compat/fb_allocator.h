@@ -17,7 +17,8 @@
 // Fork     In the child only if no other thread was inside a call.
 // Cost     O(1), and a lock of the allocator for a few dozen instructions.
 // Misuse   goes to eggbox's handler (eggbox/check.h), which by default reports it on stderr, and is
-//          refused. The handler may use any pool.
+//          refused. The handler may use any pool; but of a free list that was overwritten it is
+//          told while this allocator is locked.
 #ifndef EGGBOX_COMPAT_FB_ALLOCATOR_H
 #define EGGBOX_COMPAT_FB_ALLOCATOR_H
 
