@@ -216,25 +216,49 @@ TEST(destroy, the_memory_goes_when_threads_call_again_or_end)
     EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_OK);
 }
 
+namespace
+{
+
+std::size_t place_of(egb_pool pool)
+{
+    return pool.slot / EGB_SLOT_STEP_ % EGB_THREAD_MAGAZINES_;
+}
+
+// One pool more than a thread has places: the first and the last one have the same.
+std::vector<egb_pool> pools_of_all_places()
+{
+    std::vector<egb_pool>    pools;
+    std::vector<std::size_t> owners(EGB_THREAD_MAGAZINES_, SIZE_MAX);
+    for (std::size_t i = 0; i <= EGB_THREAD_MAGAZINES_; i++) {
+        pools.push_back(stress::make(48));
+    }
+    for (std::size_t i = 0; i < pools.size(); i++) {
+        std::size_t& owner = owners[place_of(pools[i])];
+        if (owner != SIZE_MAX) {
+            std::swap(pools.front(), pools[owner]);
+            std::swap(pools.back(), pools[i]);
+            break;
+        }
+        owner = i;
+    }
+    return pools;
+}
+
+}  // namespace
+
 // Two pools whose magazines have the same place in a thread's table. One is destroyed while a
 // thread that has a magazine of it takes its first block of the other.
 TEST(destroy, under_a_thread_that_puts_another_pool_in_its_place)
 {
     stress::keep_one_heap();
-    const stress::only_stale none(false);
-    std::vector<egb_pool>    pools;
-    stress::barrier          step(2);
-    const std::uint64_t      turns = many_rounds();
-    stress::memory           seen[2];
-    const auto               place = [](egb_pool pool) {
-        return pool.slot / EGB_SLOT_STEP_ % EGB_THREAD_MAGAZINES_;
-    };
-    for (int i = 0; i <= EGB_THREAD_MAGAZINES_; i++) {
-        pools.push_back(stress::make(48));
-    }
-    egb_pool first  = pools.front();
-    egb_pool second = pools.back();
-    EXPECT_EQ(place(first), place(second));
+    const stress::only_stale    none(false);
+    const std::vector<egb_pool> pools = pools_of_all_places();
+    stress::barrier             step(2);
+    const std::uint64_t         turns = many_rounds();
+    stress::memory              seen[2];
+    egb_pool                    first  = pools.front();
+    const egb_pool              second = pools.back();
+    EXPECT_EQ(place_of(first), place_of(second));
     stress::in_threads(2, [&](std::size_t self) {
         for (std::uint64_t turn = 0; turn < turns; turn++) {
             if (self == 0) {
@@ -255,7 +279,7 @@ TEST(destroy, under_a_thread_that_puts_another_pool_in_its_place)
                 }).join();
                 step.wait();
                 first = stress::make(48);
-                MUST(place(first) == place(second));  // else the slot was not given back
+                MUST(place_of(first) == place_of(second));  // else the slot was not given back
             } else {
                 step.wait();
                 for (volatile std::uint64_t wait = turn % 64; wait > 0; wait = wait - 1) {
