@@ -134,7 +134,7 @@ TEST(destroy, of_a_pool_on_static_memory_under_frees)
 {
     const stress::only_stale   handler;
     constexpr std::size_t      bytes = 8192;
-    const std::uint64_t        many  = rounds();
+    const auto                 many  = static_cast<std::size_t>(rounds());
     std::vector<unsigned char> memory(many * bytes);
     std::atomic<uint64_t>      current{0};
     std::atomic<bool>          is_over{false};
@@ -151,7 +151,7 @@ TEST(destroy, of_a_pool_on_static_memory_under_frees)
                 }
             }
         }
-        for (std::uint64_t round = 0; self == 0 && round < many; round++) {
+        for (std::size_t round = 0; self == 0 && round < many; round++) {
             egb_pool_options options{};
             options.block_bytes  = 64;
             options.memory       = memory.data() + round * bytes;
