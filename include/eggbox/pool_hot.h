@@ -39,7 +39,7 @@ typedef struct egb_magazine_ {
     uintptr_t top;                 // behind the newest entry; 0: there are no entries
     uintptr_t bottom;              // the oldest entry; INTPTR_MAX: of none may be taken unchecked
     uintptr_t bottom_checked;      // the oldest entry; INTPTR_MAX: of none may be taken
-    uintptr_t full;                // where top cannot go further; 0: revoked
+    uintptr_t full;                // where top cannot go further
     EGB_ALIGNAS_(8) uint64_t allocations;
     // Not for the hot path of this file.
     uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here
@@ -52,7 +52,7 @@ typedef struct egb_magazine_ {
     uint32_t            away_first;  // its oldest entry: those before it another thread took
     struct egb_batch*   away;        // gets what is of another lane's chunks; NULL: none yet
     uintptr_t           away_top;    // behind its newest entry
-    uintptr_t           away_full;   // where that cannot go further; 0: revoked
+    uintptr_t           away_full;   // where that cannot go further
 #if UINTPTR_MAX == UINT32_MAX
     uint64_t unused[5];
 #endif

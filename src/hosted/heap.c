@@ -216,11 +216,11 @@ static size_t blocks_till_next(size_t index)
 {
     const egb_pool             pool     = egb_heap_pool_of_class(index);
     const egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    const uintptr_t            top      = EGB_LOAD_(magazine->top);
-    const uintptr_t            bottom   = egb_magazine_bottom(magazine);
+    const intptr_t             top      = (intptr_t)EGB_LOAD_(magazine->top);
+    const intptr_t             bottom   = egb_magazine_bottom(magazine);
     const bool                 is_full =
         !EGB_LOAD_(is_measured) && top > bottom && EGB_LOAD_(magazine->key) == egb_pool_key_(pool);
-    return 1 + (is_full ? (top - bottom) / sizeof(egb_entry_) : 0);
+    return 1 + (is_full ? (size_t)(top - bottom) / sizeof(egb_entry_) : 0);
 }
 
 // A class that is to fail on purpose does: that is known once it has its pool.

@@ -231,7 +231,7 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     magazine->lane  = (uint16_t)lane;
     magazine->away  = NULL;
     EGB_STORE_(magazine->away_top, 0);
-    EGB_STORE_(magazine->away_full, 0);
+    EGB_STORE_(magazine->away_full, EGB_NO_ROOM);
     EGB_STORE_(magazine->allocations, 0);
     load(control, magazine, batch);
     control->attached++;
@@ -269,8 +269,8 @@ static void end_magazine(egb_magazine_* magazine)
     EGB_STORE_(magazine->open_key, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->bottom_checked, (uintptr_t)INTPTR_MAX);
-    EGB_STORE_(magazine->full, 0);
-    EGB_STORE_(magazine->away_full, 0);
+    EGB_STORE_(magazine->full, EGB_NO_ROOM);
+    EGB_STORE_(magazine->away_full, EGB_NO_ROOM);
 }
 
 void egb_magazine_clear(egb_magazine_* magazine)
@@ -551,7 +551,8 @@ static void ship(egb_control* control, egb_magazine_* magazine)
 
 bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine)
 {
-    if (magazine->away != NULL && EGB_LOAD_(magazine->away_top) < EGB_LOAD_(magazine->away_full)) {
+    if (magazine->away != NULL &&
+        egb_is_above_(&magazine->away_full, EGB_LOAD_(magazine->away_top))) {
         return true;
     }
     if (magazine->away != NULL) {
@@ -563,7 +564,8 @@ bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine)
     magazine->away_first   = 0;
     EGB_STORE_(magazine->away_top, start);
     EGB_STORE_(
-        magazine->away_full, batch == NULL ? 0 : (uintptr_t)(batch->entries + control->batch_blocks)
+        magazine->away_full,
+        batch == NULL ? EGB_NO_ROOM : (uintptr_t)(batch->entries + control->batch_blocks)
     );
     return batch != NULL;
 }

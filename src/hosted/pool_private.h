@@ -310,12 +310,17 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
 // The oldest entry is at `bottom` from now on; INTPTR_MAX: none is for the taking.
 void egb_magazine_set_bottom(const egb_control* control, egb_magazine_* magazine, uintptr_t bottom);
 
-static inline uintptr_t egb_magazine_bottom(const egb_magazine_* magazine)
+// Addresses of entries are compared as signed numbers, because `top` may go below 0. On 32-bit
+// machines they may all be below 0.
+static inline intptr_t egb_magazine_bottom(const egb_magazine_* magazine)
 {
-    const uintptr_t unchecked = EGB_LOAD_(magazine->bottom);
-    const uintptr_t checked   = EGB_LOAD_(magazine->bottom_checked);
+    const intptr_t unchecked = (intptr_t)EGB_LOAD_(magazine->bottom);
+    const intptr_t checked   = (intptr_t)EGB_LOAD_(magazine->bottom_checked);
     return unchecked < checked ? unchecked : checked;
 }
+
+// The end of a magazine, or of what is away in one, that has no room whatever its top.
+#define EGB_NO_ROOM ((uintptr_t)INTPTR_MIN)
 
 // Makes the magazine one without entries, and no pool's, as far as the hot path knows.
 void egb_magazine_clear(egb_magazine_* magazine);
