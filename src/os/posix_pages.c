@@ -26,8 +26,14 @@
 
 size_t egb_os_page_bytes(void)
 {
-    const long bytes = sysconf(_SC_PAGESIZE);
-    return bytes > 0 ? (size_t)bytes : 0;
+    static size_t known;  // atomic; the C library looks for it among a hundred other answers
+    size_t        bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (bytes == 0) {
+        const long answer = sysconf(_SC_PAGESIZE);
+        bytes             = answer > 0 ? (size_t)answer : 0;
+        __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
+    }
+    return bytes;
 }
 
 // ---- reserve and release ------------------------------------------------------------------------
@@ -35,10 +41,10 @@ size_t egb_os_page_bytes(void)
 // Readable and writable at once: a page comes when it is first touched, so that nothing is left for
 // a commit to do but the wishes. A system that counts every promised page (overcommit forbidden)
 // counts the range in full, and refuses here what it could not keep later.
-static void* map_pages(size_t bytes)
+static void* map_pages(void* wanted, size_t bytes)
 {
     void* const start = mmap(
-        NULL,
+        wanted,
         bytes,
         PROT_READ | PROT_WRITE,
         MAP_PRIVATE | EGB_MAP_ANONYMOUS | EGB_MAP_NORESERVE,
@@ -59,7 +65,7 @@ static size_t bytes_to_align(const void* start, size_t align)
 static void* map_and_trim(size_t bytes, size_t align)
 {
     const size_t surplus = align - egb_os_page_bytes();
-    char* const  whole   = bytes <= SIZE_MAX - surplus ? map_pages(bytes + surplus) : NULL;
+    char* const  whole   = bytes <= SIZE_MAX - surplus ? map_pages(NULL, bytes + surplus) : NULL;
     if (whole == NULL) {
         return NULL;
     }
@@ -74,17 +80,36 @@ static void* map_and_trim(size_t bytes, size_t align)
     return whole + before;
 }
 
+static void* unmap_unaligned(void* start, size_t bytes, size_t align)
+{
+    if (start != NULL && bytes_to_align(start, align) != 0) {
+        (void)munmap(start, bytes);
+        return NULL;
+    }
+    return start;
+}
+
+// With luck what the system has is aligned. If not, the aligned address before it is likely to be
+// free, as the system takes the upper end of a gap: three calls, where a longer range takes five.
+static void* map_aligned(size_t bytes, size_t align)
+{
+    void* const     first  = map_pages(NULL, bytes);
+    const uintptr_t wanted = (uintptr_t)first & ~(uintptr_t)(align - 1);
+    void*           start  = unmap_unaligned(first, bytes, align);
+    if (first != NULL && start == NULL) {
+        start = unmap_unaligned(map_pages((void*)wanted, bytes), bytes, align);
+        start = start != NULL ? start : map_and_trim(bytes, align);
+    }
+    return start;
+}
+
 void* egb_os_reserve(size_t bytes, size_t align)
 {
     if (bytes > PTRDIFF_MAX) {
         return NULL;
     }
-    const int before = errno;
-    void*     start  = map_pages(bytes);  // with luck it is aligned
-    if (start != NULL && bytes_to_align(start, align) != 0) {
-        (void)munmap(start, bytes);
-        start = map_and_trim(bytes, align);
-    }
+    const int   before = errno;
+    void* const start  = map_aligned(bytes, align);
     if (start != NULL) {
         egb_posix_add_root(start, bytes);
     }

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,39 @@ TEST(os_pages, ranges_are_aligned_as_asked_and_usable_to_both_ends)
             one.start()[one.bytes() - 1] = 2;
         }
     }
+}
+
+namespace
+{
+
+// How many addresses are ever used by ranges that come and go, the oldest of four first.
+std::size_t addresses_used(std::size_t bytes, std::size_t align)
+{
+    std::vector<range>    ranges(4);
+    std::set<const char*> used;
+    for (std::size_t i = 0; i < 4000; i++) {
+        range& one = ranges[i % ranges.size()];
+        one        = range();
+        one        = range(bytes, align);
+        EXPECT_NE(one.start(), nullptr);
+        used.insert(one.start());
+    }
+    return used.size();
+}
+
+}  // namespace
+
+// What is remembered of each address that was ever in use would grow for ever.
+TEST(os_pages, ranges_that_come_and_go_do_not_wander_through_the_addresses)
+{
+    constexpr std::size_t unit = 65536;
+    constexpr std::size_t few  = 400;
+    const std::size_t     page = egb_os_page_bytes();
+    if (addresses_used(unit, page) > few) {
+        GTEST_SKIP() << "the system itself makes them wander, as emulators do";
+    }
+    const range odd(unit + page, page);  // what comes next is not aligned by luck
+    EXPECT_LE(addresses_used(unit, unit), few);
 }
 
 TEST(os_pages, memory_is_all_zero_also_where_others_wrote_before)
@@ -249,6 +283,27 @@ TEST(os_locks, all_zero_is_unlocked_and_a_reset_makes_it_so)
     egb_os_lock_reset(&zero_lock);
     egb_os_lock(&zero_lock);
     egb_os_unlock(&zero_lock);
+}
+
+// No thread was started before: so it is taken without an atomic instruction where that is known.
+TEST(os_locks, a_thread_that_starts_while_a_lock_is_held_waits_for_it)
+{
+    static egb_os_mutex mutex;
+    std::atomic<bool>   is_in{false};
+    egb_os_lock(&mutex);
+    std::thread other([&] {
+        egb_os_lock(&mutex);
+        is_in = true;
+        egb_os_unlock(&mutex);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    EXPECT_FALSE(is_in);
+    EXPECT_FALSE(egb_os_try_lock(&mutex));
+    egb_os_unlock(&mutex);
+    other.join();
+    EXPECT_TRUE(is_in);
+    EXPECT_TRUE(egb_os_try_lock(&mutex));
+    egb_os_unlock(&mutex);
 }
 
 TEST(os_locks, one_thread_at_a_time_holds_a_lock)
