@@ -85,6 +85,18 @@ void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
     return block;
 }
 
+// In the order of address.
+static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
+{
+    const size_t most  = egb_chunk_fresh_in_line(chunk);
+    size_t       taken = 0;
+    while (taken < count && taken < most && (blocks[taken] = egb_fixed_alloc(&chunk->fixed)) != NULL
+    ) {
+        taken++;
+    }
+    return taken;
+}
+
 size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count)
 {
     egb_chunk_* const chunk = pool->available;
@@ -98,6 +110,9 @@ size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks,
         blocks[taken++] = egb_fixed_pop_(&fixed);
     }
     chunk->fixed.head = fixed.head;
+    if (taken == 0 && egb_fixed_head(&chunk->fixed) == EGB_FIXED_NONE_) {
+        taken = take_fresh_run(chunk, blocks, count);
+    }
     count_taken(pool, chunk, taken);
     *from = chunk;
     return taken;

@@ -166,7 +166,8 @@ egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* option
     }
     egb_clear_words(pool, sizeof *pool);
     copy_options(&pool->options, &settled);
-    pool->next_bytes = settled.chunk_bytes;
+    pool->next_bytes  = settled.chunk_bytes;
+    pool->eager_bytes = settled.chunk_bytes_max;
     return EGB_OK;
 }
 
@@ -262,6 +263,16 @@ static egb_chunk_* get_chunk(egb_growing* pool, size_t wished)
     return chunk;
 }
 
+// The next chunk is twice as long, if it may be.
+static void lengthen_next(egb_growing* pool)
+{
+    const size_t most  = pool->options.chunk_bytes_max;
+    const size_t twice = pool->next_bytes > most / 2 ? most : pool->next_bytes * 2;
+    if (twice <= larger(pool->eager_bytes, pool->held / EGB_LAZY_CHUNKS)) {
+        pool->next_bytes = twice;
+    }
+}
+
 egb_chunk_* egb_growing_grow(egb_growing* pool)
 {
     if (!egb_growing_is_made(pool)) {
@@ -276,16 +287,20 @@ egb_chunk_* egb_growing_grow(egb_growing* pool)
     if (chunk == NULL) {
         return NULL;
     }
-    if (chunk->region_bytes >= wished) {  // else the backing is short of memory
-        const size_t most = pool->options.chunk_bytes_max;
-        pool->next_bytes  = pool->next_bytes > most / 2 ? most : pool->next_bytes * 2;
-    }
     pool->capacity += chunk->shape.blocks;
     pool->held += chunk->region_bytes;
     pool->chunks++;
+    if (chunk->region_bytes >= wished) {  // else the backing is short of memory
+        lengthen_next(pool);
+    }
     egb_tree_add(&pool->tree, chunk);
     egb_available_add_last(pool, chunk);
     return chunk;
+}
+
+void egb_growing_lengthen_lazily(egb_growing* pool, size_t bytes)
+{
+    pool->eager_bytes = bytes;
 }
 
 // Gives a chunk back. Whether blocks of it are in use or lost is destroy's business, which forgets

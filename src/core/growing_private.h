@@ -41,6 +41,10 @@ void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk);
 // is as before.
 egb_chunk_* egb_growing_grow(egb_growing* pool);
 
+// Chunks longer than so many bytes come only when one is no more than such a part of all.
+enum { EGB_LAZY_CHUNKS = 256 };
+void egb_growing_lengthen_lazily(egb_growing* pool, size_t bytes);
+
 // The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
 egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address);
 
@@ -72,12 +76,22 @@ static inline bool egb_growing_is_at_limit(const egb_growing* pool)
     return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
 }
 
+// The states of 64 blocks are in one cache line, which two threads would take from each other at
+// every call: so a run of fresh blocks ends where a line of states does. How many there are until
+// then at most; without states, no end.
+enum { EGB_STATES_IN_LINE = 64 };
+static inline size_t egb_chunk_fresh_in_line(const egb_chunk_* chunk)
+{
+    const uintptr_t next = (uintptr_t)chunk->shape.states + egb_fixed_touched(&chunk->fixed);
+    return chunk->shape.states == NULL ? SIZE_MAX : EGB_STATES_IN_LINE - next % EGB_STATES_IN_LINE;
+}
+
 // As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised. Reports
 // nothing: when there is damage it returns NULL, and the caller reports, and calls again.
 void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
 
-// Takes up to `count` recycled blocks of one chunk, and says how many and which. 0: the first one
-// is for egb_growing_take() to find.
+// Takes up to `count` blocks of one chunk, recycled ones or else fresh ones, and says how many and
+// which. 0: the first one is for egb_growing_take() to find.
 size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count);
 
 // The cold half of egb_growing_put().

@@ -65,6 +65,21 @@ TEST(growing_chunks, take_and_put_are_alloc_and_free_of_a_known_chunk)
     EXPECT_EQ(egb_growing_in_use(&all.pool), 66u);
 }
 
+TEST(growing_chunks, longer_ones_come_lazily_when_one_is_a_small_part_of_all)
+{
+    counting_backing backing(64);
+    growing_pool     all(backing, small_chunks(32));  // 512 bytes, then up to 2,048
+    egb_growing_lengthen_lazily(&all.pool, 1024);
+    std::size_t held_before = 0;
+    while (backing.wishes.empty() || backing.wishes.back() < 2048) {
+        held_before = egb_growing_held(&all.pool);
+        ASSERT_NE(egb_growing_alloc(&all.pool), nullptr);
+    }
+    EXPECT_GE(held_before, 2048u * EGB_LAZY_CHUNKS);
+    EXPECT_LE(held_before, 2048u * EGB_LAZY_CHUNKS + 1024u);
+    EXPECT_TRUE(all.whole());
+}
+
 TEST(growing_chunks, states_are_zero_at_first_and_one_for_each_block)
 {
     for (const bool zeroed : {false, true}) {
