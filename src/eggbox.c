@@ -52,6 +52,7 @@
   #include "hosted/heap_large.c"
   #include "hosted/heap_quiet.c"
   #include "hosted/holders.c"
+  #include "hosted/lanes.c"
   #include "hosted/level.c"
   #include "hosted/line.c"
   #include "hosted/lock.c"

@@ -97,14 +97,15 @@ typedef struct egb_chunk_ egb_chunk_;
 /// be moved while it has chunks.
 typedef struct egb_growing {
     egb_growing_options options;
-    egb_chunk_*         available;   // chunks with a free block, a doubly linked list
-    egb_chunk_*         tree;        // every chunk, by address
-    size_t              next_bytes;  // size of the next chunk
-    size_t              in_use;      // blocks
-    size_t              peak;        // blocks
-    size_t              capacity;    // blocks of all chunks
-    size_t              lost;        // of them those that are free and on no free list any more
-    size_t              held;        // bytes of all chunks
+    egb_chunk_*         available;    // chunks with a free block, a doubly linked list
+    egb_chunk_*         tree;         // every chunk, by address
+    size_t              next_bytes;   // size of the next chunk
+    size_t              eager_bytes;  // up to this chunks double whatever the pool holds
+    size_t              in_use;       // blocks
+    size_t              peak;         // blocks
+    size_t              capacity;     // blocks of all chunks
+    size_t              lost;         // of them those that are free and on no free list any more
+    size_t              held;         // bytes of all chunks
     size_t              chunks;
 } egb_growing;
 

@@ -107,8 +107,10 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// The most pools at one time. Fewer where the system refuses the address space for so many.
 #define EGB_POOLS_MAX 65535u
 
-/// The most bytes that the library keeps of pools that were destroyed. They count for no budget. If
-/// the system refuses addresses they go back, and it is asked again.
+/// The most bytes that the library keeps of pools that were destroyed, and of the heap's while they
+/// go from one size class to another. They count for no budget. If the system refuses addresses
+/// they go back, and it is asked again; and by halves, a few times a second, while the heap is in
+/// use.
 #define EGB_SHELF_BYTES_MAX ((size_t)8 << 20)
 
 /// What destroy does about blocks that are in use.
@@ -177,7 +179,7 @@ EGB_NODISCARD egb_status egb_pool_reserve(egb_pool pool, size_t blocks);
 
 /// Gives wholly free chunks back to the system, as long as the pool then still holds at least
 /// `keep_bytes`. Empties every thread's magazine of the pool first. Of the null pool: what the
-/// library keeps of pools that were destroyed. Returns the bytes given back; 0 for a stale or
+/// library keeps for pools to come. Returns the bytes given back; 0 for a stale or
 /// static pool. O(chunks, free blocks in magazines, and threads).
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes);
 

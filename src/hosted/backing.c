@@ -69,7 +69,7 @@ static bool fits(const egb_control* control, size_t bytes)
 static void add(egb_control* control, size_t bytes)
 {
     for (; control != NULL; control = control->parent) {
-        control->held += bytes;
+        EGB_STORE_(control->held, control->held + bytes);  // the heap's is read without a lock
     }
 }
 
@@ -237,12 +237,14 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     return EGB_OK;
 }
 
-// Of a pool that is larger than the shelf only the last chunks: others would push each other out.
+// Of a destroyed pool that is larger than the shelf only the last chunks: others would push each
+// other out.
 static bool is_for_shelf(const egb_control* control, size_t bytes)
 {
-    const size_t rest = control->growing.held;  // without this one
-    return EGB_LOAD_(control->generation) == 0 && may_be_shelved(control) &&
-           rest <= EGB_SHELF_BYTES_MAX && bytes <= EGB_SHELF_BYTES_MAX - rest;
+    const size_t rest    = control->growing.held;  // without this one
+    const bool   is_last = EGB_LOAD_(control->generation) == 0 && rest <= EGB_SHELF_BYTES_MAX &&
+                         bytes <= EGB_SHELF_BYTES_MAX - rest;
+    return (is_last || control->is_passing_on) && may_be_shelved(control);
 }
 
 // The header was in the program's reach: whatever it says, no more was touched than there is.
@@ -270,7 +272,7 @@ static bool put_on_shelf(const egb_control* control, egb_shelved* one)
 }
 
 // A range that is in no map was refused when it was to become memory. What a living pool gives back
-// goes to the system: that is what trim is for.
+// goes to the system, unless others are to have it: that is what trim is for.
 static void give_back_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const      control = user;

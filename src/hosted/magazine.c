@@ -3,10 +3,6 @@
 // locked.
 #include "guard.h"
 
-// How many chunks are looked at for one of a thread's own; and how much may be free in the others
-// when it gets one.
-enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 20 };
-
 // ---- blocks in and out of chunks ----------------------------------------------------------------
 
 // What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
@@ -35,7 +31,7 @@ void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
     }
 }
 
-// At least one block, unless there is none to be had: recycled ones of one chunk, or a fresh one.
+// At least one block, unless there is none to be had: all of one chunk.
 static size_t take_run(egb_control* control, egb_chunk_** chunk, void** blocks, size_t count)
 {
     const size_t taken = egb_growing_take_run(&control->growing, chunk, blocks, count);
@@ -351,12 +347,10 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// The states of 64 blocks are in one cache line, which two threads would take from each other at
-// every call: so a run of fresh blocks ends where a line of states does.
+// Whether fresh blocks ended where a line of states does: the next ones are for another thread.
 static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
 {
-    enum { LINE_BYTES = 64 };
-    return chunk->shape.states != NULL && (uintptr_t)(last->state + 1) % LINE_BYTES == 0 &&
+    return egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE &&
            egb_chunk_index(chunk, last->block) + 1 == egb_fixed_touched(&chunk->fixed);
 }
 
@@ -369,43 +363,34 @@ void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// Whether a chunk more cannot keep this pool, nor any other, from getting what it asks for.
-static bool may_have_one_more(const egb_control* control)
+// The most blocks to take out of chunks at once. Each is touched, and may have a page of its own:
+// so they are fewer than a batch has room for where blocks are large.
+static size_t run_blocks_max(const egb_control* control)
 {
-    const egb_control* one = control;
-    while (one != NULL && one->budget_bytes == 0) {
-        one = one->parent;
-    }
-    const egb_growing* const growing = &control->growing;
-    return one == NULL && growing->options.max_blocks == 0 &&
-           (growing->capacity - growing->in_use) * control->block_bytes < FREE_BYTES_MAX;
+    enum { RUN_BYTES_MAX = 64 << 10 };
+    const size_t blocks = RUN_BYTES_MAX / control->growing.options.block_bytes;
+    return blocks == 0 ? 1 : blocks < control->batch_blocks ? blocks : control->batch_blocks;
 }
 
-static bool is_in_lane(const egb_chunk_* chunk, uint32_t lane)
+// Fresh blocks were taken in order of address. Many are handed out in that order, as processors
+// read ahead: first every second one, then those between them. Few are in the opposite order. So
+// what runs over the end of a block does not meet the one that was taken next, nor does it from the
+// last of a batch to the first of the next one. Recycled blocks have no order to lose.
+static void turn_around(egb_batch* batch)
 {
-    return chunk != NULL && egb_lane_of_key(egb_key_of_chunk(chunk)) == lane;
-}
-
-static egb_chunk_* adopt(egb_chunk_* chunk, uint32_t lane)
-{
-    egb_chunk_map_set_key(chunk, egb_key_in_lane(egb_key_of_chunk(chunk), lane));
-    return chunk;
-}
-
-// Threads whose blocks are of one chunk take the lines with the states from each other at every
-// call. So each lane has chunks of its own, as long as little of them is free.
-static void prefer_own_chunk(egb_control* control, uint32_t lane)
-{
-    egb_growing* const growing = &control->growing;
-    egb_chunk_*        chunk   = growing->available;
-    for (int i = 0; i < CHUNKS_LOOKED_AT && chunk != NULL && !is_in_lane(chunk, lane); i++) {
-        chunk = chunk->in_use == 0 ? adopt(chunk, lane) : chunk->next;
+    enum { FEW = 16 };
+    egb_entry_     taken[EGB_MAGAZINE_BLOCKS_MAX];
+    const uint32_t count = batch->count;
+    if (count < FEW) {
+        return;
     }
-    if (!is_in_lane(chunk, lane) && may_have_one_more(control)) {
-        chunk = egb_growing_grow(growing);
+    __builtin_memcpy(taken, batch->entries, count * sizeof *taken);
+    egb_entry_* next = &batch->entries[count];  // the last one is handed out first
+    for (uint32_t i = 1; i < count; i += 2) {
+        *--next = taken[i];
     }
-    if (is_in_lane(chunk, lane)) {
-        egb_growing_prefer(growing, chunk);
+    for (uint32_t i = 0; i < count; i += 2) {
+        *--next = taken[i];
     }
 }
 
@@ -416,7 +401,7 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
     uint32_t count  = 0;
     bool     is_end = false;
     if (control->attached > 1 && egb_has_own_chunks(control)) {
-        prefer_own_chunk(control, magazine->lane);
+        egb_lane_prefer_own_chunk(control, magazine->lane);
     }
     while (count < magazine->wish && !is_end && (count == 0 || control->growing.available != NULL)
     ) {
@@ -433,9 +418,11 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         count += (uint32_t)taken;
         is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }
-    batch->count       = count;
+    batch->count = count;
+    turn_around(batch);
     const size_t twice = 2 * (size_t)magazine->wish;
-    magazine->wish     = (uint16_t)(twice < control->batch_blocks ? twice : control->batch_blocks);
+    const size_t most  = run_blocks_max(control);
+    magazine->wish     = (uint16_t)(twice < most ? twice : most);
 }
 
 // The first blocks of a pool's second thread are not in the line where those of its first are.
@@ -444,7 +431,7 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     const bool is_unlimited = control->growing.options.max_blocks == 0;
     const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
     if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
-        control->batch_blocks == EGB_MAGAZINE_BLOCKS_MAX) {
+        run_blocks_max(control) == EGB_MAGAZINE_BLOCKS_MAX) {
         magazine->wish  = EGB_MAGAZINE_BLOCKS_MAX;
         magazine->spare = egb_batch_new(magazine->lane);
         if (magazine->spare != NULL) {

@@ -168,11 +168,8 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
     return status;
 }
 
-size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
+size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf)
 {
-    if (egb_is_null(pool)) {
-        return egb_shelf_trim(keep_bytes);
-    }
     size_t given = 0;
     egb_os_lock(&egb_the_world.lock);
     egb_control* const control = egb_pool_lock(pool);
@@ -180,12 +177,20 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
         (void)egb_reclaim(control);
         if (control->memory.region == NULL) {  // static memory is not the system's
             egb_forget_chunks(control);
-            given = egb_growing_trim(&control->growing, keep_bytes);
+            control->is_passing_on = to_shelf;
+            given                  = egb_growing_trim(&control->growing, keep_bytes);
+            control->is_passing_on = false;
         }
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);
     return given;
+}
+
+size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
+{
+    return egb_is_null(pool) ? egb_shelf_trim(keep_bytes)
+                             : egb_pool_give_up(pool, keep_bytes, false);
 }
 
 typedef struct egb_block_visitor {

@@ -97,6 +97,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
     );
     control->is_charged       = options->memory == NULL;
     control->is_forgotten     = false;
+    control->is_passing_on    = false;
     control->flags            = options->flags;
     control->on_exhausted     = options->on_exhausted;
     control->user             = options->user;

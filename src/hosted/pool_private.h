@@ -20,6 +20,9 @@ enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 // each block. A batch takes 17 bytes for a block.
 enum { EGB_DEPOT_BATCHES_MAX = 1024 };
 
+// Tables of threads that ended, kept for threads to come.
+enum { EGB_SPARE_TABLES_MAX = 16 };
+
 // What the free list has in a block at most: a link and a mark.
 enum { EGB_LINK_BYTES = 2 * EGB_WORD_BYTES };
 
@@ -55,9 +58,10 @@ typedef struct egb_control {
     uint32_t  generation;       // of the pool that is there now, atomic; 0: none is
     uint32_t  last_generation;  // that was ever there
     egb_level level;
-    bool      is_checked;    // the level is not "off"
-    bool      is_charged;    // what it holds counts for its ancestors
-    bool      is_forgotten;  // the pages of its blocks went back when it was destroyed
+    bool      is_checked;     // the level is not "off"
+    bool      is_charged;     // what it holds counts for its ancestors
+    bool      is_forgotten;   // the pages of its blocks went back when it was destroyed
+    bool      is_passing_on;  // what it gives back goes to the shelf
     unsigned  flags;
     char      name[EGB_NAME_BYTES];
 
@@ -104,6 +108,8 @@ typedef struct egb_world {
     size_t       slots;     // in use or used once, atomic
     size_t       slots_max;
     egb_thread_* threads;
+    egb_thread_* spare_table;  // of threads that ended, with no magazines
+    size_t       spare_tables;
     size_t       lane_threads[EGB_LANES];
     egb_cache*   caches;
     egb_control* statics;
@@ -173,12 +179,18 @@ egb_backing egb_plain_backing(void);
 void* egb_pages(size_t bytes);
 void  egb_pages_release(void* region, size_t bytes);
 
-// ---- shelf.c: regions of destroyed pools --------------------------------------------------------
+// Gives wholly free chunks of a pool back until it holds no more than `keep_bytes`, to the system
+// or to the shelf, and says how many bytes that were.
+size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf);
+
+// ---- shelf.c: regions for pools to come ---------------------------------------------------------
 
 // A region of exactly so many bytes, or none. And back, which may push out others; false: it is
 // larger than the shelf.
 egb_shelved egb_shelf_take(size_t bytes);
 bool        egb_shelf_put(const egb_shelved* one);
+
+size_t egb_shelf_held(void);
 
 // Gives the oldest back to the system until no more than `keep_bytes` are left, and says how many
 // bytes that were.
@@ -298,6 +310,11 @@ size_t egb_workshops_trim(void);
 void egb_workshops_lock(void);
 void egb_workshops_unlock(void);
 void egb_workshops_reset(void);
+
+// ---- lanes.c: with the pool locked --------------------------------------------------------------
+
+// Takes the next blocks out of a chunk of the lane, if there is one or may be one more.
+void egb_lane_prefer_own_chunk(egb_control* control, uint32_t lane);
 
 // ---- magazine.c: with the pool locked -----------------------------------------------------------
 

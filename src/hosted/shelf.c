@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Regions from pools that were destroyed, for pools to come: a pool that is made, used and
-// destroyed within a request then asks the system for nothing. Chunks grow by doubling, so a region
-// of just the size that is asked for is likely to be there. When there is no room the oldest one
-// goes, so sizes that nobody asks for do not stay. The ledger's lock keeps them.
+// Regions that other pools do not need any more, for pools to come: a pool that is made, used and
+// destroyed within a request then asks the system for nothing, and what one size class of the heap
+// had is another's. Chunks grow by doubling, so a region of just the size that is asked for is
+// likely to be there. If not, short ones are cut or joined, where the system takes back parts. When
+// there is no room the oldest one goes, so sizes that nobody asks for do not stay. The ledger's
+// lock keeps them.
 #include "pool_private.h"
 
 enum { REGIONS_MAX = EGB_SHELF_BYTES_MAX / EGB_UNIT_BYTES };  // none is smaller
+enum { NONE = REGIONS_MAX };
+
+// Longer ones are neither joined nor cut: they go to the system one at a time, and should be there
+// whole for who asks for them.
+enum { SHORT_BYTES_MAX = 1 << 20 };
 
 // The oldest first.
 static egb_shelved regions[REGIONS_MAX];
 static size_t      count;
 static size_t      held;  // bytes
 
-// Out of the list. While a region is in it a tool says who still uses it.
 static egb_shelved remove_at(size_t index)
 {
     const egb_shelved one = regions[index];
@@ -21,31 +27,153 @@ static egb_shelved remove_at(size_t index)
     for (; index < count; index++) {
         regions[index] = regions[index + 1];
     }
-    egb_os_watch_open(one.region, one.bytes);
     return one;
 }
 
-// The newest of the size, whose pages are most likely still in a cache.
-egb_shelved egb_shelf_take(size_t bytes)
+static size_t add_newest(const egb_shelved* one)
 {
-    egb_shelved found = {NULL, 0, 0, 0};
-    egb_os_lock(&egb_the_world.ledger);
+    regions[count] = *one;
+    held += one->bytes;
+    return count++;
+}
+
+// ---- joined and cut -----------------------------------------------------------------------------
+
+static size_t at_most(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+static egb_shelved first_part(const egb_shelved* one, size_t bytes)
+{
+    const egb_shelved part = {
+        one->region, bytes, at_most(one->touched, bytes), at_most(one->end, bytes)
+    };
+    return part;
+}
+
+static egb_shelved last_part(const egb_shelved* one, size_t from)
+{
+    const egb_shelved part = {
+        (char*)one->region + from,
+        one->bytes - from,
+        one->touched - at_most(one->touched, from),
+        one->end - at_most(one->end, from)
+    };
+    return part;
+}
+
+// Of the first all is as if it had been touched: it has states and a header at its end.
+static egb_shelved both(const egb_shelved* first, const egb_shelved* behind)
+{
+    const egb_shelved whole = {
+        first->region,
+        first->bytes + behind->bytes,
+        first->bytes + behind->touched,
+        first->bytes + behind->end
+    };
+    return whole;
+}
+
+// The short region that starts where this one ends.
+static size_t behind(const egb_shelved* one)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((char*)one->region + one->bytes == (char*)regions[i].region) {
+            return regions[i].bytes <= SHORT_BYTES_MAX ? i : NONE;
+        }
+    }
+    return NONE;
+}
+
+// With what is behind it until it is as long. False: there is not as much.
+static bool can_be_joined(const egb_shelved* first, size_t bytes)
+{
+    egb_shelved one = *first;
+    while (one.bytes < bytes) {
+        const size_t next = behind(&one);
+        if (next == NONE) {
+            return false;
+        }
+        one = both(&one, &regions[next]);
+    }
+    return true;
+}
+
+static size_t joined(size_t index, size_t bytes)
+{
+    egb_shelved one = remove_at(index);
+    while (one.bytes < bytes) {
+        const egb_shelved next = remove_at(behind(&one));
+        one                    = both(&one, &next);
+    }
+    return add_newest(&one);
+}
+
+// ---- in and out ---------------------------------------------------------------------------------
+
+// The newest of the size, whose pages are most likely still in a cache.
+static size_t of_size(size_t bytes)
+{
     size_t index = count;
     while (index > 0 && regions[index - 1].bytes != bytes) {
         index--;
     }
-    if (index > 0) {
-        found = remove_at(index - 1);
-    }
-    egb_os_unlock(&egb_the_world.ledger);
-    return found;
+    return index > 0 ? index - 1 : NONE;
 }
 
-static void put_newest(const egb_shelved* one)
+// The shortest that can be cut.
+static size_t longer_than(size_t bytes)
 {
-    egb_os_watch_close(one->region, one->bytes);
-    regions[count++] = *one;
-    held += one->bytes;
+    size_t best = NONE;
+    for (size_t i = 0; i < count; i++) {
+        const size_t there = regions[i].bytes;
+        if (there > bytes && there <= SHORT_BYTES_MAX &&
+            (best == NONE || there < regions[best].bytes)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static size_t made_of_several(size_t bytes)
+{
+    for (size_t i = 0; i < count && bytes <= SHORT_BYTES_MAX; i++) {
+        if (regions[i].bytes < bytes && can_be_joined(&regions[i], bytes)) {
+            return joined(i, bytes);
+        }
+    }
+    return NONE;
+}
+
+static size_t find_region(size_t bytes)
+{
+    size_t index = of_size(bytes);
+    if (index == NONE && egb_os_can_split()) {
+        index = longer_than(bytes);
+        index = index != NONE ? index : made_of_several(bytes);
+    }
+    return index;
+}
+
+// Out of the list. While a region is in it a tool says who still uses it.
+egb_shelved egb_shelf_take(size_t bytes)
+{
+    egb_shelved found = {NULL, 0, 0, 0};
+    egb_os_lock(&egb_the_world.ledger);
+    const size_t index = find_region(bytes);
+    if (index != NONE && regions[index].bytes == bytes) {
+        found = remove_at(index);
+    } else if (index != NONE) {
+        found          = first_part(&regions[index], bytes);
+        regions[index] = last_part(&regions[index], bytes);
+        held -= bytes;
+    }
+    egb_os_unlock(&egb_the_world.ledger);
+    if (found.region != NULL) {
+        egb_os_watch_open(found.region, found.bytes);
+    }
+    return found;
 }
 
 // Gives the oldest region to the system if the shelf has more than `most` bytes, and says how many
@@ -57,10 +185,12 @@ static size_t release_oldest(size_t most, const egb_shelved* one)
     if (held > most) {
         oldest = remove_at(0);
     } else if (one != NULL) {
-        put_newest(one);
+        egb_os_watch_close(one->region, one->bytes);
+        (void)add_newest(one);
     }
     egb_os_unlock(&egb_the_world.ledger);
     if (oldest.region != NULL) {
+        egb_os_watch_open(oldest.region, oldest.bytes);
         egb_os_release(oldest.region, oldest.bytes);
     }
     return oldest.bytes;
@@ -74,6 +204,14 @@ bool egb_shelf_put(const egb_shelved* one)
     while (release_oldest(EGB_SHELF_BYTES_MAX - one->bytes, one) != 0) {
     }
     return true;
+}
+
+size_t egb_shelf_held(void)
+{
+    egb_os_lock(&egb_the_world.ledger);
+    const size_t bytes = held;
+    egb_os_unlock(&egb_the_world.ledger);
+    return bytes;
 }
 
 size_t egb_shelf_trim(size_t keep_bytes)

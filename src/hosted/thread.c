@@ -94,19 +94,47 @@ static size_t enter_lane(void)
     return fewest;
 }
 
+// The table of a thread that ended is as good as new, and has its pages already. A few are kept.
+// The world is locked.
+static void put_table(egb_thread_* thread)
+{
+    if (egb_the_world.spare_tables < EGB_SPARE_TABLES_MAX) {
+        thread->next              = egb_the_world.spare_table;
+        egb_the_world.spare_table = thread;
+        egb_the_world.spare_tables++;
+    } else {
+        egb_pages_release(thread, sizeof(egb_thread_));
+    }
+}
+
+// NULL: refused.
+static egb_thread_* take_table(void)
+{
+    egb_os_lock(&egb_the_world.lock);
+    egb_thread_* const spare = egb_the_world.spare_table;
+    if (spare != NULL) {
+        egb_the_world.spare_table = spare->next;
+        egb_the_world.spare_tables--;
+    }
+    egb_os_unlock(&egb_the_world.lock);
+    return spare != NULL ? spare : egb_pages(sizeof(egb_thread_));
+}
+
 // NULL: refused.
 static egb_thread_* new_table(void)
 {
-    egb_thread_* const thread = egb_pages(sizeof(egb_thread_));
+    egb_thread_* const thread = take_table();
     if (thread == NULL) {
         return NULL;
     }
-    if (!arm(thread)) {
-        egb_pages_release(thread, sizeof(egb_thread_));
+    const bool is_armed = arm(thread);
+    egb_os_lock(&egb_the_world.lock);
+    if (!is_armed) {
+        put_table(thread);
+        egb_os_unlock(&egb_the_world.lock);
         return NULL;
     }
     egb_magazine_clear(&thread->magazines[0]);
-    egb_os_lock(&egb_the_world.lock);
     thread->lane = enter_lane();
     link_thread(thread);
     egb_os_unlock(&egb_the_world.lock);
@@ -121,7 +149,9 @@ void egb_thread_end(egb_thread_* thread)
     }
     unlink_thread(thread);
     egb_the_world.lane_threads[thread->lane]--;
-    egb_pages_release(thread, sizeof(egb_thread_));
+    thread->used    = 0;
+    thread->revoked = 0;
+    put_table(thread);
 }
 
 static void at_exit(void* argument)

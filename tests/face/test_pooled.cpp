@@ -58,7 +58,7 @@ struct alignas(128) wide : eggbox::pooled<wide> {
 };
 
 struct huge : eggbox::pooled<huge> {
-    char bytes[100000];
+    char bytes[200000];
 };
 
 // A class that cannot be derived.

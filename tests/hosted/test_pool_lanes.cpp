@@ -24,6 +24,16 @@ class pool_lanes : public testing::Test
     const guard pool{make(64)};
 };
 
+// So many threads have blocks at the same time.
+void take_in_threads(egb_pool pool, int threads)
+{
+    if (threads > 0) {
+        const std::vector<void*> own = take_all(pool, 3);
+        std::thread([&] { take_in_threads(pool, threads - 1); }).join();
+        give_all(pool, own);
+    }
+}
+
 bool has(const std::vector<void*>& blocks, void* block)
 {
     return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
@@ -133,4 +143,32 @@ TEST_F(pool_lanes, a_limited_pool_has_no_lanes)
         EXPECT_EQ(all.size(), 100u);
         give_all(limited, all);
     }).join();
+}
+
+// It was, and ten threads with next to nothing made a pool of 2 MiB, or 4.
+TEST_F(pool_lanes, a_chunk_for_the_sake_of_a_lane_is_no_reason_for_longer_ones)
+{
+    for (const std::size_t bytes : {16u, 64u, 256u, 512u, 1024u}) {
+        const guard few(make(bytes));
+        take_in_threads(few, 10);
+        const egb_stats   stats   = stats_of(few);
+        const std::size_t at_hand = 10 * 2 * EGB_MAGAZINE_BLOCKS_MAX * bytes;
+        EXPECT_EQ(stats.in_use, 0u);
+        EXPECT_LE(stats.bytes_held, at_hand + 10 * 2 * unit_bytes) << bytes;
+    }
+}
+
+// What runs over the end of a block would meet the one that was taken next.
+TEST_F(pool_lanes, of_fresh_blocks_the_next_one_is_not_right_behind)
+{
+    for (const std::size_t bytes : {16u, 64u, 256u, 1024u, 4096u, 8192u}) {
+        const guard              one(make(bytes));
+        const std::vector<void*> blocks = take_all(one, 3000);
+        std::size_t              times  = 0;
+        for (std::size_t i = 1; i < blocks.size(); i++) {
+            times += blocks[i] == static_cast<char*>(blocks[i - 1]) + bytes ? 1U : 0U;
+        }
+        EXPECT_EQ(times, 0u) << bytes;
+        give_all(one, blocks);
+    }
 }

@@ -8,32 +8,24 @@
 extern "C" {
 #include "pool_private.h"
 }
+#include "address_book.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
-#include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 
 namespace
 {
 
-std::mutex                    books;
-std::set<const void*>*        chunks;   // those that had to be aligned to units
-std::map<void*, std::size_t>* regions;  // what is out
-int                           requests;
-int                           refuse_from = -1;  // counted from 0; -1: none
-int                           refuse_to   = -1;  // the last
-
-// Of a pool, or of the batches of magazines.
-bool is_chunk(const void* region)
-{
-    return chunks->count(region) != 0;
-}
+std::mutex    books;
+address_book* regions;  // what is out
+int           requests;
+int           refuse_from = -1;  // counted from 0; -1: none
+int           refuse_to   = -1;  // the last
 
 bool is_refused()
 {
@@ -49,9 +41,9 @@ std::size_t bytes_out()
     const std::size_t leaf = sizeof(void*) > 4 ? std::size_t{8} << 16 : egb_os_page_bytes();
     std::size_t       sum  = 0;
     for (const auto& region : *regions) {
-        const bool is_leaf = region.second == leaf && !is_chunk(region.first);
+        const bool is_leaf = region.second.bytes == leaf && !region.second.is_chunk;
         const bool is_kept = is_leaf || region.first == egb_the_world.controls;
-        sum += is_kept ? 0 : region.second;
+        sum += is_kept ? 0 : region.second.bytes;
     }
     return sum;
 }
@@ -72,34 +64,26 @@ bool       __wrap_egb_os_arm_thread_exit(void* argument);
 void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
 {
     const std::lock_guard<std::mutex> lock(books);
-    void* const region = is_refused() ? nullptr : __real_egb_os_reserve(bytes, align);
-    if (region != nullptr) {
-        EXPECT_TRUE(regions->emplace(region, bytes).second);
-        if (align == unit_bytes) {
-            chunks->insert(region);
-        }
+    void* const start = is_refused() ? nullptr : __real_egb_os_reserve(bytes, align);
+    if (start != nullptr) {
+        EXPECT_TRUE(regions->emplace(start, region{bytes, align == unit_bytes}).second);
     }
-    return region;
+    return start;
 }
 
 egb_status
-__wrap_egb_os_commit(void* region, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+__wrap_egb_os_commit(void* start, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
 {
     const std::lock_guard<std::mutex> lock(books);
-    const auto                        found = regions->find(region);
-    EXPECT_TRUE(found != regions->end() && found->second == bytes);
-    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(region, bytes, wishes, obtained);
+    (void)found(regions, start, bytes);
+    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(start, bytes, wishes, obtained);
 }
 
-void __wrap_egb_os_release(void* region, std::size_t bytes)
+void __wrap_egb_os_release(void* start, std::size_t bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    const auto                        found = regions->find(region);
-    EXPECT_TRUE(found != regions->end() && found->second == bytes) << "released what is not out";
-    if (found != regions->end()) {
-        regions->erase(found);
-        chunks->erase(region);
-        __real_egb_os_release(region, bytes);
+    if (taken_off(regions, start, bytes)) {
+        __real_egb_os_release(start, bytes);
     }
 }
 
@@ -271,8 +255,7 @@ void scenario()
 // out in which none was refused. Returns how many requests there were in the first run.
 int run(int from, int to, std::size_t expected, std::size_t* out)
 {
-    regions     = new std::map<void*, std::size_t>;
-    chunks      = new std::set<const void*>;
+    regions     = new address_book;
     refuse_from = from;
     refuse_to   = to;
     scenario();

@@ -13,6 +13,8 @@ namespace
 
 const egb_pool none{0, 0};
 
+constexpr std::size_t short_units = 16;  // up to a megabyte
+
 egb_pool make_prefaulted()
 {
     egb_pool_options options = options_for(64);
@@ -310,6 +312,42 @@ TEST(pool_shelf, sizes_nobody_asks_for_are_in_nobodys_way)
     EXPECT_EQ(egb_pool_trim(none, held), (31 + 30 + 29) * unit_bytes);
     EXPECT_EQ(egb_pool_trim(none, 0), held);
 }
+
+#if !defined(_WIN32)  // there a range goes back as it came
+TEST(pool_shelf, a_short_region_is_cut_for_who_asks_for_less)
+{
+    egb_pool_trim(none, 0);
+    leave_region(short_units);
+    leave_region(short_units + 1);  // is not short
+    std::vector<egb_pool> pools;
+    for (std::size_t i = 0; i <= short_units; i++) {
+        pools.push_back(make(64));
+        fill(pools.back(), 64);
+        EXPECT_EQ(stats_of(pools.back()).bytes_held, unit_bytes);
+    }
+    EXPECT_EQ(egb_pool_trim(none, 0), (short_units + 1) * unit_bytes) << "the longer one, whole";
+    for (const egb_pool pool : pools) {
+        end(pool);
+    }
+}
+
+TEST(pool_shelf, short_regions_side_by_side_become_one)
+{
+    egb_pool_trim(none, 0);
+    leave_region(short_units);
+    std::vector<egb_pool> pools;
+    for (std::size_t i = 0; i < short_units; i++) {
+        pools.push_back(make(64));
+        fill(pools.back(), 64);
+    }
+    ASSERT_EQ(egb_pool_trim(none, 0), 0u);
+    for (std::size_t i = 0; i < short_units; i++) {  // not in order of address
+        end(pools[i * 5 % short_units]);
+    }
+    leave_region(short_units);
+    EXPECT_EQ(egb_pool_trim(none, 0), short_units * unit_bytes) << "it was there";
+}
+#endif
 
 TEST(pool_shelf, of_a_pool_larger_than_it_has_no_more_than_fits)
 {

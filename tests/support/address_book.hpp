@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Which ranges of addresses the library has from the system: for tests to which the linker leads
+// its requests. Comes after "pool_private.h".
+#ifndef EGGBOX_TESTS_SUPPORT_ADDRESS_BOOK_HPP
+#define EGGBOX_TESTS_SUPPORT_ADDRESS_BOOK_HPP
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <iterator>
+#include <map>
+
+struct region {
+    std::size_t bytes;
+    bool        is_chunk;  // or a large block: aligned to a unit at least
+};
+
+using address_book = std::map<void*, region>;
+
+// The region that has these bytes, whole.
+inline region* found(address_book* book, void* start, std::size_t bytes)
+{
+    const auto at = book->find(start);
+    EXPECT_TRUE(at != book->end() && at->second.bytes == bytes) << "not as it was reserved";
+    return at == book->end() ? nullptr : &at->second;
+}
+
+// Takes a range off the books: a region, or any part of some that lie side by side.
+inline bool taken_off(address_book* book, void* start, std::size_t bytes)
+{
+    auto*       at  = static_cast<char*>(start);
+    char* const end = at + bytes;
+    while (at < end) {
+        const auto  next     = book->upper_bound(at);
+        const bool  is_first = next == book->begin();
+        const auto  one      = is_first ? book->end() : std::prev(next);
+        char* const from     = is_first ? nullptr : static_cast<char*>(one->first);
+        char* const to       = is_first ? nullptr : from + one->second.bytes;
+        if (to <= at) {
+            ADD_FAILURE() << "it was not out";
+            return false;
+        }
+        const bool is_chunk = one->second.is_chunk;
+        EXPECT_TRUE(egb_os_can_split() || (from == at && to == end)) << "not as it was reserved";
+        book->erase(one);
+        if (from < at) {
+            book->emplace(from, region{static_cast<std::size_t>(at - from), is_chunk});
+        }
+        if (to > end) {
+            book->emplace(end, region{static_cast<std::size_t>(to - end), is_chunk});
+        }
+        at = to;
+    }
+    return true;
+}
+
+#endif  // EGGBOX_TESTS_SUPPORT_ADDRESS_BOOK_HPP
