@@ -2,8 +2,8 @@
 // Layer hosted: the heap. Blocks of any size, as of malloc: one pool per size class, and large
 // requests straight from the system.
 //
-//     bytes    1 .. 16    17 .. 32   ..   113 .. 128   129 .. 144   ..   28673 .. 32768   more
-//     pool     heap 16    heap 32         heap 128     heap 144          heap 32768       none
+//     bytes    1 .. 16    17 .. 32   ..   113 .. 128   129 .. 144   ..   57345 .. 65536   more
+//     pool     heap 16    heap 32         heap 128     heap 144          heap 65536       none
 //
 // Classes are 16 bytes apart up to 128, then 8 for each doubling: from 129 bytes on a block is less
 // than 12.5 % larger than what was asked for. The pool of a class is made when the class is first
@@ -15,9 +15,11 @@
 // Blocks are given back by egb_free(), from any thread. egb_block_bytes() says how many bytes a
 // block has room for, and egb_pool_of() which class it is of: a large one, the null pool.
 //
-// Memory returns to the system when it was not needed for a quiet time: regions that were kept, and
-// chunks of classes that are wholly free. There is no thread for that: now and then a call that had
-// to go further than its thread's magazine looks at the clock, and gives back a bounded part.
+// When the heap grows although a quarter of it is free, chunks that are wholly free go from one
+// class to others. Memory returns to the system when it was not needed for a quiet time: regions
+// that were kept, and chunks that are wholly free. There is no thread for that: now and then a call
+// that had to go further than its thread's magazine looks at the clock, and gives back a bounded
+// part.
 // egb_heap_trim() does it at once.
 //
 // Threads  Any thread, any call, at any time.
@@ -37,8 +39,8 @@ extern "C" {
 #endif
 
 /// The size classes, and the largest of them. What is larger is a large request.
-#define EGB_HEAP_CLASSES         72
-#define EGB_HEAP_CLASS_BYTES_MAX 32768u
+#define EGB_HEAP_CLASSES         80
+#define EGB_HEAP_CLASS_BYTES_MAX 65536u
 
 /// Takes a block of at least `bytes` bytes, aligned to 16. Of 0 bytes: a block of its own.
 ///
@@ -77,10 +79,10 @@ EGB_NODISCARD void* egb_aligned_alloc(size_t align, size_t bytes);
 /// makes new ones for the next requests. Not while another thread uses the heap.
 egb_pool egb_heap_pool(void);
 
-/// Gives memory back to the system at once: kept regions, and wholly free chunks of all classes, as
-/// long as the heap then still holds at least `keep_bytes`; and all addresses of freed blocks that
-/// ended at a guard page. Returns the bytes given back. The cost is that of egb_pool_trim() for
-/// each class.
+/// Gives memory back to the system at once: kept regions, what is kept of pools that were
+/// destroyed, and wholly free chunks of all classes, as long as the heap then still holds at least
+/// `keep_bytes`, what is kept included; and all addresses of freed blocks that ended at a guard
+/// page. Returns the bytes given back. The cost is that of egb_pool_trim() for each class.
 size_t egb_heap_trim(size_t keep_bytes);
 
 /// From now on each request is counted with the bytes it asked for, or no more. Counting takes the

@@ -11,8 +11,8 @@
 
 enum {
     HEADER_BYTES  = 8,  // that a block of the original had in front
-    POOL_CLASSES  = 15,
-    LARGE_CLASSES = 64 - 16,
+    POOL_CLASSES  = 16,
+    LARGE_CLASSES = 64 - 17,
     CLASSES       = POOL_CLASSES + LARGE_CLASSES,
     ALIGN_BYTES   = 16,
 
@@ -22,8 +22,23 @@ enum {
     COLOUR_BYTES      = 64
 };
 
-static const uint16_t class_bytes[POOL_CLASSES] = {
-    8, 16, 32, 64, 128, 256, 396, 512, 768, 1024, 2048, 4096, 8192, 16384, 32768
+static const uint32_t class_bytes[POOL_CLASSES] = {
+    8,
+    16,
+    32,
+    64,
+    128,
+    256,
+    396,
+    512,
+    768,
+    1024,
+    2048,
+    4096,
+    8192,
+    16384,
+    32768,
+    EGB_HEAP_CLASS_BYTES_MAX  // what is larger the heap counts by its length
 };
 
 // All atomic.

@@ -134,6 +134,20 @@ bool egb_heap_is_made(void)
     return is_made;
 }
 
+// A chunk that is wholly free can be another class's, which a short one is sooner than a long one.
+// Still shorter ones than these cost time, and many of them mappings, of which a process has not as
+// many as it likes.
+static void keep_chunks_short(egb_pool pool)
+{
+    enum { SMALL_CHUNK_BYTES = 64 << 10, CHUNK_BYTES = 256 << 10 };
+    egb_control* const control = egb_pool_lock(pool);
+    if (control != NULL) {
+        const bool is_small = control->block_bytes <= EGB_HEAP_SMALL_BYTES_;
+        egb_growing_lengthen_lazily(&control->growing, is_small ? SMALL_CHUNK_BYTES : CHUNK_BYTES);
+        egb_pool_unlock(control);
+    }
+}
+
 static bool make_class(size_t index)
 {
     size_class* const one   = &classes[index];
@@ -146,7 +160,12 @@ static bool make_class(size_t index)
         .block_align = align_of_class(bytes),
         .parent      = egb_heap_pool(),
     };
-    return egb_pool_alive(pool_of_key(&one->key)) || make_pool(&one->key, &options);
+    if (egb_pool_alive(pool_of_key(&one->key))) {
+        return true;
+    }
+    const bool is_made = make_pool(&one->key, &options);
+    keep_chunks_short(pool_of_key(&one->key));
+    return is_made;
 }
 
 // Lets the hot path find the pool of a small class, from the size behind that of the class before.
@@ -281,8 +300,8 @@ static size_t class_for(size_t align, size_t bytes)
 
 static bool is_large(size_t align, size_t bytes)
 {
-    return bytes > EGB_HEAP_CLASS_BYTES_MAX || align > egb_os_page_bytes() ||
-           align > EGB_HEAP_CLASS_BYTES_MAX;
+    return bytes > EGB_HEAP_CLASS_BYTES_MAX || align > EGB_HEAP_CLASS_BYTES_MAX ||
+           (align > EGB_HEAP_STEP_BYTES_ && align > egb_os_page_bytes());
 }
 
 static void* alloc_aligned(size_t align, size_t bytes, const void* site)
@@ -526,6 +545,11 @@ void egb_heap_count_classes(egb_heap_numbers* out)
 }
 
 // ---- fork ---------------------------------------------------------------------------------------
+
+bool egb_heap_try_lock_classes(void)
+{
+    return egb_os_try_lock(&classes_lock);
+}
 
 void egb_heap_lock_classes(void)
 {

@@ -40,6 +40,7 @@ void egb_heap_count_classes(egb_heap_numbers* out);
 
 // The lock that keeps the making of pools, and the looks at them. And in the child of a fork.
 void egb_heap_lock_classes(void);
+bool egb_heap_try_lock_classes(void);
 void egb_heap_unlock_classes(void);
 void egb_heap_reset_classes(void);
 

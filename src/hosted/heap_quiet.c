@@ -11,18 +11,24 @@ enum { TURN_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
+// Growth of the heap until it is looked for what may be passed on from one class to others, which
+// is then as much. No chunk is longer.
+static const size_t GROWTH_BYTES = (size_t)4 << 20;
+
 // After a trim that was in vain a class is left alone for twice as many turns as before.
 enum { PAUSE_TURNS_MAX = 64 };
 
-static uint32_t cold_calls;  // atomic; some are lost
-static uint32_t turn_began;  // milliseconds, atomic
-static uint32_t turn = 1;    // atomic
+static size_t   held_at_look;  // bytes, atomic
+static uint32_t cold_calls;    // atomic; some are lost
+static uint32_t turn_began;    // milliseconds, atomic
+static uint32_t turn = 1;      // atomic
 
 // What the last turn saw of a class. Kept by the classes' lock.
 static struct {
     size_t   spare;
     uint32_t pause;    // turns to wait
     uint32_t in_vain;  // turns that the last pause was
+    size_t   stuck;    // was to spare when the last trim was in vain
 } last_look[EGB_HEAP_CLASSES];
 
 uint32_t egb_heap_turn(void)
@@ -69,19 +75,22 @@ static size_t look_at_class(size_t index)
     return least;
 }
 
-static void trim_class(size_t index, size_t spare)
+static void trim_class(size_t index, size_t spare, bool to_shelf)
 {
     size_t held;
     (void)spare_of_class(index, &held);
-    const size_t part  = lesser(lesser(spare, TRIM_BYTES_MAX), held);
-    const size_t given = egb_pool_trim(egb_heap_pool_of_class(index), held - part);
+    const size_t most  = to_shelf ? GROWTH_BYTES : TRIM_BYTES_MAX;
+    const size_t part  = lesser(lesser(spare, most), held);
+    const size_t given = egb_pool_give_up(egb_heap_pool_of_class(index), held - part, to_shelf);
     if (given != 0) {
         last_look[index].in_vain = 0;
+        last_look[index].stuck   = 0;
         return;
     }
     const uint32_t longer    = last_look[index].in_vain == 0 ? 2 : 2 * last_look[index].in_vain;
     last_look[index].in_vain = longer < PAUSE_TURNS_MAX ? longer : PAUSE_TURNS_MAX;
     last_look[index].pause   = last_look[index].in_vain;
+    last_look[index].stuck   = spare;
 }
 
 static void trim_one_class(void)
@@ -97,7 +106,67 @@ static void trim_one_class(void)
         }
     }
     if (most >= SPARE_BYTES_MIN) {
-        trim_class(which, most);
+        trim_class(which, most, false);
+    }
+    egb_heap_unlock_classes();
+}
+
+// ---- growth -------------------------------------------------------------------------------------
+
+static size_t held_by_classes(void)
+{
+    const egb_control* const heap = egb_control_of(egb_heap_pool());
+    return heap == NULL ? 0 : EGB_LOAD_(heap->held);
+}
+
+// Whether the classes hold so much more than when they were last looked at for that reason, or than
+// the least since then.
+static bool has_grown(void)
+{
+    const size_t held = held_by_classes();
+    const size_t last = EGB_LOAD_(held_at_look);
+    if (held < last) {
+        EGB_STORE_(held_at_look, held);
+        return false;
+    }
+    return held - last >= GROWTH_BYTES;
+}
+
+// The class with most to spare, if that is a quarter of what all hold. A class that could give
+// nothing then must have twice as much now. EGB_HEAP_CLASSES: none. The classes' lock is held.
+static size_t class_with_most(size_t* most)
+{
+    size_t which = EGB_HEAP_CLASSES;
+    size_t sum   = 0;
+    size_t all   = 0;
+    *most        = SPARE_BYTES_MIN;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        size_t       held;
+        const size_t spare = spare_of_class(i, &held);
+        sum += spare;
+        all += held;
+        if (spare > *most && spare / 2 >= last_look[i].stuck) {
+            *most = spare;
+            which = i;
+        }
+    }
+    return sum >= all / 4 ? which : EGB_HEAP_CLASSES;
+}
+
+// A program in whose phases other sizes are in use would in the end hold the sum of all phases. So
+// one class passes on what it can.
+static void pass_on(void)
+{
+    if (!egb_heap_try_lock_classes()) {  // another thread is here
+        return;
+    }
+    if (has_grown()) {  // still
+        size_t       spare;
+        const size_t which = class_with_most(&spare);
+        if (which < EGB_HEAP_CLASSES) {
+            trim_class(which, spare, true);
+        }
+        EGB_STORE_(held_at_look, held_by_classes());
     }
     egb_heap_unlock_classes();
 }
@@ -108,6 +177,9 @@ void egb_heap_tick(void)
 {
     const uint32_t calls = EGB_LOAD_(cold_calls) + 1;
     EGB_STORE_(cold_calls, calls);
+    if (has_grown() && !egb_is_sealed()) {
+        pass_on();
+    }
     if (calls % CALLS_PER_LOOK != 0 || egb_is_sealed()) {
         return;
     }
@@ -121,6 +193,7 @@ void egb_heap_tick(void)
     }
     const uint32_t current = __atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
     (void)egb_large_release(current - 1, 0);
+    (void)egb_shelf_trim(egb_shelf_held() / 2);
     trim_one_class();
 }
 
@@ -146,10 +219,13 @@ static size_t rest_of(size_t held, size_t room)
 
 size_t egb_heap_trim(size_t keep_bytes)
 {
-    const size_t room = rest_of(egb_heap_held(), keep_bytes);
+    const size_t shelved = egb_shelf_held();
+    const size_t room    = rest_of(egb_heap_held() + shelved, keep_bytes);
+    size_t       given   = egb_shelf_trim(rest_of(shelved, room));
     size_t       cached;
     (void)egb_large_held(&cached);
-    size_t given = egb_large_release(UINT32_MAX, rest_of(cached, room));
+    const size_t more = given < room ? room - given : 0;
+    given += egb_large_release(UINT32_MAX, rest_of(cached, more));
     for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
         size_t held;
         (void)spare_of_class(i, &held);

@@ -110,7 +110,7 @@ def children(program):
 
 def large_blocks(program):
     finds(program, "large", 7, "no leaks: every block that is tracked was freed, but for\n",
-          "  131,072 bytes in 1 large block of whose place nothing is known\n",
+          "  262,144 bytes in 1 large block of whose place nothing is known\n",
           "keep till the end\n")
 
 

@@ -64,7 +64,7 @@ static void late_write(void)
 
 static void large(void)
 {
-    kept[0] = make_block(100000);
+    kept[0] = make_block(200000);
 }
 
 static void child(void)

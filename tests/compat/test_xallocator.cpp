@@ -231,7 +231,7 @@ TEST_F(xallocator, X09_the_allocator_of_a_class)
     xfree(block);
     EXPECT_EQ(of->Allocate(128), block);
     of->Deallocate(block);
-    EXPECT_EQ(xallocator_get_allocator(100000), nullptr);
+    EXPECT_EQ(xallocator_get_allocator(200000), nullptr);
 }
 
 TEST_F(xallocator, X10_any_thread_any_block)

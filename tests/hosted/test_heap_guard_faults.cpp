@@ -18,7 +18,7 @@
 namespace
 {
 
-constexpr std::size_t of_each_kind[] = {1, 16, 40, 1000, 5000, 32768, 40000, 3000000};
+constexpr std::size_t of_each_kind[] = {1, 16, 40, 1000, 5000, 131072, 140000, 3000000};
 
 struct end {
     int         status;
@@ -177,7 +177,7 @@ TEST(heap_guard_faults, large_blocks_without_end)
     const guard_pages  pages("large");
     std::vector<void*> blocks;
     for (int i = 0; i < 10000; i++) {
-        blocks.push_back(egb_malloc(33000));
+        blocks.push_back(egb_malloc(140000));
         ASSERT_NE(blocks.back(), nullptr);
         *static_cast<char*>(blocks.back()) = 1;
     }

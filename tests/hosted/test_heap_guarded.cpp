@@ -20,7 +20,7 @@ constexpr std::size_t retired_max = 64;
 // Of every kind: in the table of the hot path, beyond it, the largest of a class, large. Emulators
 // of 32-bit machines scatter regions over all addresses, so that soon no 20 MiB are side by side.
 constexpr std::size_t longest        = sizeof(void*) > 4 ? 3000000 : 300000;
-constexpr std::size_t of_each_kind[] = {1, 15, 16, 40, 1000, 5000, 32768, 40000, 65536, longest};
+constexpr std::size_t of_each_kind[] = {1, 15, 16, 40, 1000, 5000, 131072, 140000, 196608, longest};
 
 bool is_guarded(const void* block, std::size_t bytes)
 {
@@ -72,9 +72,9 @@ TEST(heap_guarded, large_ones_alone)
     const all_given_back check;
     const guard_pages    pages("large");
     const auto           before = heap_numbers();
-    void* const          large  = filled(100000);
+    void* const          large  = filled(200000);
     void* const          small  = filled(100);
-    EXPECT_TRUE(is_guarded(large, 100000));
+    EXPECT_TRUE(is_guarded(large, 200000));
     EXPECT_FALSE(is_large(small));
     const auto during = heap_numbers();
     EXPECT_EQ(during.guarded_allocations, before.guarded_allocations + 1);
@@ -191,13 +191,13 @@ TEST(heap_guarded, what_is_none_of_the_words_is_invalid_and_changes_nothing)
           "1/99999999999999999999"}) {
         EXPECT_EQ(egb_heap_guard_pages(wrong), EGB_INVALID) << wrong;
     }
-    void* const block = filled(50000);
-    EXPECT_TRUE(is_guarded(block, 50000));
+    void* const block = filled(150000);
+    EXPECT_TRUE(is_guarded(block, 150000));
     egb_free(block);
     EXPECT_EQ(egb_heap_guard_pages("1/999999999,large"), EGB_OK);
     EXPECT_EQ(egb_heap_guard_pages(""), EGB_OK);
-    void* const plain = filled(50000);
-    EXPECT_FALSE(is_guarded(plain, 50000));
+    void* const plain = filled(150000);
+    EXPECT_FALSE(is_guarded(plain, 150000));
     egb_free(plain);
 }
 
@@ -206,12 +206,12 @@ TEST(heap_guarded, the_environment_says_the_same)
     egb_free(egb_malloc(1));
     (void)egb_heap_trim(0);
     set_variable("EGGBOX_GUARD_PAGES", "large,1/1");
-    void* const blocks[] = {filled(50000), filled(50)};
+    void* const blocks[] = {filled(150000), filled(50)};
     set_variable("EGGBOX_GUARD_PAGES", nullptr);
-    void* const plain = filled(50000);
-    EXPECT_TRUE(is_guarded(blocks[0], 50000));
+    void* const plain = filled(150000);
+    EXPECT_TRUE(is_guarded(blocks[0], 150000));
     EXPECT_TRUE(is_guarded(blocks[1], 50));
-    EXPECT_FALSE(is_guarded(plain, 50000));
+    EXPECT_FALSE(is_guarded(plain, 150000));
     for (void* const block : {blocks[0], blocks[1], plain}) {
         egb_free(block);
     }
@@ -219,8 +219,8 @@ TEST(heap_guarded, the_environment_says_the_same)
     set_variable("EGGBOX_GUARD_PAGES", "lrage,large");
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_EQ(said.find("eggbox: EGGBOX_GUARD_PAGES has an entry"), 0u) << said;
-    void* const large = filled(50000);
-    EXPECT_TRUE(is_guarded(large, 50000)) << "the other entry counts";
+    void* const large = filled(150000);
+    EXPECT_TRUE(is_guarded(large, 150000)) << "the other entry counts";
     egb_free(large);
     set_variable("EGGBOX_GUARD_PAGES", nullptr);
 }
@@ -495,7 +495,7 @@ TEST(heap_guarded, any_thread_frees_what_another_took)
             all.emplace_back([self] {
                 std::vector<std::pair<void*, std::size_t>> blocks;
                 for (std::size_t i = 0; i < 3000; i++) {
-                    const std::size_t bytes = i % 50 == 0 ? 40000 + i : 8 + (i * 7 + self) % 2000;
+                    const std::size_t bytes = i % 50 == 0 ? 140000 + i : 8 + (i * 7 + self) % 2000;
                     void* const       block = filled(bytes);
                     blocks.emplace_back(egb_realloc(block, bytes + 3), bytes);
                     if (blocks.size() == 100) {

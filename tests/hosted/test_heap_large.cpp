@@ -55,12 +55,12 @@ TEST(heap_large, numbers_are_of_whole_units)
 {
     const all_given_back   check;
     const egb_heap_numbers before = heap_numbers();
-    void* const            one    = egb_malloc(100000);
+    void* const            one    = egb_malloc(200000);
     void* const            other  = egb_malloc(5 * MiB);
     const egb_heap_numbers during = heap_numbers();
     EXPECT_EQ(during.large_in_use, before.large_in_use + 2);
     EXPECT_EQ(during.large_allocations, before.large_allocations + 2);
-    EXPECT_EQ(during.large_bytes, before.large_bytes + 2 * unit_bytes + 5 * MiB);
+    EXPECT_EQ(during.large_bytes, before.large_bytes + 4 * unit_bytes + 5 * MiB);
     EXPECT_GE(during.large_bytes_peak, during.large_bytes);
     egb_free(one);
     egb_free(other);
@@ -126,18 +126,18 @@ TEST(heap_large, neighbours_in_use_are_not_joined_to_what_is_freed)
 {
     const all_given_back check;
     (void)egb_heap_trim(0);
-    egb_free(egb_malloc(9 * unit_bytes));
+    egb_free(egb_malloc(12 * unit_bytes));
     std::vector<void*> parts;
     for (std::size_t i = 0; i < 3; i++) {
-        parts.push_back(filled(3 * unit_bytes, i));
+        parts.push_back(filled(4 * unit_bytes, i));
     }
     egb_free(parts[1]);
-    void* const again = egb_malloc(2 * unit_bytes);
-    fill(again, 2 * unit_bytes, 77);
-    EXPECT_TRUE(is_filled(parts[0], 3 * unit_bytes, 0));
-    EXPECT_TRUE(is_filled(parts[2], 3 * unit_bytes, 2));
-    EXPECT_EQ(egb_block_bytes(parts[0]), 3 * unit_bytes);
-    EXPECT_EQ(egb_block_bytes(parts[2]), 3 * unit_bytes);
+    void* const again = egb_malloc(3 * unit_bytes);
+    fill(again, 3 * unit_bytes, 77);
+    EXPECT_TRUE(is_filled(parts[0], 4 * unit_bytes, 0));
+    EXPECT_TRUE(is_filled(parts[2], 4 * unit_bytes, 2));
+    EXPECT_EQ(egb_block_bytes(parts[0]), 4 * unit_bytes);
+    EXPECT_EQ(egb_block_bytes(parts[2]), 4 * unit_bytes);
     for (void* const block : {parts[0], parts[2], again}) {
         egb_free(block);
     }
@@ -147,12 +147,12 @@ TEST(heap_large, of_several_regions_the_shortest_that_fits_is_taken)
 {
     const all_given_back check;
     (void)egb_heap_trim(0);
-    egb_free(egb_malloc(74 * unit_bytes));  // all are cut from it, one behind the other
+    egb_free(egb_malloc(82 * unit_bytes));  // all are cut from it, one behind the other
     std::vector<void*> regions;
     std::vector<void*> between;  // else they would be one
     for (const std::size_t units : sizes{18, 16, 19, 17}) {
         regions.push_back(egb_malloc(units * unit_bytes));
-        between.push_back(egb_malloc(unit_bytes));
+        between.push_back(egb_malloc(3 * unit_bytes));
     }
     for (void* const region : regions) {
         egb_free(region);
@@ -191,7 +191,7 @@ TEST(heap_large, a_kept_region_is_not_for_more_alignment_than_it_has)
 TEST(heap_large, what_is_kept_is_bounded)
 {
     const all_given_back check;
-    for (const std::size_t bytes : sizes{40000, 500000, 2000000}) {
+    for (const std::size_t bytes : sizes{140000, 500000, 2000000}) {
         std::vector<void*> blocks;
         for (int i = 0; i < 150; i++) {
             blocks.push_back(egb_malloc(bytes));
@@ -401,14 +401,14 @@ TEST(heap_realloc, a_large_block_grows_into_what_is_kept_behind_it)
     (void)egb_heap_trim(0);
     auto* const whole = static_cast<char*>(egb_malloc(40 * unit_bytes));
     egb_free(whole);
-    void* block = filled(unit_bytes, 3);
+    void* block = filled(3 * unit_bytes, 3);
     ASSERT_EQ(block, whole);
-    for (std::size_t units = 2; units <= 40; units++) {
+    for (std::size_t units = 4; units <= 40; units++) {
         ASSERT_EQ(egb_realloc(block, units * unit_bytes), block);
         ASSERT_EQ(heap_numbers().large_bytes + heap_numbers().cached_bytes, 40 * unit_bytes);
         ASSERT_EQ(egb_block_bytes(whole + units * unit_bytes - 1), egb_block_bytes(block));
     }
-    EXPECT_TRUE(is_filled(block, unit_bytes, 3));
+    EXPECT_TRUE(is_filled(block, 3 * unit_bytes, 3));
     EXPECT_EQ(heap_numbers().cached, 0u);
     ASSERT_EQ(egb_realloc(block, 10 * unit_bytes), block);
     EXPECT_EQ(heap_numbers().cached_bytes, 30 * unit_bytes) << "its end is kept";

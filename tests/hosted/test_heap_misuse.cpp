@@ -11,7 +11,7 @@ namespace
 {
 
 // One of a small class, one of a class beyond the table of the hot path, two large ones.
-constexpr std::size_t of_each_kind[] = {24, 1000, 5000, 40000, 3000000};
+constexpr std::size_t of_each_kind[] = {24, 1000, 5000, 40000, 140000, 3000000};
 
 // The misuse, by free and by realloc, is of this kind, and changes nothing.
 void expect_refused(events* seen, void* block, egb_event_kind kind)
@@ -22,7 +22,7 @@ void expect_refused(events* seen, void* block, egb_event_kind kind)
     EXPECT_EQ(by_free.kind, kind);
     EXPECT_EQ(by_free.address, block);
     EXPECT_NE(by_free.site, nullptr);
-    for (const std::size_t bytes : sizes{1, 20, 100000}) {
+    for (const std::size_t bytes : sizes{1, 20, 100000, 200000}) {
         EXPECT_EQ(egb_realloc(block, bytes), nullptr);
         const egb_event by_realloc = seen->take();
         EXPECT_EQ(by_realloc.kind, kind);
@@ -84,15 +84,15 @@ TEST(heap_misuse, an_address_inside_a_large_block_that_is_free)
 TEST(heap_misuse, a_second_free_of_a_large_block_that_is_a_part_of_another_region_now)
 {
     events      seen;
-    auto* const whole = static_cast<char*>(egb_malloc(6 * unit_bytes));
+    auto* const whole = static_cast<char*>(egb_malloc(7 * unit_bytes));
     egb_free(whole);
-    void* const front  = egb_malloc(2 * unit_bytes);
+    void* const front  = egb_malloc(3 * unit_bytes);
     void* const behind = egb_malloc(4 * unit_bytes);
     egb_free(front);
     egb_free(behind);
     expect_refused(&seen, behind, EGB_EVENT_DOUBLE_FREE);
     expect_refused(&seen, front, EGB_EVENT_DOUBLE_FREE);
-    void* const again = egb_malloc(6 * unit_bytes);
+    void* const again = egb_malloc(7 * unit_bytes);
     if (again == front) {
         expect_refused(&seen, behind, EGB_EVENT_INTERIOR);
     }
@@ -141,7 +141,7 @@ TEST(heap_misuse, a_block_of_the_heap_freed_to_another_pool)
 TEST(heap_misuse, a_large_block_is_reported_as_the_heaps)
 {
     events      seen;
-    void* const block = egb_malloc(100000);
+    void* const block = egb_malloc(200000);
     egb_set_misuse_handler(
         [](const egb_event* event, void*) { EXPECT_STREQ(event->pool_name, "heap"); }, nullptr
     );

@@ -127,6 +127,43 @@ TEST_F(heap_quiet, a_region_that_is_used_again_stays)
     EXPECT_EQ(kept(), 0u);
 }
 
+// No time passes: what one size had free is another's as soon as that needs it. A few of each stay.
+TEST_F(heap_quiet, sizes_that_follow_each_other_do_not_add_up)
+{
+    const sizes        phases{64, 96, 160, 224, 320, 448, 700, 1000, 2500, 5000};
+    std::vector<void*> stay;
+    for (const std::size_t bytes : phases) {
+        const std::vector<void*> blocks = take(bytes, 8 * MiB / bytes);
+        fill(blocks.front(), bytes, bytes);
+        stay.push_back(blocks.front());
+        give({blocks.begin() + 1, blocks.end()});
+    }
+    EXPECT_LT(subtree_of(egb_heap_pool()).bytes_held, 40 * MiB);
+    auto block = stay.begin();
+    for (const std::size_t bytes : phases) {
+        EXPECT_TRUE(is_filled(*block, bytes, bytes));
+        egb_free(*block++);
+    }
+    for (int i = 0; i < 20; i++) {
+        pass_quietly();
+    }
+    EXPECT_EQ(egb_pool_trim(egb_pool{}, 0), 0u) << "nobody has asked for what was passed on";
+}
+
+// Chunks of the one are shorter than those of the other: they are joined and cut.
+TEST_F(heap_quiet, two_sizes_in_turn_do_not_add_up)
+{
+    for (int round = 0; round < 20; round++) {
+        const std::size_t        bytes  = round % 2 == 0 ? 1000 : 1100;
+        const std::vector<void*> blocks = take(bytes, 20 * MiB / bytes);
+        fill(blocks.front(), bytes, 1);
+        fill(blocks.back(), bytes, 2);
+        EXPECT_TRUE(is_filled(blocks.front(), bytes, 1));
+        give(blocks);
+        EXPECT_LT(subtree_of(egb_heap_pool()).bytes_held, 36 * MiB);
+    }
+}
+
 TEST_F(heap_quiet, chunks_of_a_class_that_are_wholly_free_go)
 {
     give(take(320, 20000));

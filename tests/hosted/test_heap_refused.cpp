@@ -8,13 +8,12 @@
 extern "C" {
 #include "pool_private.h"
 }
+#include "address_book.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <iterator>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -22,61 +21,19 @@ extern "C" {
 namespace
 {
 
-struct region {
-    std::size_t bytes;
-    bool        is_chunk;  // or a large block: aligned to a unit at least
-};
-
-std::mutex               books;
-std::map<void*, region>* regions;  // what is out
-int                      requests;
-int                      refuse_from = -1;  // counted from 0; -1: none
-int                      refuse_to   = -1;  // the last
-std::size_t              most_bytes  = SIZE_MAX;
-bool                     has_guards  = false;  // pages behind large blocks, and some small ones
-bool                     is_undoing  = false;  // what was changed just before: never refused
+std::mutex    books;
+address_book* regions;  // what is out
+int           requests;
+int           refuse_from = -1;  // counted from 0; -1: none
+int           refuse_to   = -1;  // the last
+std::size_t   most_bytes  = SIZE_MAX;
+bool          has_guards  = false;  // pages behind large blocks, and some small ones
+bool          is_undoing  = false;  // what was changed just before: never refused
 
 bool is_refused()
 {
     const int now = requests++;
     return refuse_from >= 0 && now >= refuse_from && now <= refuse_to;
-}
-
-// The region that has these bytes, whole.
-region* found(void* start, std::size_t bytes)
-{
-    const auto at = regions->find(start);
-    EXPECT_TRUE(at != regions->end() && at->second.bytes == bytes) << "not as it was reserved";
-    return at == regions->end() ? nullptr : &at->second;
-}
-
-// Takes a range off the books: a region, or any part of some that lie side by side.
-bool taken_off(void* start, std::size_t bytes)
-{
-    auto*       at  = static_cast<char*>(start);
-    char* const end = at + bytes;
-    while (at < end) {
-        const auto  next     = regions->upper_bound(at);
-        const bool  is_first = next == regions->begin();
-        const auto  one      = is_first ? regions->end() : std::prev(next);
-        char* const from     = is_first ? nullptr : static_cast<char*>(one->first);
-        char* const to       = is_first ? nullptr : from + one->second.bytes;
-        if (to <= at) {
-            ADD_FAILURE() << "it was not out";
-            return false;
-        }
-        const bool is_chunk = one->second.is_chunk;
-        EXPECT_TRUE(egb_os_can_split() || (from == at && to == end)) << "not as it was reserved";
-        regions->erase(one);
-        if (from < at) {
-            regions->emplace(from, region{static_cast<std::size_t>(at - from), is_chunk});
-        }
-        if (to > end) {
-            regions->emplace(end, region{static_cast<std::size_t>(to - end), is_chunk});
-        }
-        at = to;
-    }
-    return true;
 }
 
 // Of pools, and of large blocks and their records. The rest is made once, but for threads' tables.
@@ -126,14 +83,14 @@ egb_status
 __wrap_egb_os_commit(void* start, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
 {
     const std::lock_guard<std::mutex> lock(books);
-    (void)found(start, bytes);
+    (void)found(regions, start, bytes);
     return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(start, bytes, wishes, obtained);
 }
 
 void __wrap_egb_os_release(void* start, std::size_t bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    if (taken_off(start, bytes)) {
+    if (taken_off(regions, start, bytes)) {
         __real_egb_os_release(start, bytes);
     }
 }
@@ -148,7 +105,7 @@ egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_
     }
     const egb_status status = __real_egb_os_resize(start, bytes, new_bytes);
     if (status == EGB_OK) {
-        (void)taken_off(start, bytes);
+        (void)taken_off(regions, start, bytes);
         regions->emplace(start, region{new_bytes, true});
     }
     is_undoing = status != EGB_OK && new_bytes < bytes;
@@ -159,7 +116,7 @@ egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_
 egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    (void)found(to, to_bytes);
+    (void)found(regions, to, to_bytes);
     if (is_refused()) {
         is_undoing = true;
         __real_egb_os_release(to, to_bytes);
@@ -168,7 +125,7 @@ egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size
     }
     const egb_status status = __real_egb_os_move(from, bytes, to, to_bytes);
     if (status == EGB_OK) {
-        (void)taken_off(from, bytes);
+        (void)taken_off(regions, from, bytes);
     }
     if (status == EGB_NO_MEMORY) {  // what was got as several ranges does not move as one
         is_undoing = true;
@@ -320,7 +277,7 @@ void scenario()
 // out in which none was refused. Returns how many requests there were in the first run.
 int run(int from, int to, std::size_t expected, std::size_t* out)
 {
-    regions     = new std::map<void*, region>;
+    regions     = new address_book;
     refuse_from = from;
     refuse_to   = to;
     scenario();
@@ -407,7 +364,7 @@ TEST(heap_refused, what_the_heap_keeps_is_no_reason_to_refuse)
 {
     const pid_t child = fork();
     if (child == 0) {
-        regions = new std::map<void*, region>;
+        regions = new address_book;
         egb_free(egb_malloc(1));
         most_bytes = 16 * MiB;
         for (const std::size_t bytes : sizes{100, 5000, 200000, 30000, 3 * MiB, 50, MiB}) {

@@ -3,7 +3,7 @@
 //
 // Classes of blocks are as there: a block is `size` and 8 bytes, rounded up to a power of two, or
 // to 396 or 768. Here these 8 bytes are the caller's. Each class has a pool; requests of more than
-// 32760 bytes are regions of the heap. Blocks are aligned to 16 bytes.
+// 65528 bytes are regions of the heap. Blocks are aligned to 16 bytes.
 //
 // Threads  Any thread, any call but xalloc_destroy(), at any time, static constructors and
 //          destructors included. No lock while the thread's magazine of the class serves the call.
@@ -39,7 +39,7 @@ void xalloc_destroy(void);
 /// Takes a block of at least `size` bytes. Of 0 bytes: a block of its own.
 ///
 /// Returns  NULL if `size` is over PTRDIFF_MAX, or the system refused.
-/// Cost     egb_pool_alloc(); of more than 32760 bytes, egb_malloc()
+/// Cost     egb_pool_alloc(); of more than 65528 bytes, egb_malloc()
 void* xmalloc(size_t size);
 
 /// Gives a block back. NULL: no effect.
