@@ -134,29 +134,11 @@ std::uint64_t heap_bench::batch_random(scale size)
 // Blocks of 64 KiB to 4 MiB, 16 of them live; a word of each page is written.
 std::uint64_t heap_bench::large(scale size)
 {
-    constexpr std::size_t       live = 16;
-    constexpr std::size_t       page = 4096;
-    random_numbers              random(5);
-    std::vector<unsigned char*> blocks(live);
-    std::uint64_t               sum = 0;
-    for (std::size_t i = 0; i < size.of(4000); i++) {
-        unsigned char*&   victim = blocks[random.below(live)];
-        const std::size_t bytes  = (std::size_t{65536} << random.below(7)) + random.below(65536);
-        std::free(victim);
-        victim = static_cast<unsigned char*>(std::malloc(bytes));
-        if (victim == nullptr) {
-            std::abort();
-        }
-        for (std::size_t at = 0; at < bytes; at += page) {
-            victim[at] = static_cast<unsigned char>(i);
-        }
-        keep(victim);
-        sum += bytes;
-    }
-    for (unsigned char* block : blocks) {
-        std::free(block);
-    }
-    return sum;
+    random_numbers random(5);
+    return replace_paged(random, 16, size.of(4000), [](random_numbers& numbers) {
+        const std::size_t least = std::size_t{65536} << numbers.below(7);
+        return least + numbers.below(65536);
+    });
 }
 
 std::uint64_t heap_bench::growth(scale size)
@@ -173,6 +155,69 @@ std::uint64_t heap_bench::growth(scale size)
             numbers.push_back(k);
         }
         sum += numbers[i];
+    }
+    return sum;
+}
+
+// Many arrays grow side by side by half of what they have: a program's vectors.
+std::uint64_t heap_bench::vectors(scale size)
+{
+    struct array {
+        unsigned char* start = nullptr;
+        std::size_t    used  = 0;
+        std::size_t    room  = 0;
+    };
+    constexpr std::size_t step    = 16;
+    constexpr std::size_t longest = 65536;
+    random_numbers        random(11);
+    std::vector<array>    arrays(2000);
+    std::uint64_t         sum = 0;
+    for (std::size_t i = 0; i < size.of(6000000); i++) {
+        array& one = arrays[random.below(arrays.size())];
+        if (one.used == one.room) {
+            one.room  = (one.room + one.room / 2 + step) / step * step;
+            one.start = static_cast<unsigned char*>(std::realloc(one.start, one.room));
+            if (one.start == nullptr) {
+                std::abort();
+            }
+        }
+        one.start[one.used] = static_cast<unsigned char>(i);
+        one.used += step;
+        sum += one.start[one.used / step / 2 * step];
+        if (one.used > longest) {
+            std::free(one.start);
+            one = array();
+        }
+    }
+    for (const array& one : arrays) {
+        std::free(one.start);
+    }
+    return sum;
+}
+
+// Sizes follow each other, and one of 500 blocks outlives its phase.
+std::uint64_t heap_bench::phases(scale size)
+{
+    random_numbers              random(13);
+    std::vector<unsigned char*> stay;
+    std::uint64_t               sum = 0;
+    for (std::size_t bytes = 32; bytes <= 1024; bytes += 32) {
+        std::vector<unsigned char*> blocks(size.of(16 << 20) / bytes);
+        for (unsigned char*& block : blocks) {
+            block = filled(bytes, static_cast<unsigned char>(bytes / 32));
+        }
+        for (unsigned char* block : blocks) {
+            sum += *block;
+            if (random.below(500) == 0) {
+                stay.push_back(block);
+            } else {
+                std::free(block);
+            }
+        }
+    }
+    for (unsigned char* block : stay) {
+        sum += *block;
+        std::free(block);
     }
     return sum;
 }

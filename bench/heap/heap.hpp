@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <vector>
 
 namespace heap_bench
 {
@@ -63,18 +64,45 @@ inline void keep(void* block)
     asm volatile("" : : "r"(block) : "memory");
 }
 
-// A block with something in each of its cache lines, as callers have it.
-inline unsigned char* filled(std::size_t bytes, unsigned char content)
+// A block with something at each so many bytes.
+inline unsigned char* written(std::size_t bytes, std::size_t step, unsigned char content)
 {
     auto* const block = static_cast<unsigned char*>(std::malloc(bytes));
     if (block == nullptr) {
         std::abort();
     }
-    for (std::size_t i = 0; i < bytes; i += 64) {
-        block[i] = content;
+    for (std::size_t at = 0; at < bytes; at += step) {
+        block[at] = content;
     }
     keep(block);
     return block;
+}
+
+// In each of its cache lines, as callers have it.
+inline unsigned char* filled(std::size_t bytes, unsigned char content)
+{
+    return written(bytes, 64, content);
+}
+
+// A random one of so many blocks is replaced, `rounds` times, by one of `next_bytes(random)` bytes,
+// of which each page is touched. The sum of their bytes.
+template <class Next>
+std::uint64_t
+replace_paged(random_numbers& random, std::size_t live, std::size_t rounds, Next next_bytes)
+{
+    std::vector<unsigned char*> blocks(live);
+    std::uint64_t               sum = 0;
+    for (std::size_t i = 0; i < rounds; i++) {
+        unsigned char*&   victim = blocks[random.below(live)];
+        const std::size_t bytes  = next_bytes(random);
+        std::free(victim);
+        victim = written(bytes, 4096, static_cast<unsigned char>(i));
+        sum += bytes;
+    }
+    for (unsigned char* block : blocks) {
+        std::free(block);
+    }
+    return sum;
 }
 
 // blocks.cpp
@@ -85,6 +113,8 @@ std::uint64_t batch_fifo(scale);
 std::uint64_t batch_random(scale);
 std::uint64_t large(scale);
 std::uint64_t growth(scale);
+std::uint64_t vectors(scale);
+std::uint64_t phases(scale);
 
 // containers.cpp
 std::uint64_t strings(scale);
@@ -98,6 +128,8 @@ std::uint64_t handover(scale);
 std::uint64_t cross_free(scale);
 std::uint64_t scratch(scale);
 std::uint64_t server(scale);
+std::uint64_t buffers(scale);
+std::uint64_t short_lives(scale);
 
 }  // namespace heap_bench
 

@@ -38,6 +38,8 @@ constexpr named_pattern patterns[] = {
     {"batch_random", batch_random},
     {"large", large},
     {"growth", growth},
+    {"vectors", vectors},
+    {"phases", phases},
     {"strings", strings},
     {"dictionary", dictionary},
     {"ordered_map", ordered_map},
@@ -47,6 +49,8 @@ constexpr named_pattern patterns[] = {
     {"cross_free", cross_free},
     {"scratch", scratch},
     {"server", server},
+    {"buffers", buffers},
+    {"short_lives", short_lives},
 };
 
 std::uint64_t wall_ns()

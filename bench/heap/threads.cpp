@@ -247,3 +247,33 @@ std::uint64_t heap_bench::server(scale size)
     }
     return sum;
 }
+
+// Buffers of 1 to 64 KiB, of which each page is touched: a random one of many is replaced.
+std::uint64_t heap_bench::buffers(scale size)
+{
+    return in_two_threads([&](std::size_t which) {
+        random_numbers random(31 + which);
+        return replace_paged(random, 500, size.of(2000000), [](random_numbers& numbers) {
+            return 1024 + numbers.below(64512);
+        });
+    });
+}
+
+// Threads that come, use some sizes, and go.
+std::uint64_t heap_bench::short_lives(scale size)
+{
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < size.of(3000); i++) {
+        sum += in_two_threads([](std::size_t which) {
+            std::array<unsigned char*, 64> blocks{};
+            for (std::size_t k = 0; k < blocks.size(); k++) {
+                blocks[k] = filled(16 + 8 * k, static_cast<unsigned char>(which));
+            }
+            for (unsigned char* block : blocks) {
+                std::free(block);
+            }
+            return blocks.size();
+        });
+    }
+    return sum;
+}
