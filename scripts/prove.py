@@ -242,7 +242,8 @@ def prove_list(report):
     names = functions("proved") + re.findall(
         r"^\w[^;\n]*?(\w+)\([^()]*\)\n\{", (ROOT / "proof/fixed_list.c").read_text(), re.M)
     start = time.monotonic()
-    proved, goals, said = run_wp(copy_of_sources("wp"), names, 30, *SMOKE)
+    # A quiet machine proves each within 30 s; one that does other work as well took longer.
+    proved, goals, said = run_wp(copy_of_sources("wp"), names, 120, *SMOKE)
     dead = set(re.findall(r"\[Failed\] Smoke-test typed_cast_(\w+)", said))
     alive = set(re.findall(r"\[Passed\] Smoke-test typed_cast_(\w+)", said))
     proved, goals = proved - len(alive), goals - len(alive) - len(dead)
