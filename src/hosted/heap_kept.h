@@ -8,7 +8,7 @@
 
 // What is kept. In bytes also no more than would make the heap hold more than ever was in use, and
 // a little: then what is not of the sizes that are asked for now goes first.
-enum { EGB_KEPT_MAX = 64, EGB_KEPT_BYTES_MAX = 32 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
+enum { EGB_KEPT_MAX = 64, EGB_KEPT_BYTES_MAX = 64 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
 
 // Freed blocks that had a guard page: their addresses, and of memory two pages at most.
 enum { EGB_RETIRED_MAX = 64 };

@@ -34,7 +34,7 @@ namespace
 void cold_calls(int count = 70)
 {
     for (int i = 0; i < count; i++) {
-        egb_free(egb_malloc(33 * MiB));
+        egb_free(egb_malloc(65 * MiB));
     }
 }
 
