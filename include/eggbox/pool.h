@@ -4,7 +4,7 @@
 //
 //     thread:   magazine | magazine | ...        free blocks of a pool at hand, no lock
 //                   |
-//     pool:       depot                          full batches of blocks, one lock for 64 of them
+//     pool:       depot                          batches of blocks, one lock for up to 128
 //                   |
 //     chunks:   fixed pool | fixed pool | ...    one lock, and the system's memory
 //

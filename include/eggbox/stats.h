@@ -40,7 +40,7 @@ typedef struct egb_stats {
 // which need not have been at the same time.
 
 /// The most blocks, and the most bytes of blocks, in one of a magazine's three batches.
-#define EGB_MAGAZINE_BLOCKS_MAX 64u
+#define EGB_MAGAZINE_BLOCKS_MAX 128u
 #define EGB_MAGAZINE_BYTES_MAX  131072u
 
 #if defined(__cplusplus)

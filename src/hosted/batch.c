@@ -33,7 +33,7 @@ static bool is_open(egb_workshop* workshop)
     return egb_growing_init(&workshop->batches, &options) == EGB_OK;
 }
 
-egb_batch* egb_batch_new(size_t lane)
+egb_batch* egb_batch_new(size_t lane, size_t blocks)
 {
     egb_workshop* const workshop = &workshops[lane];
     egb_os_lock(&workshop->lock);
@@ -43,7 +43,7 @@ egb_batch* egb_batch_new(size_t lane)
         batch->next  = NULL;
         batch->count = 0;
         batch->lane  = (uint32_t)lane;
-        for (size_t i = 0; i <= EGB_MAGAZINE_BLOCKS_MAX; i++) {
+        for (size_t i = 0; i <= blocks; i++) {
             batch->entries[i] = no_entry;
         }
     }

@@ -250,6 +250,11 @@ static void* sample(size_t index, size_t align, size_t bytes, const void* site)
                : NULL;
 }
 
+static bool is_refusal_meant(size_t index)
+{
+    return egb_is_sealed() || egb_pool_fails(egb_heap_pool_of_class(index));
+}
+
 static void* alloc_from_class(size_t index, size_t align, size_t bytes, const void* site)
 {
     egb_heap_tick();
@@ -257,9 +262,8 @@ static void* alloc_from_class(size_t index, size_t align, size_t bytes, const vo
     if (block != NULL) {
         return block;
     }
-    block               = alloc_from_pool(index, bytes, site);
-    const bool is_meant = egb_is_sealed() || egb_pool_fails(egb_heap_pool_of_class(index));
-    if (block == NULL && !is_meant && egb_heap_trim(0) != 0) {
+    block = alloc_from_pool(index, bytes, site);
+    if (block == NULL && !is_refusal_meant(index) && egb_heap_trim(0) != 0) {
         block = alloc_from_pool(index, bytes, site);  // what other classes had kept may be of use
     }
     if (egb_guards_samples()) {

@@ -129,7 +129,7 @@ static egb_batch* empty_batch(egb_control* control, size_t lane)
         batch = pop_batch(&control->lanes[i].empty);
     }
     if (batch == NULL) {
-        return egb_batch_new(lane);
+        return egb_batch_new(lane, control->batch_blocks);
     }
     batch->count = 0;
     return batch;
@@ -209,16 +209,13 @@ static egb_batch* unload(egb_magazine_* magazine)
     return batch;
 }
 
-bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool)
+bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, egb_pool pool)
 {
     if (magazine == NULL || control->batch_blocks == 0) {
         return false;
     }
-    if (magazine->control == control) {
-        return true;
-    }
     const size_t     lane  = egb_thread_self_()->lane;
-    egb_batch* const batch = egb_batch_new(lane);
+    egb_batch* const batch = egb_batch_new(lane, control->batch_blocks);
     if (batch == NULL) {
         return false;
     }
@@ -242,9 +239,11 @@ bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool
     return true;
 }
 
+// Of batches with few blocks there could be too many.
 static bool has_room_in_depot(const egb_control* control, const egb_batch* batch)
 {
-    return batch->count == control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX;
+    return 2 * (size_t)batch->count >= control->batch_blocks &&
+           control->depot_batches < EGB_DEPOT_BATCHES_MAX;
 }
 
 static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
@@ -347,7 +346,7 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// Whether fresh blocks ended where a line of states does: the next ones are for another thread.
+// Whether fresh blocks ended where a line of states does: the next ones may be for another thread.
 static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
 {
     return egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE &&
@@ -416,7 +415,8 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
             clear_never_used(&batch->entries[count], taken);
         }
         count += (uint32_t)taken;
-        is_end = ends_a_line(chunk, &batch->entries[count - 1]);
+        is_end = magazine->wish - count < EGB_STATES_IN_LINE &&
+                 ends_a_line(chunk, &batch->entries[count - 1]);
     }
     batch->count = count;
     turn_around(batch);
@@ -431,9 +431,9 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     const bool is_unlimited = control->growing.options.max_blocks == 0;
     const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
     if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
-        run_blocks_max(control) == EGB_MAGAZINE_BLOCKS_MAX) {
-        magazine->wish  = EGB_MAGAZINE_BLOCKS_MAX;
-        magazine->spare = egb_batch_new(magazine->lane);
+        run_blocks_max(control) >= EGB_STATES_IN_LINE) {
+        magazine->wish  = EGB_STATES_IN_LINE;
+        magazine->spare = egb_batch_new(magazine->lane, control->batch_blocks);
         if (magazine->spare != NULL) {
             fill_from_chunks(control, magazine, magazine->spare);
         }

@@ -203,7 +203,8 @@ static int fault_of(const egb_control* control, egb_giving* giving)
     }
 }
 
-static void give(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_giving giving)
+static void
+give_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_giving giving)
 {
     if (!egb_magazine_attach(control, magazine, pool)) {
         if (giving.state != NULL) {
@@ -254,7 +255,7 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
     } else if (fault == 0 && control->guards != NULL) {
         egb_guard_give(control, giving.chunk, block, site);
     } else if (fault == 0) {
-        give(control, magazine, pool, giving);
+        give_locked(control, magazine, pool, giving);
     }
     egb_pool_unlock_and_report(control, pool, site);
     egb_seal_report(pool, site);
@@ -317,6 +318,38 @@ give_other(egb_magazine_* magazine, bool is_checked, const egb_unit* unit, void*
     return shape != NULL && give_checked(magazine, shape, block);
 }
 
+// False: it was not for want of room that the magazine did not take a block.
+static bool make_room(egb_magazine_* magazine, egb_pool pool)
+{
+    if (egb_is_above_(&magazine->full, EGB_LOAD_(magazine->top))) {
+        return false;
+    }
+    egb_control* const control = egb_pool_lock(pool);
+    const bool         is_its  = control != NULL && magazine->control == control;
+    if (is_its) {
+        egb_magazine_make_room(control, magazine);
+    }
+    if (control != NULL) {
+        egb_pool_unlock(control);
+    }
+    return is_its;
+}
+
+static EGB_COLD bool
+give_after_room(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block)
+{
+    return make_room(magazine, pool) &&
+           give_other(magazine, egb_pool_is_checked_(pool), unit, block);
+}
+
+// Into the thread's magazine, if that is the pool's. False: for put() to find out.
+EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block)
+{
+    return EGB_LIKELY(EGB_LOAD_(magazine->key) == egb_pool_key_(pool)) &&
+           (EGB_LIKELY(give_other(magazine, egb_pool_is_checked_(pool), unit, block)) ||
+            give_after_room(magazine, pool, unit, block));
+}
+
 void egb_pool_free_cold_(egb_pool pool, void* block)
 {
     put(pool, NULL, block, EGB_CALLER());
@@ -325,10 +358,7 @@ void egb_pool_free_cold_(egb_pool pool, void* block)
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(
-            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
-            !give_other(magazine, egb_pool_is_checked_(pool), egb_unit_of(block), block)
-        )) {
+    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block))) {
         put(pool, NULL, block, EGB_CALLER());
     }
 }
@@ -337,10 +367,7 @@ void egb_cache_free_other_(egb_cache* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
     const egb_pool       pool     = cache->pool;
-    if (EGB_UNLIKELY(
-            EGB_LOAD_(magazine->key) != egb_pool_key_(pool) ||
-            !give_other(magazine, egb_pool_is_checked_(pool), egb_unit_of(block), block)
-        )) {
+    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block))) {
         put(pool, cache, block, EGB_CALLER());
     }
 }
@@ -388,8 +415,7 @@ static void free_elsewhere(void* block, const void* site)
         const uint64_t       key      = egb_key_in_lane(egb_key_at(unit), 0);
         const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
         egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-        if (EGB_LOAD_(magazine->key) == key && egb_pool_is_checked_(pool) &&
-            give_other(magazine, true, unit, block)) {
+        if (give(magazine, pool, unit, block)) {
             return;
         }
     }

@@ -16,8 +16,8 @@
 
 enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 
-// Full batches, of up to 64 blocks each: what is free beyond them costs a walk into the chunks for
-// each block. A batch takes 17 bytes for a block.
+// Batches of up to 128 blocks each: what is free beyond them costs a walk into the chunks for each
+// block. A batch takes 17 bytes for a block.
 enum { EGB_DEPOT_BATCHES_MAX = 1024 };
 
 // Tables of threads that ended, kept for threads to come.
@@ -135,8 +135,23 @@ static inline bool egb_is_null(egb_pool pool)
     return pool.slot == 0 && pool.generation == 0;
 }
 
-// What a handle leads to, without a lock; NULL for null and stale handles. The root's of {0, 0}.
-egb_control* egb_control_of(egb_pool pool);
+// What a handle leads to, without a lock; NULL for null and stale handles.
+static inline egb_control* egb_control_of(egb_pool pool)
+{
+    egb_control* const controls = __atomic_load_n(&egb_the_world.controls, __ATOMIC_ACQUIRE);
+    const size_t       index    = pool.slot / EGB_SLOT_STEP_;
+    if (controls == NULL || pool.generation == 0 ||
+        index >= __atomic_load_n(&egb_the_world.slots, __ATOMIC_ACQUIRE)) {
+        return NULL;
+    }
+    egb_control* const control = &controls[index];
+    return __atomic_load_n(&control->generation, __ATOMIC_ACQUIRE) == pool.generation &&
+                   EGB_LOAD_(control->slot) == pool.slot
+               ? control
+               : NULL;
+}
+
+// The same, and the root's of {0, 0}.
 egb_control* egb_control_or_root(egb_pool pool);
 
 egb_pool egb_handle_of(const egb_control* control);
@@ -296,8 +311,9 @@ egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
 
 // ---- batch.c ------------------------------------------------------------------------------------
 
-// An empty batch from the lane's workshop; NULL: the system refused. And back; NULL is no batch.
-egb_batch* egb_batch_new(size_t lane);
+// An empty batch for so many blocks from the lane's workshop; NULL: the system refused. And back;
+// NULL is no batch.
+egb_batch* egb_batch_new(size_t lane, size_t blocks);
 void       egb_batch_drop(egb_batch* batch);
 
 // An entry that is no block's.
@@ -322,7 +338,13 @@ void egb_lane_prefer_own_chunk(egb_control* control, uint32_t lane);
 void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk);
 
 // Whether the magazine is the pool's now. `magazine` may be NULL.
-bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool);
+bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, egb_pool pool);
+
+static inline bool egb_magazine_attach(egb_control* control, egb_magazine_* magazine, egb_pool pool)
+{
+    return (magazine != NULL && magazine->control == control) ||
+           egb_magazine_attach_other_(control, magazine, pool);
+}
 
 // The oldest entry is at `bottom` from now on; INTPTR_MAX: none is for the taking.
 void egb_magazine_set_bottom(const egb_control* control, egb_magazine_* magazine, uintptr_t bottom);
@@ -443,7 +465,16 @@ void egb_magazine_let_go(egb_magazine_* magazine);
 
 // This thread's magazine for the pool, or what is to become it; NULL: the thread has none. No lock
 // is held.
-egb_magazine_* egb_thread_magazine(egb_pool pool);
+egb_magazine_* egb_thread_get_magazine_(egb_pool pool);
+
+static inline egb_magazine_* egb_thread_magazine(egb_pool pool)
+{
+    egb_thread_* const   thread   = egb_thread_self_();
+    egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
+    return EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && EGB_LOAD_(thread->revoked) == 0
+               ? magazine
+               : egb_thread_get_magazine_(pool);
+}
 
 // Calls `visit` with every magazine of the pool.
 void egb_each_magazine(

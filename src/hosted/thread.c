@@ -218,7 +218,7 @@ void egb_cache_unlink(egb_cache* cache)
     }
 }
 
-egb_magazine_* egb_thread_magazine(egb_pool pool)
+egb_magazine_* egb_thread_get_magazine_(egb_pool pool)
 {
     egb_thread_*             thread  = egb_thread_self_();
     const egb_control* const control = egb_control_of(pool);

@@ -88,21 +88,6 @@ void egb_slot_give_back(egb_control* control)
     egb_os_unlock(&egb_the_world.ledger);
 }
 
-egb_control* egb_control_of(egb_pool pool)
-{
-    egb_control* const controls = __atomic_load_n(&egb_the_world.controls, __ATOMIC_ACQUIRE);
-    const size_t       index    = pool.slot / EGB_SLOT_STEP_;
-    if (controls == NULL || pool.generation == 0 ||
-        index >= __atomic_load_n(&egb_the_world.slots, __ATOMIC_ACQUIRE)) {
-        return NULL;
-    }
-    egb_control* const control = &controls[index];
-    return __atomic_load_n(&control->generation, __ATOMIC_ACQUIRE) == pool.generation &&
-                   EGB_LOAD_(control->slot) == pool.slot
-               ? control
-               : NULL;
-}
-
 egb_control* egb_control_or_root(egb_pool pool)
 {
     return egb_is_null(pool) ? egb_the_world.controls : egb_control_of(pool);
@@ -177,6 +162,10 @@ void egb_pool_report_finding(egb_pool pool, const egb_finding* finding, const vo
 
 void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void* site)
 {
+    if (!control->damage.was_found && control->guards == NULL) {
+        egb_pool_unlock(control);
+        return;
+    }
     const egb_damage  damage  = control->damage;
     const egb_finding finding = egb_guard_finding(control);
     control->damage.was_found = false;

@@ -152,10 +152,26 @@ TEST_F(pool_lanes, a_chunk_for_the_sake_of_a_lane_is_no_reason_for_longer_ones)
         const guard few(make(bytes));
         take_in_threads(few, 10);
         const egb_stats   stats   = stats_of(few);
-        const std::size_t at_hand = 10 * 2 * EGB_MAGAZINE_BLOCKS_MAX * bytes;
+        const std::size_t at_once = std::min(EGB_MAGAZINE_BLOCKS_MAX * bytes, unit_bytes);
+        const std::size_t at_hand = 10 * 2 * at_once;
         EXPECT_EQ(stats.in_use, 0u);
         EXPECT_LE(stats.bytes_held, at_hand + 10 * 2 * unit_bytes) << bytes;
     }
+}
+
+// Whoever comes next has them without a walk into the chunks. Batches of next to nothing would be
+// in the way of others.
+TEST_F(pool_lanes, a_thread_that_ends_leaves_half_a_batch_as_it_is)
+{
+    constexpr std::size_t half = EGB_MAGAZINE_BLOCKS_MAX / 2;
+    std::thread([&] { give_all(pool, take_all(pool, half + 6)); }).join();
+    EXPECT_GE(stats_of(pool).cached, half + 6);
+    const guard other(make(64));
+    std::thread([&] { give_all(other, take_all(other, 3)); }).join();
+    EXPECT_EQ(stats_of(other).cached, 0u);
+    const std::vector<void*> blocks = take_all(pool, half);
+    EXPECT_GE(stats_of(pool).cached, 6u);
+    give_all(pool, blocks);
 }
 
 // What runs over the end of a block would meet the one that was taken next.
