@@ -45,7 +45,7 @@ typedef struct egb_magazine_ {
     uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here
     struct egb_control* control;     // the pool's; NULL: this magazine is no pool's
     struct egb_batch*   loaded;      // has the entries
-    struct egb_batch*   spare;       // full or empty; NULL: none
+    struct egb_batch*   spare;       // as a rule full or empty; NULL: none
     uintptr_t           lowest;      // the oldest entry when no other thread takes them
     uint16_t            wish;        // blocks to get at the next refill
     uint16_t            lane;        // of the pool's depot

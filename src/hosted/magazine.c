@@ -239,7 +239,7 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     return true;
 }
 
-// Of batches with few blocks there could be too many.
+// Half a batch is worth its place there; of less there could be too many.
 static bool has_room_in_depot(const egb_control* control, const egb_batch* batch)
 {
     return 2 * (size_t)batch->count >= control->batch_blocks &&
@@ -346,7 +346,7 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// Whether fresh blocks ended where a line of states does: the next ones may be for another thread.
+// Whether fresh blocks ended where a line of states does: the next ones are for another thread.
 static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
 {
     return egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE &&
@@ -363,11 +363,13 @@ void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
 }
 
 // The most blocks to take out of chunks at once. Each is touched, and may have a page of its own:
-// so they are fewer than a batch has room for where blocks are large.
+// so they are fewer than a batch has room for, no more than those of a line of states, and where
+// blocks are large still fewer.
 static size_t run_blocks_max(const egb_control* control)
 {
     enum { RUN_BYTES_MAX = 64 << 10 };
-    const size_t blocks = RUN_BYTES_MAX / control->growing.options.block_bytes;
+    const size_t most   = RUN_BYTES_MAX / control->growing.options.block_bytes;
+    const size_t blocks = most < EGB_STATES_IN_LINE ? most : EGB_STATES_IN_LINE;
     return blocks == 0 ? 1 : blocks < control->batch_blocks ? blocks : control->batch_blocks;
 }
 
@@ -378,7 +380,7 @@ static size_t run_blocks_max(const egb_control* control)
 static void turn_around(egb_batch* batch)
 {
     enum { FEW = 16 };
-    egb_entry_     taken[EGB_MAGAZINE_BLOCKS_MAX];
+    egb_entry_     taken[EGB_STATES_IN_LINE];
     const uint32_t count = batch->count;
     if (count < FEW) {
         return;
@@ -405,7 +407,7 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
     while (count < magazine->wish && !is_end && (count == 0 || control->growing.available != NULL)
     ) {
         egb_chunk_*  chunk;
-        void*        run[EGB_MAGAZINE_BLOCKS_MAX];
+        void*        run[EGB_STATES_IN_LINE];
         const size_t taken = take_run(control, &chunk, run, magazine->wish - count);
         if (taken == 0) {
             break;
@@ -415,8 +417,7 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
             clear_never_used(&batch->entries[count], taken);
         }
         count += (uint32_t)taken;
-        is_end = magazine->wish - count < EGB_STATES_IN_LINE &&
-                 ends_a_line(chunk, &batch->entries[count - 1]);
+        is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }
     batch->count = count;
     turn_around(batch);
@@ -431,7 +432,7 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     const bool is_unlimited = control->growing.options.max_blocks == 0;
     const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
     if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
-        run_blocks_max(control) >= EGB_STATES_IN_LINE) {
+        run_blocks_max(control) == EGB_STATES_IN_LINE) {
         magazine->wish  = EGB_STATES_IN_LINE;
         magazine->spare = egb_batch_new(magazine->lane, control->batch_blocks);
         if (magazine->spare != NULL) {

@@ -319,7 +319,7 @@ give_other(egb_magazine_* magazine, bool is_checked, const egb_unit* unit, void*
 }
 
 // False: it was not for want of room that the magazine did not take a block.
-static bool make_room(egb_magazine_* magazine, egb_pool pool)
+static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
 {
     if (egb_is_above_(&magazine->full, EGB_LOAD_(magazine->top))) {
         return false;
@@ -332,22 +332,26 @@ static bool make_room(egb_magazine_* magazine, egb_pool pool)
     if (control != NULL) {
         egb_pool_unlock(control);
     }
+    egb_seal_report(pool, site);
     return is_its;
 }
 
-static EGB_COLD bool
-give_after_room(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block)
+// At level "off" nothing has looked at the block yet: put() does, at least now.
+static EGB_COLD bool give_after_room(
+    egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block, const void* site
+)
 {
-    return make_room(magazine, pool) &&
-           give_other(magazine, egb_pool_is_checked_(pool), unit, block);
+    return block != NULL && egb_pool_is_checked_(pool) && make_room(magazine, pool, site) &&
+           give_other(magazine, true, unit, block);
 }
 
 // Into the thread's magazine, if that is the pool's. False: for put() to find out.
-EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block)
+EGB_INLINE bool
+give(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block, const void* site)
 {
     return EGB_LIKELY(EGB_LOAD_(magazine->key) == egb_pool_key_(pool)) &&
            (EGB_LIKELY(give_other(magazine, egb_pool_is_checked_(pool), unit, block)) ||
-            give_after_room(magazine, pool, unit, block));
+            give_after_room(magazine, pool, unit, block, site));
 }
 
 void egb_pool_free_cold_(egb_pool pool, void* block)
@@ -358,7 +362,7 @@ void egb_pool_free_cold_(egb_pool pool, void* block)
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block))) {
+    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block, EGB_CALLER()))) {
         put(pool, NULL, block, EGB_CALLER());
     }
 }
@@ -367,7 +371,7 @@ void egb_cache_free_other_(egb_cache* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
     const egb_pool       pool     = cache->pool;
-    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block))) {
+    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block, EGB_CALLER()))) {
         put(pool, cache, block, EGB_CALLER());
     }
 }
@@ -415,7 +419,7 @@ static void free_elsewhere(void* block, const void* site)
         const uint64_t       key      = egb_key_in_lane(egb_key_at(unit), 0);
         const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
         egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-        if (give(magazine, pool, unit, block)) {
+        if (give(magazine, pool, unit, block, site)) {
             return;
         }
     }

@@ -343,6 +343,26 @@ TEST(seal, what_a_large_block_had_serves_the_next)
     egb_free(large);
 }
 
+// Room for what is freed may take memory, too: then the event is of the free that asked for it.
+TEST(seal, a_free_that_would_have_had_to_ask_says_so)
+{
+    if (!has_magazines()) {
+        GTEST_SKIP() << "there are no magazines here";
+    }
+    events         seen;
+    const egb_pool pool   = make(64);
+    const auto     blocks = take_all(pool, 40000);
+    egb_seal();
+    give_all(pool, blocks);
+    const std::size_t during = seen.count();
+    EXPECT_GT(during, 0u);
+    EXPECT_EQ(seen.take_all(), EGB_EVENT_SEALED);
+    egb_unseal();
+    EXPECT_EQ(seen.count(), 0u);
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+
 TEST(seal, what_a_limit_refuses_is_no_request)
 {
     const events     unexpected;

@@ -241,9 +241,9 @@ void scenario()
     std::thread([top] { use_blocks(top, 200); }).join();
     std::vector<egb_pool> more;
     for (int i = 0; i < 40; i++) {
-        more.push_back(try_create(options_for(500, top)));
+        more.push_back(try_create(options_for(200, top)));
         if (more.back() != egb_pool{}) {
-            use_blocks(more.back(), 120);  // so many need a second batch
+            use_blocks(more.back(), EGB_MAGAZINE_BLOCKS_MAX + 10);  // so many need a second batch
         }
     }
     EXPECT_EQ(subtree_of(top).in_use, 0u);
