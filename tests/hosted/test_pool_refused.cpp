@@ -38,8 +38,8 @@ bool is_refused()
 std::size_t bytes_out()
 {
     const std::lock_guard<std::mutex> lock(books);
-    const std::size_t leaf = sizeof(void*) > 4 ? std::size_t{8} << 16 : egb_os_page_bytes();
-    std::size_t       sum  = 0;
+    constexpr std::size_t             leaf = sizeof(egb_leaf);
+    std::size_t                       sum  = 0;
     for (const auto& region : *regions) {
         const bool is_leaf = region.second.bytes == leaf && !region.second.is_chunk;
         const bool is_kept = is_leaf || region.first == egb_the_world.controls;
