@@ -2,21 +2,23 @@
 // Whose chunks are whose: threads of different lanes take blocks of different chunks, where that
 // costs no other pool anything. With the pool locked.
 #include "pool_private.h"
+#include "seal.h"
 
-// How many chunks are looked at for one of a thread's own; and how much may be free in the others
-// when it gets one.
-enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 20 };
+// How many chunks are looked at for one of a thread's own; and how much may be free in the others,
+// and in the depot, when it gets one.
+enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 18 };
 
 // Whether a chunk more cannot keep this pool, nor any other, from getting what it asks for.
-static bool may_have_one_more(const egb_control* control)
+bool egb_lane_may_have_one_more(const egb_control* control)
 {
     const egb_control* one = control;
     while (one != NULL && one->budget_bytes == 0) {
         one = one->parent;
     }
     const egb_growing* const growing = &control->growing;
-    return one == NULL && growing->options.max_blocks == 0 &&
-           (growing->capacity - growing->in_use) * control->block_bytes < FREE_BYTES_MAX;
+    return one == NULL && !egb_is_sealed() && growing->options.max_blocks == 0 &&
+           (growing->capacity - growing->in_use + control->depot_blocks) * control->block_bytes <
+               FREE_BYTES_MAX;
 }
 
 static bool is_in_lane(const egb_chunk_* chunk, uint32_t lane)
@@ -52,7 +54,7 @@ void egb_lane_prefer_own_chunk(egb_control* control, uint32_t lane)
     for (int i = 0; i < CHUNKS_LOOKED_AT && chunk != NULL && !is_in_lane(chunk, lane); i++) {
         chunk = chunk->in_use == 0 ? adopt(chunk, lane) : chunk->next;
     }
-    if (!is_in_lane(chunk, lane) && may_have_one_more(control)) {
+    if (!is_in_lane(chunk, lane) && egb_lane_may_have_one_more(control)) {
         chunk = one_more(growing);
     }
     if (is_in_lane(chunk, lane)) {

@@ -441,6 +441,20 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     }
 }
 
+// Another lane's blocks do for a lane that may not have one more chunk of its own.
+static bool has_batch_for(const egb_control* control, size_t lane)
+{
+    return control->depot_batches != 0 &&
+           (control->lanes[lane].full != NULL || !egb_has_own_chunks(control) ||
+            !egb_lane_may_have_one_more(control));
+}
+
+static void load_from_depot(egb_control* control, egb_magazine_* magazine)
+{
+    keep_empty(control, magazine->lane, magazine->spare);
+    load(control, magazine, depot_pop(control, magazine->lane));
+}
+
 bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
 {
     if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // another thread left some
@@ -450,15 +464,17 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
     egb_batch* empty = magazine->loaded;
     if (magazine->spare != NULL && magazine->spare->count != 0) {
         load(control, magazine, magazine->spare);
-    } else if (control->depot_batches != 0) {
-        keep_empty(control, magazine->lane, magazine->spare);
-        load(control, magazine, depot_pop(control, magazine->lane));
+    } else if (has_batch_for(control, magazine->lane)) {
+        load_from_depot(control, magazine);
     } else {
         step_aside(control, magazine);
         fill_from_chunks(control, magazine, empty);
-        load(control, magazine, empty);
-        egb_note_peak(control);
-        return magazine->loaded->count != 0;
+        if (empty->count != 0 || control->depot_batches == 0) {
+            load(control, magazine, empty);
+            egb_note_peak(control);
+            return empty->count != 0;
+        }
+        load_from_depot(control, magazine);  // the system refused a chunk
     }
     if (empty != NULL) {
         empty->count = 0;

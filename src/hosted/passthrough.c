@@ -6,7 +6,7 @@
 // 3, 6.4, algorithm R.
 typedef struct egb_register {
     egb_os_mutex lock;
-    egb_passed*  places;  // NULL: none yet
+    egb_passed*  places;  // atomic; NULL: none yet
     size_t       size;    // a power of two
     size_t       count;
 } egb_register;
@@ -48,8 +48,8 @@ static bool make_larger(void)
     if (places == NULL) {
         return false;
     }
-    the_register.places = places;
-    the_register.size   = size;
+    EGB_STORE_(the_register.places, places);
+    the_register.size = size;
     for (size_t i = 0; old != NULL && i < old_size; i++) {
         if (old[i].control != NULL) {
             *place_for(old[i].block) = old[i];
@@ -92,6 +92,9 @@ static void leave(egb_passed* place)
 egb_passed egb_pass_find(const void* block)
 {
     egb_passed found = {block, NULL, 0};
+    if (EGB_LOAD_(the_register.places) == NULL) {  // then nobody has a block to ask about
+        return found;
+    }
     egb_os_lock(&the_register.lock);
     const egb_passed* const place = find_passed(block);
     if (place != NULL) {

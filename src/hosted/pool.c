@@ -383,7 +383,7 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
     const egb_pool           pool  = owner != NULL ? egb_handle_of(owner) : egb_pool_of(block);
     if (pool.generation != 0) {
         put(pool, NULL, block, site);
-    } else if (block == NULL || egb_large_free(block, site)) {
+    } else if (egb_large_free(block, site)) {
         // It is done.
     } else if (egb_level_of_no_pool() == EGB_LEVEL_PASSTHROUGH && egb_os_has_malloc()) {
         egb_os_free(block);
@@ -411,9 +411,12 @@ EGB_INLINE bool free_home(void* block)
            );
 }
 
-// Of another lane, or refused.
+// Of another lane, or refused. Programs free NULL as often as not: nobody is asked for that.
 static void free_elsewhere(void* block, const void* site)
 {
+    if (block == NULL) {
+        return;
+    }
     const egb_unit* const unit = egb_unit_of(block);
     if (unit != NULL) {
         const uint64_t       key      = egb_key_in_lane(egb_key_at(unit), 0);

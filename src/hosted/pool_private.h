@@ -329,6 +329,9 @@ void egb_workshops_reset(void);
 
 // ---- lanes.c: with the pool locked --------------------------------------------------------------
 
+// Whether the pool may have a chunk more for a lane that has nothing free, where others have some.
+bool egb_lane_may_have_one_more(const egb_control* control);
+
 // Takes the next blocks out of a chunk of the lane, if there is one or may be one more.
 void egb_lane_prefer_own_chunk(egb_control* control, uint32_t lane);
 

@@ -6,6 +6,7 @@
 #include "events.hpp"
 #include "pools.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -158,6 +159,33 @@ TEST(seal, a_thread_has_what_one_that_ended_had)
     }
     egb_unseal();
     EXPECT_EQ(seen.count(), 0u);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+
+// Else another lane's blocks would not be looked for before the system is asked.
+TEST(seal, a_thread_has_what_another_one_gave_back)
+{
+    const events       seen;
+    const egb_pool     pool = make(options_for(64));
+    std::vector<void*> blocks{egb_pool_alloc(pool)};
+    std::thread([pool] { egb_pool_free(pool, egb_pool_alloc(pool)); }).join();
+    while (stats_of(pool).in_use < stats_of(pool).capacity) {
+        blocks.push_back(egb_pool_alloc(pool));
+    }
+    for (int i = 0; i < 500; i++) {
+        egb_pool_free(pool, blocks.back());
+        blocks.pop_back();
+    }
+    egb_seal();
+    std::array<void*, 100> others{};
+    std::thread([&] {  // in the place of the one that ended
+        EXPECT_EQ(egb_pool_alloc_many(pool, others.data(), others.size()), others.size());
+    })
+        .join();
+    egb_unseal();
+    egb_pool_free_many(pool, others.data(), others.size());
+    EXPECT_EQ(seen.count(), 0u);
+    egb_pool_free_many(pool, blocks.data(), blocks.size());
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }
 

@@ -2,8 +2,13 @@
 // The heap, promise by promise: sizes, alignment, contents, and what the pools of its classes say.
 #include "heaps.hpp"
 
+extern "C" {
+#include "passthrough.h"
+}
+
 #include <set>
 #include <string>
+#include <thread>
 
 namespace
 {
@@ -302,6 +307,21 @@ TEST(heap, requests_are_counted_while_they_are_measured)
         egb_free(egb_malloc(100));
     }
     EXPECT_EQ(class_100().requests, after.requests);
+}
+
+// Much of what programs free is NULL: that waits for nobody, nor does a large block, as long as no
+// pool has its blocks from malloc.
+TEST(heap, what_is_in_no_pool_is_freed_without_the_register)
+{
+    const all_given_back check;
+    void* const          large = egb_malloc(std::size_t{3} << 20);
+    egb_pass_lock();
+    std::thread other([&] {
+        egb_free(nullptr);
+        egb_free(large);
+    });
+    other.join();  // or never
+    egb_pass_unlock();
 }
 
 TEST(heap, numbers_go_somewhere)
