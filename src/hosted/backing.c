@@ -116,6 +116,20 @@ static bool may_be_shelved(const egb_control* control)
     return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
 }
 
+// What other pools or large blocks do not need any more. Of a large block all is as if touched.
+static egb_shelved recycle(const egb_control* control, size_t bytes)
+{
+    egb_shelved found = {NULL, 0, 0, 0};
+    if (may_be_shelved(control)) {
+        found = egb_shelf_take(bytes);
+    }
+    if (found.region == NULL && may_be_shelved(control)) {
+        found.region = egb_large_pass_on(bytes);
+        found.bytes = found.touched = found.end = bytes;
+    }
+    return found;
+}
+
 static void* reserve_chunk(void* user, size_t least, size_t* bytes)
 {
     egb_control* const control = user;
@@ -127,8 +141,7 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
             return NULL;
         }
     }
-    const egb_shelved none = {NULL, 0, 0, 0};
-    control->recycled      = may_be_shelved(control) ? egb_shelf_take(*bytes) : none;
+    control->recycled = recycle(control, *bytes);
     if (control->recycled.region != NULL) {
         return control->recycled.region;
     }

@@ -6,13 +6,24 @@
 
 static egb_growing records;
 
-// The oldest first, each with the quiet time in which it was freed.
-static struct {
-    egb_large* large;
-    uint32_t   turn;
-} kept[EGB_KEPT_MAX + 1];
-static size_t kept_count;
-static size_t kept_bytes;
+// Lists of regions of about one size, the larger ones behind: one for each number of units below 8,
+// then four for each doubling, and one for all that are still longer. As in M. Masmano and others,
+// "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", 2004.
+enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4 };
+
+// So many regions of one list are looked at for the shortest that fits.
+enum { LOOKS = 32 };
+
+typedef struct bin {
+    egb_large* newest;
+    egb_large* oldest;
+} bin;
+
+static bin      bins[BINS];
+static uint64_t used_bins;  // a bit for each that has one
+static uint64_t times_kept;
+static size_t   kept_count;
+static size_t   kept_bytes;
 
 size_t egb_kept_bytes(void)
 {
@@ -77,53 +88,100 @@ static char* end_of(const egb_large* large)
 
 // ---- regions on their way to the system ---------------------------------------------------------
 
-static void doom_range(egb_doomed* doomed, void* region, size_t bytes)
-{
-    egb_chunk_map_clear(region, bytes);
-    egb_os_watch_open(region, bytes);
-    doomed->list[doomed->count].region = region;
-    doomed->list[doomed->count].bytes  = bytes;
-    doomed->count++;
-}
-
 void egb_large_doom(egb_doomed* doomed, egb_large* large)
 {
-    doom_range(doomed, large->region, large->bytes);
-    egb_large_drop_record(large);
+    egb_chunk_map_clear(large->region, large->bytes);
+    egb_os_watch_open(large->region, large->bytes);
+    large->state  = EGB_LARGE_NEW;  // who looks at all blocks has nothing to look at
+    large->older  = doomed->first;
+    doomed->first = large;
 }
 
 size_t egb_doomed_release(const egb_doomed* doomed)
 {
     size_t given = 0;
-    for (size_t i = 0; i < doomed->count; i++) {
-        egb_os_release(doomed->list[i].region, doomed->list[i].bytes);
-        given += doomed->list[i].bytes;
+    for (egb_large* one = doomed->first; one != NULL;) {
+        egb_large* const next = one->older;
+        egb_os_release(one->region, one->bytes);
+        given += one->bytes;
+        egb_large_lock();
+        egb_large_drop_record(one);
+        egb_large_unlock();
+        one = next;
     }
     return given;
 }
 
-// ---- in and out ---------------------------------------------------------------------------------
+// ---- lists --------------------------------------------------------------------------------------
 
-static egb_large* remove_kept(size_t index)
+static size_t bin_of(size_t bytes)
 {
-    egb_large* const large = kept[index].large;
+    const size_t units = bytes / EGB_UNIT_BYTES;
+    if (units < EXACT_UNITS) {
+        return units;
+    }
+    const size_t doubling = 63 - (size_t)__builtin_clzll(units);
+    const size_t quarter  = units >> (doubling - 2) & (BINS_OF_DOUBLING - 1);
+    const size_t index    = EXACT_UNITS + (doubling - 3) * BINS_OF_DOUBLING + quarter;
+    return index < BINS ? index : BINS - 1;
+}
+
+// The first list with a region in it, from this one on. BINS: there is none.
+static size_t used_from(size_t index)
+{
+    const uint64_t rest = index < BINS ? used_bins >> index : 0;
+    return rest == 0 ? BINS : index + (size_t)__builtin_ctzll(rest);
+}
+
+static void enter_list(egb_large* large)
+{
+    const size_t      index = bin_of(large->bytes);
+    bin* const        its   = &bins[index];
+    egb_large** const link  = its->newest == NULL ? &its->oldest : &its->newest->newer;
+    large->newer            = NULL;
+    large->older            = its->newest;
+    *link                   = large;
+    its->newest             = large;
+    used_bins |= (uint64_t)1 << index;
+    kept_count++;
+    kept_bytes += large->bytes;
+}
+
+static void leave_list(egb_large* large)
+{
+    const size_t      index      = bin_of(large->bytes);
+    bin* const        its        = &bins[index];
+    egb_large** const from_newer = large->newer == NULL ? &its->newest : &large->newer->older;
+    egb_large** const from_older = large->older == NULL ? &its->oldest : &large->older->newer;
+    *from_newer                  = large->older;
+    *from_older                  = large->newer;
+    if (its->newest == NULL) {
+        used_bins &= ~((uint64_t)1 << index);
+    }
     kept_count--;
     kept_bytes -= large->bytes;
-    for (; index < kept_count; index++) {
-        kept[index] = kept[index + 1];
+}
+
+// NULL: nothing is kept.
+static egb_large* oldest_of_all(void)
+{
+    egb_large* found = NULL;
+    for (size_t i = used_from(0); i < BINS; i = used_from(i + 1)) {
+        if (found == NULL || bins[i].oldest->number < found->number) {
+            found = bins[i].oldest;
+        }
     }
+    return found;
+}
+
+// ---- in and out ---------------------------------------------------------------------------------
+
+static egb_large* remove_kept(egb_large* large)
+{
+    leave_list(large);
     large->state = EGB_LARGE_NEW;
     egb_os_watch_open(large->region, large->bytes);
     return large;
-}
-
-static void remove_this(const egb_large* large)
-{
-    size_t index = 0;
-    while (kept[index].large != large) {
-        index++;
-    }
-    (void)remove_kept(index);
 }
 
 // The kept region that an address is in, where such can be cut and joined; else NULL.
@@ -138,14 +196,14 @@ static void give_front(egb_large* from, size_t bytes, egb_large* to)
 {
     egb_chunk_map_pass_on(from->region, bytes, (egb_chunk_*)(void*)to);
     egb_os_watch_open(from->region, bytes);
+    leave_list(from);
     if (from->bytes == bytes) {
-        remove_this(from);
         egb_large_drop_record(from);
         return;
     }
     from->region = (char*)from->region + bytes;
     from->bytes -= bytes;
-    kept_bytes -= bytes;
+    enter_list(from);  // as the newest there, with the age it has
 }
 
 static void join(egb_large* large, const void* beside)
@@ -165,11 +223,10 @@ void egb_kept_add(egb_large* large)
     join(large, (char*)large->region - 1);
     join(large, end_of(large));
     egb_os_watch_close(large->region, large->bytes);
-    large->state           = EGB_LARGE_KEPT;
-    kept[kept_count].large = large;
-    kept[kept_count].turn  = egb_heap_turn();
-    kept_count++;
-    kept_bytes += large->bytes;
+    large->state  = EGB_LARGE_KEPT;
+    large->turn   = egb_heap_turn();
+    large->number = ++times_kept;
+    enter_list(large);
 }
 
 // Where regions are not cut: a quarter more than is asked for is addresses, and pages that are
@@ -192,22 +249,30 @@ static egb_large* cut(egb_large* large, size_t whole)
     return front;
 }
 
-// The shortest that fits; of these the newest, whose pages are most likely still in a cache.
-egb_large* egb_kept_take(size_t align, size_t whole)
+// Of those of about one size, as far as it looks, the shortest that fits; of these the newest,
+// whose pages are most likely still in a cache. NULL: none fits.
+static egb_large* best_of(const bin* its, size_t align, size_t whole)
 {
-    size_t best = EGB_KEPT_MAX;
-    for (size_t i = kept_count; i > 0; i--) {
-        const egb_large* const one = kept[i - 1].large;
-        if (is_fit(one, align, whole) &&
-            (best == EGB_KEPT_MAX || one->bytes < kept[best].large->bytes)) {
-            best = i - 1;
+    egb_large* best = NULL;
+    egb_large* one  = its->newest;
+    for (int looks = 0; one != NULL && looks < LOOKS; looks++, one = one->older) {
+        if (is_fit(one, align, whole) && (best == NULL || one->bytes < best->bytes)) {
+            best = one;
         }
     }
-    if (best == EGB_KEPT_MAX) {
+    return best;
+}
+
+egb_large* egb_kept_take(size_t align, size_t whole)
+{
+    egb_large* best = NULL;
+    for (size_t i = used_from(bin_of(whole)); best == NULL && i < BINS; i = used_from(i + 1)) {
+        best = best_of(&bins[i], align, whole);
+    }
+    if (best == NULL) {
         return NULL;
     }
-    egb_large* const large = kept[best].large;
-    return large->bytes > whole && egb_os_can_split() ? cut(large, whole) : remove_kept(best);
+    return best->bytes > whole && egb_os_can_split() ? cut(best, whole) : remove_kept(best);
 }
 
 bool egb_kept_give_behind(egb_large* large, size_t more)
@@ -222,29 +287,27 @@ bool egb_kept_give_behind(egb_large* large, size_t more)
 
 // ---- what goes ----------------------------------------------------------------------------------
 
-static void doom_end(egb_doomed* doomed, egb_large* large, size_t bytes)
+// All of it, or only so much of it, where that can be cut off.
+static egb_large* part_of(egb_large* large, size_t bytes)
 {
-    large->bytes -= bytes;
-    kept_bytes -= bytes;
-    doom_range(doomed, end_of(large), bytes);
+    const size_t     whole = (bytes + EGB_UNIT_BYTES - 1) & ~(size_t)(EGB_UNIT_BYTES - 1);
+    const bool       has   = whole < large->bytes && egb_os_can_split();
+    egb_large* const front = has ? cut(large, whole) : NULL;
+    return front != NULL ? front : remove_kept(large);
 }
 
 void egb_kept_limit(egb_doomed* doomed, size_t most)
 {
-    while (kept_count > EGB_KEPT_MAX || kept_bytes > most) {
-        const size_t unit   = EGB_UNIT_BYTES;
-        const size_t excess = kept_bytes > most ? (kept_bytes - most + unit - 1) & ~(unit - 1) : 0;
-        if (excess != 0 && excess < kept[0].large->bytes && egb_os_can_split()) {
-            doom_end(doomed, kept[0].large, excess);
-        } else {
-            egb_large_doom(doomed, remove_kept(0));
-        }
+    while (kept_bytes > most) {
+        egb_large_doom(doomed, part_of(oldest_of_all(), kept_bytes - most));
     }
 }
 
 void egb_kept_expire(egb_doomed* doomed, uint32_t turn, size_t bytes)
 {
-    while (kept_count > 0 && kept[0].turn < turn && kept_bytes - kept[0].large->bytes >= bytes) {
-        egb_large_doom(doomed, remove_kept(0));
+    egb_large* oldest = oldest_of_all();
+    while (oldest != NULL && oldest->turn < turn && kept_bytes - oldest->bytes >= bytes) {
+        egb_large_doom(doomed, remove_kept(oldest));
+        oldest = oldest_of_all();
     }
 }

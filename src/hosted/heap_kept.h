@@ -6,9 +6,9 @@
 
 #include "heap_private.h"
 
-// What is kept. In bytes also no more than would make the heap hold more than ever was in use, and
-// a little: then what is not of the sizes that are asked for now goes first.
-enum { EGB_KEPT_MAX = 64, EGB_KEPT_BYTES_MAX = 64 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
+// How much is kept, for a turn or two. It is also no more than would make the heap hold more than
+// ever was in use, and a little: then what is not of the sizes that are asked for now goes first.
+enum { EGB_KEPT_BYTES_MAX = 256 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
 
 // Freed blocks that had a guard page: their addresses, and of memory two pages at most.
 enum { EGB_RETIRED_MAX = 64 };
@@ -33,19 +33,20 @@ typedef struct egb_guarded {
 // A region of whole units. Records are never given back to the system, so that a stale address can
 // be looked up.
 typedef struct egb_large {
-    void*           region;
-    size_t          bytes;
-    egb_large_state state;
-    egb_guarded     guard;
+    void*             region;
+    size_t            bytes;
+    egb_large_state   state;
+    uint32_t          turn;    // the quiet time in which it was kept
+    uint64_t          number;  // the first one ever kept is 1
+    struct egb_large* newer;   // of those kept that are of about its size
+    struct egb_large* older;
+    egb_guarded       guard;
 } egb_large;
 
-// Regions on their way to the system: collected with the lock held, released without it.
+// Regions on their way to the system: collected with the lock held, released without it. Each is
+// the next one's `older`.
 typedef struct egb_doomed {
-    struct {
-        void*  region;
-        size_t bytes;
-    } list[EGB_KEPT_MAX + EGB_RETIRED_MAX + 2];
-    size_t count;
+    egb_large* first;  // NULL: there are none
 } egb_doomed;
 
 // Without the lock. Says how many bytes it gave back.
@@ -77,7 +78,7 @@ void egb_kept_add(egb_large* large);
 // be told. False, and nothing happened: there is not as much.
 bool egb_kept_give_behind(egb_large* large, size_t more);
 
-// The oldest go, until no more bytes are kept, nor more regions than may be.
+// The oldest go, until no more bytes are kept: the end of a list at a time.
 void egb_kept_limit(egb_doomed* doomed, size_t most);
 
 // Those that are kept since before `turn` go, the oldest first, as long as `bytes` bytes stay.

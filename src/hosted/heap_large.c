@@ -25,8 +25,7 @@ static struct {
 
 bool egb_large_make_room(void)
 {
-    egb_doomed doomed;
-    doomed.count = 0;
+    egb_doomed doomed = {NULL};
     if (egb_is_sealed()) {
         return false;
     }
@@ -36,10 +35,23 @@ bool egb_large_make_room(void)
     return egb_doomed_release(&doomed) != 0;
 }
 
+void* egb_large_pass_on(size_t bytes)
+{
+    void* region = NULL;
+    egb_os_lock(&large_lock);
+    egb_large* const large = egb_os_can_split() ? egb_kept_take(EGB_UNIT_BYTES, bytes) : NULL;
+    if (large != NULL) {
+        region = large->region;
+        egb_chunk_map_clear(region, bytes);
+        egb_large_drop_record(large);
+    }
+    egb_os_unlock(&large_lock);
+    return region;
+}
+
 size_t egb_large_release(uint32_t turn, size_t bytes)
 {
-    egb_doomed doomed;
-    doomed.count = 0;
+    egb_doomed doomed = {NULL};
     egb_os_lock(&large_lock);
     egb_kept_expire(&doomed, turn, bytes);
     if (turn == UINT32_MAX) {
@@ -99,9 +111,8 @@ static void* hand_out(egb_large* large)
 // library is sealed there is nothing fresh.
 static void* alloc_kept(size_t align, size_t whole, bool zeroed)
 {
-    egb_doomed doomed;
-    doomed.count = 0;
-    void* block  = NULL;
+    egb_doomed doomed = {NULL};
+    void*      block  = NULL;
     egb_os_lock(&large_lock);
     egb_large* const large = egb_kept_take(align, whole);
     if (large != NULL && zeroed && whole > ZEROED_BYTES_MAX && !egb_is_sealed()) {
@@ -164,8 +175,7 @@ static void* alloc_fresh(size_t align, size_t whole, const egb_guarded* guard)
 // not, or the system refused.
 static void* alloc_retired(size_t whole, const egb_guarded* guard)
 {
-    egb_doomed doomed;
-    doomed.count = 0;
+    egb_doomed doomed = {NULL};
     egb_os_lock(&large_lock);
     egb_large* const large = egb_retired_take(whole);
     if (large != NULL) {
@@ -319,8 +329,7 @@ static void retire(egb_large* large)
     const egb_guarded none      = {0};
     const bool        is_open   = egb_is_sealed() && egb_guarded_open(large);
     const bool        is_closed = !is_open && egb_guarded_close(large);
-    egb_doomed        doomed;
-    doomed.count = 0;
+    egb_doomed        doomed    = {NULL};
     egb_guarded_leave(large->guard.is_sample);
     egb_os_lock(&large_lock);
     if (is_closed) {
@@ -346,8 +355,7 @@ static void retire_and_look(egb_large* large, egb_finding* finding)
 bool egb_large_free(void* block, const void* site)
 {
     egb_finding finding = {.block = block, .index = EGB_NO_INDEX};
-    egb_doomed  doomed;
-    doomed.count = 0;
+    egb_doomed  doomed  = {NULL};
     egb_os_lock(&large_lock);
     egb_large* const large   = egb_large_at(block);
     const bool       is_with = large != NULL && is_guarded(large);
@@ -383,8 +391,7 @@ static void set_place(egb_large* large, void* region, size_t bytes)
 // The end of the block is kept, as if it had been one. False: there is no memory for its record.
 static bool cut_end(egb_large* large, size_t whole)
 {
-    egb_doomed doomed;
-    doomed.count = 0;
+    egb_doomed doomed = {NULL};
     egb_os_lock(&large_lock);
     egb_large* const end = egb_large_new_record();
     if (end != NULL) {

@@ -68,6 +68,9 @@ egb_history egb_large_history(const void* block);
 // Gives back what freed blocks with guard pages keep of addresses. False: nothing, or sealed.
 bool egb_large_make_room(void);
 
+// A kept region of just so many bytes, whole units, for a chunk. NULL: there is none.
+void* egb_large_pass_on(size_t bytes);
+
 // Whether a large block in use starts here.
 bool egb_large_is_live(const void* block);
 

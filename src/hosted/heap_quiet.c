@@ -191,7 +191,9 @@ void egb_heap_tick(void)
         )) {
         return;
     }
-    const uint32_t current = __atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
+    // All that ended since the last look: who slept for long has been quiet for long.
+    const uint32_t ended   = (now - began) / TURN_MILLISECONDS;
+    const uint32_t current = __atomic_add_fetch(&turn, ended, __ATOMIC_RELAXED);
     (void)egb_large_release(current - 1, 0);
     (void)egb_shelf_trim(egb_shelf_held() / 2);
     trim_one_class();
