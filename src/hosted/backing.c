@@ -116,18 +116,24 @@ static bool may_be_shelved(const egb_control* control)
     return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
 }
 
+static bool is_fresh_zero(const egb_control* control)
+{
+    return (control->flags & EGB_FRESH_ZERO) != 0;
+}
+
 // What other pools or large blocks do not need any more. Of a large block all is as if touched.
 static egb_shelved recycle(const egb_control* control, size_t bytes)
 {
-    egb_shelved found = {NULL, 0, 0, 0};
-    if (may_be_shelved(control)) {
-        found = egb_shelf_take(bytes);
+    const egb_shelved none = {NULL, 0, 0, 0};
+    if (!may_be_shelved(control)) {
+        return none;
     }
-    if (found.region == NULL && may_be_shelved(control)) {
-        found.region = egb_large_pass_on(bytes);
-        found.bytes = found.touched = found.end = bytes;
+    const egb_shelved shelved = egb_shelf_take(bytes);
+    if (shelved.region != NULL || is_fresh_zero(control)) {
+        return shelved;  // a large block's would have to be written zero
     }
-    return found;
+    const egb_shelved passed_on = {egb_large_pass_on(bytes), bytes, bytes, bytes};
+    return passed_on.region != NULL ? passed_on : none;
 }
 
 static void* reserve_chunk(void* user, size_t least, size_t* bytes)
@@ -149,7 +155,7 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
     const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
     const size_t align  = wanted ? huge : EGB_UNIT_BYTES;
     void*        region = egb_ask_reserve(*bytes, align);
-    if (region == NULL && egb_large_make_room()) {
+    if (region == NULL && !egb_is_sealed() && egb_large_release(UINT32_MAX, 0) != 0) {
         region = egb_ask_reserve(*bytes, align);
     }
     if (region == NULL) {
@@ -178,11 +184,6 @@ bytes_of_blocks(const egb_growing_options* options, void* region, size_t bytes, 
     }
     const size_t before = (size_t)((const char*)place.first - (const char*)region);
     return before + (count < place.count ? count : place.count) * options->block_bytes;
-}
-
-static bool is_fresh_zero(const egb_control* control)
-{
-    return (control->flags & EGB_FRESH_ZERO) != 0;
 }
 
 static void clear(const egb_shelved* one, size_t from, size_t end)

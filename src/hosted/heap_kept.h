@@ -8,7 +8,10 @@
 
 // How much is kept, for a turn or two. It is also no more than would make the heap hold more than
 // ever was in use, and a little: then what is not of the sizes that are asked for now goes first.
-enum { EGB_KEPT_BYTES_MAX = 256 << 20, EGB_KEPT_BYTES_OVER_PEAK = 8 << 20 };
+enum {
+    EGB_KEPT_BYTES_MAX       = (sizeof(void*) < 8 ? 64 : 256) << 20,
+    EGB_KEPT_BYTES_OVER_PEAK = 8 << 20
+};
 
 // Freed blocks that had a guard page: their addresses, and of memory two pages at most.
 enum { EGB_RETIRED_MAX = 64 };

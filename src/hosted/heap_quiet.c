@@ -11,6 +11,9 @@ enum { TURN_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
+// Most of kept large regions that goes in one turn.
+static const size_t KEPT_BYTES_MAX = (size_t)64 << 20;
+
 // Growth of the heap until it is looked for what may be passed on from one class to others, which
 // is then as much. No chunk is longer.
 static const size_t GROWTH_BYTES = (size_t)4 << 20;
@@ -171,6 +174,12 @@ static void pass_on(void)
     egb_heap_unlock_classes();
 }
 
+// How much of `held` must stay when `room` bytes may go.
+static size_t rest_of(size_t held, size_t room)
+{
+    return held > room ? held - room : 0;
+}
+
 // ---- turns --------------------------------------------------------------------------------------
 
 void egb_heap_tick(void)
@@ -191,10 +200,10 @@ void egb_heap_tick(void)
         )) {
         return;
     }
-    // All that ended since the last look: who slept for long has been quiet for long.
-    const uint32_t ended   = (now - began) / TURN_MILLISECONDS;
-    const uint32_t current = __atomic_add_fetch(&turn, ended, __ATOMIC_RELAXED);
-    (void)egb_large_release(current - 1, 0);
+    const uint32_t current = __atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
+    size_t         cached;
+    (void)egb_large_held(&cached);
+    (void)egb_large_release(current - 1, rest_of(cached, KEPT_BYTES_MAX));
     (void)egb_shelf_trim(egb_shelf_held() / 2);
     trim_one_class();
 }
@@ -211,12 +220,6 @@ size_t egb_heap_held(void)
         sum += held;
     }
     return sum;
-}
-
-// How much of `held` must stay when `room` bytes may go.
-static size_t rest_of(size_t held, size_t room)
-{
-    return held > room ? held - room : 0;
 }
 
 size_t egb_heap_trim(size_t keep_bytes)

@@ -441,18 +441,31 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// Another lane's blocks do for a lane that may not have one more chunk of its own.
-static bool has_batch_for(const egb_control* control, size_t lane)
+// Whether to look in the depot: another lane's blocks do for one that may not have a chunk more.
+static bool may_have_batch(const egb_control* control, size_t lane)
 {
-    return control->depot_batches != 0 &&
-           (control->lanes[lane].full != NULL || !egb_has_own_chunks(control) ||
-            !egb_lane_may_have_one_more(control));
+    return control->lanes[lane].full != NULL || control->attached == 1 ||
+           !egb_has_own_chunks(control) || !egb_lane_may_have_one_more(control);
 }
 
-static void load_from_depot(egb_control* control, egb_magazine_* magazine)
+// With the spare batch or one of the depot's; the one that was empty is the spare one then. False:
+// there is none.
+static bool load_other(egb_control* control, egb_magazine_* magazine, bool may_be_of_depot)
 {
-    keep_empty(control, magazine->lane, magazine->spare);
-    load(control, magazine, depot_pop(control, magazine->lane));
+    egb_batch* const empty = magazine->loaded;
+    if (magazine->spare != NULL && magazine->spare->count != 0) {
+        load(control, magazine, magazine->spare);
+    } else if (may_be_of_depot && control->depot_batches != 0) {
+        keep_empty(control, magazine->lane, magazine->spare);
+        load(control, magazine, depot_pop(control, magazine->lane));
+    } else {
+        return false;
+    }
+    if (empty != NULL) {
+        empty->count = 0;
+    }
+    magazine->spare = empty;
+    return true;
 }
 
 bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
@@ -461,27 +474,19 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
         egb_magazine_set_bottom(control, magazine, magazine->lowest);
         return true;
     }
-    egb_batch* empty = magazine->loaded;
-    if (magazine->spare != NULL && magazine->spare->count != 0) {
-        load(control, magazine, magazine->spare);
-    } else if (has_batch_for(control, magazine->lane)) {
-        load_from_depot(control, magazine);
-    } else {
+    bool is_done = load_other(control, magazine, may_have_batch(control, magazine->lane));
+    if (!is_done) {
         step_aside(control, magazine);
-        fill_from_chunks(control, magazine, empty);
-        if (empty->count != 0 || control->depot_batches == 0) {
-            load(control, magazine, empty);
-            egb_note_peak(control);
-            return empty->count != 0;
+        fill_from_chunks(control, magazine, magazine->loaded);
+        is_done = magazine->loaded->count != 0;
+        if (is_done) {
+            load(control, magazine, magazine->loaded);
+        } else {  // the system refused a chunk
+            is_done = load_other(control, magazine, true);
         }
-        load_from_depot(control, magazine);  // the system refused a chunk
     }
-    if (empty != NULL) {
-        empty->count = 0;
-    }
-    magazine->spare = empty;
     egb_note_peak(control);
-    return magazine->loaded->count != 0;
+    return is_done;
 }
 
 void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)

@@ -116,10 +116,16 @@ TEST_F(heap_quiet, a_kept_region_goes_after_a_quiet_time_and_not_before)
     EXPECT_EQ(kept(), 0u);
 }
 
-TEST_F(heap_quiet, who_slept_gives_back_at_the_first_look)
+TEST_F(heap_quiet, no_more_than_so_much_goes_in_one_turn)
 {
-    give(take(MiB, 3));
-    pass(20 * quiet_time);
+    give(take(10 * MiB, 15));
+    const std::size_t before = kept();
+    ASSERT_GE(before, 150 * MiB);
+    pass_quietly();
+    EXPECT_LT(kept(), before);
+    EXPECT_GE(kept(), before - 64 * MiB);
+    pass_quietly();
+    pass_quietly();
     EXPECT_EQ(kept(), 0u);
 }
 
