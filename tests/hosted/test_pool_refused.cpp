@@ -239,6 +239,12 @@ void scenario()
     use_cache(top);
     use_reserve(top);
     std::thread([top] { use_blocks(top, 200); }).join();
+    const egb_pool shared = try_create(options_for(64));
+    if (shared != egb_pool{}) {  // all but the end of its chunk waits in the depot for the second
+        use_blocks(shared, 900);
+        std::thread([shared] { use_blocks(shared, 20); }).join();
+        EXPECT_EQ(egb_pool_destroy(shared, EGB_DESTROY_REFUSE), EGB_OK);
+    }
     std::vector<egb_pool> more;
     for (int i = 0; i < 40; i++) {
         more.push_back(try_create(options_for(200, top)));
