@@ -81,10 +81,12 @@ void egb_kept_add(egb_large* large);
 // be told. False, and nothing happened: there is not as much.
 bool egb_kept_give_behind(egb_large* large, size_t more);
 
-// The oldest go, until no more bytes are kept: the end of a list at a time.
+// The oldest go, until no more bytes are kept; of the last one as much as must, where it can be
+// cut.
 void egb_kept_limit(egb_doomed* doomed, size_t most);
 
-// Those that are kept since before `turn` go, the oldest first, as long as `bytes` bytes stay.
+// Those that are kept since before `turn` go, the oldest first, as long as `bytes` bytes stay; of
+// the last one as much as may, where it can be cut.
 void egb_kept_expire(egb_doomed* doomed, uint32_t turn, size_t bytes);
 
 size_t egb_kept_bytes(void);

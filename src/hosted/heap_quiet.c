@@ -12,7 +12,7 @@ static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
 // Most of kept large regions that goes in one turn.
-static const size_t KEPT_BYTES_MAX = (size_t)64 << 20;
+static const size_t EXPIRED_BYTES_MAX = (size_t)64 << 20;
 
 // Growth of the heap until it is looked for what may be passed on from one class to others, which
 // is then as much. No chunk is longer.
@@ -203,7 +203,7 @@ void egb_heap_tick(void)
     const uint32_t current = __atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
     size_t         cached;
     (void)egb_large_held(&cached);
-    (void)egb_large_release(current - 1, rest_of(cached, KEPT_BYTES_MAX));
+    (void)egb_large_release(current - 1, rest_of(cached, EXPIRED_BYTES_MAX));
     (void)egb_shelf_trim(egb_shelf_held() / 2);
     trim_one_class();
 }

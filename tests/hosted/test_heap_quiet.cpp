@@ -30,11 +30,12 @@ namespace
 {
 
 // Calls that go further than a magazine, without a lasting effect: enough of them for a look at the
-// clock. No system has as much.
+// clock. No system has as much; where addresses have 32 bits, what is as long is never kept.
 void cold_calls(int count = 70)
 {
+    const std::size_t bytes = sizeof(void*) < 8 ? 65 * MiB : std::size_t{PTRDIFF_MAX} - MiB;
     for (int i = 0; i < count; i++) {
-        egb_free(egb_malloc(std::size_t{PTRDIFF_MAX} - MiB));
+        egb_free(egb_malloc(bytes));
     }
 }
 
@@ -120,7 +121,7 @@ TEST_F(heap_quiet, no_more_than_so_much_goes_in_one_turn)
 {
     give(take(10 * MiB, 15));
     const std::size_t before = kept();
-    ASSERT_GE(before, 150 * MiB);
+    ASSERT_GE(before, (sizeof(void*) < 8 ? 64 : 150) * MiB);
     pass_quietly();
     EXPECT_LT(kept(), before);
     EXPECT_GE(kept(), before - 64 * MiB);
