@@ -240,15 +240,15 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
 }
 
 // Half a batch is worth its place there; of less there could be too many.
-static bool has_room_in_depot(const egb_control* control, const egb_batch* batch)
+static bool has_room_in_depot(const egb_control* control, size_t blocks)
 {
-    return 2 * (size_t)batch->count >= control->batch_blocks &&
-           control->depot_batches < EGB_DEPOT_BATCHES_MAX;
+    return 2 * blocks >= control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX &&
+           control->depot_blocks * control->block_bytes < EGB_DEPOT_BYTES_MAX;
 }
 
 static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
 {
-    if (has_room_in_depot(control, batch)) {
+    if (has_room_in_depot(control, batch->count)) {
         depot_push(control, lane, batch);
     } else {
         egb_batch_flush(control, batch);
@@ -498,7 +498,7 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
     }
     egb_batch* empty = magazine->spare;
     if (empty != NULL && empty->count != 0) {
-        if (has_room_in_depot(control, empty)) {
+        if (has_room_in_depot(control, empty->count)) {
             depot_push(control, magazine->lane, empty);
             empty = NULL;
         } else {
@@ -546,8 +546,8 @@ void egb_magazine_flush_away(egb_control* control, egb_magazine_* magazine)
 static void ship(egb_control* control, egb_magazine_* magazine)
 {
     egb_batch* const batch = magazine->away;
-    if (egb_magazine_count_away(magazine) == control->batch_blocks &&
-        control->depot_batches < EGB_DEPOT_BATCHES_MAX) {
+    const size_t     count = egb_magazine_count_away(magazine);
+    if (count == control->batch_blocks && has_room_in_depot(control, count)) {
         batch->count               = (uint32_t)control->batch_blocks;
         const egb_unit* const unit = egb_unit_of(batch->entries[0].block);
         depot_push(control, egb_lane_of_key(egb_key_at(unit)), batch);

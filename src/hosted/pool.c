@@ -393,7 +393,8 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
 }
 
 // Into the magazine in which blocks of this unit go on. False: none does. An address that has more
-// bits than others gets the unit of another one: only level "off" has to ask.
+// bits than others gets the unit of another one: only level "off" has to ask. Nobody asks here
+// whether the block is the one taken last: where it sometimes is, no processor can tell beforehand.
 EGB_INLINE bool free_home(void* block)
 {
     const egb_unit* const unit = egb_unit_like(block);
@@ -403,12 +404,10 @@ EGB_INLINE bool free_home(void* block)
     const uint64_t       key      = egb_key_at(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
     if (egb_key_is_(&magazine->open_key, key)) {
-        return egb_is_address(block) && (egb_magazine_undo_(magazine, block, false) ||
-                                         egb_magazine_push(magazine, block, NULL, false));
+        return egb_is_address(block) && egb_magazine_push(magazine, block, NULL, false);
     }
     return EGB_LIKELY(egb_key_is_(&magazine->home, key)) &&
-           (egb_magazine_undo_(magazine, block, true) || give_checked(magazine, &unit->shape, block)
-           );
+           give_checked(magazine, &unit->shape, block);
 }
 
 // Of another lane, or refused. Programs free NULL as often as not: nobody is asked for that.
