@@ -209,13 +209,25 @@ static egb_batch* unload(egb_magazine_* magazine)
     return batch;
 }
 
+// What a thread of this lane left, if there is room in it; else an empty one. NULL: refused.
+static egb_batch* first_batch(egb_control* control, size_t lane)
+{
+    const egb_batch* const left = control->lanes[lane].full;
+    if (left == NULL || 2 * (size_t)left->count > control->batch_blocks) {
+        return empty_batch(control, lane);
+    }
+    egb_batch* const batch = depot_pop(control, lane);
+    egb_note_peak(control);
+    return batch;
+}
+
 bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, egb_pool pool)
 {
     if (magazine == NULL || control->batch_blocks == 0) {
         return false;
     }
     const size_t     lane  = egb_thread_self_()->lane;
-    egb_batch* const batch = egb_batch_new(lane, control->batch_blocks);
+    egb_batch* const batch = first_batch(control, lane);
     if (batch == NULL) {
         return false;
     }
@@ -239,10 +251,12 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     return true;
 }
 
-// Half a batch is worth its place there; of less there could be too many.
+// Where there are many, half a batch is worth its place; of less there could be too many.
 static bool has_room_in_depot(const egb_control* control, size_t blocks)
 {
-    return 2 * blocks >= control->batch_blocks && control->depot_batches < EGB_DEPOT_BATCHES_MAX &&
+    const bool   is_half = 2 * blocks >= control->batch_blocks;
+    const size_t most    = is_half ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
+    return blocks != 0 && control->depot_batches < most &&
            control->depot_blocks * control->block_bytes < EGB_DEPOT_BYTES_MAX;
 }
 

@@ -19,7 +19,8 @@ enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 // Batches of up to 128 blocks each, and the bytes of those blocks: what is free beyond them costs a
 // walk into the chunks for each block. It costs less while the block is in a cache, so there are no
 // more bytes than those hold. A batch takes 2,112 bytes; touched are those that it has blocks for.
-enum { EGB_DEPOT_BATCHES_MAX = 1024, EGB_DEPOT_BYTES_MAX = 4 << 20 };
+// Of batches less than half full there are no more than threads that end may leave to the next.
+enum { EGB_DEPOT_BATCHES_MAX = 1024, EGB_DEPOT_SMALL_MAX = 64, EGB_DEPOT_BYTES_MAX = 4 << 20 };
 
 // Tables of threads that ended, kept for threads to come.
 enum { EGB_SPARE_TABLES_MAX = 16 };

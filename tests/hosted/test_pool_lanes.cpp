@@ -159,19 +159,35 @@ TEST_F(pool_lanes, a_chunk_for_the_sake_of_a_lane_is_no_reason_for_longer_ones)
     }
 }
 
-// Whoever comes next has them without a walk into the chunks. Batches of next to nothing would be
-// in the way of others.
-TEST_F(pool_lanes, a_thread_that_ends_leaves_half_a_batch_as_it_is)
+// Whoever comes next has them without a walk into the chunks, and without a batch of its own.
+TEST_F(pool_lanes, a_thread_that_ends_leaves_its_batch_to_the_next)
 {
-    constexpr std::size_t half = EGB_MAGAZINE_BLOCKS_MAX / 2;
-    std::thread([&] { give_all(pool, take_all(pool, half + 6)); }).join();
-    EXPECT_GE(stats_of(pool).cached, half + 6);
-    const guard other(make(64));
-    std::thread([&] { give_all(other, take_all(other, 3)); }).join();
-    EXPECT_EQ(stats_of(other).cached, 0u);
-    const std::vector<void*> blocks = take_all(pool, half);
-    EXPECT_GE(stats_of(pool).cached, 6u);
-    give_all(pool, blocks);
+    for (const std::size_t count : {std::size_t{3}, std::size_t{EGB_MAGAZINE_BLOCKS_MAX} / 2 + 6}) {
+        const guard one(make(64));
+        std::thread([&] { give_all(one, take_all(one, count)); }).join();
+        const std::size_t left = stats_of(one).cached;
+        EXPECT_GE(left, count);
+        std::thread([&] {
+            const std::vector<void*> blocks = take_all(one, count);
+            EXPECT_EQ(stats_of(one).cached, left - count);
+            give_all(one, blocks);
+        }).join();
+        EXPECT_EQ(stats_of(one).cached, left);
+        EXPECT_GE(stats_of(one).peak, count);
+    }
+}
+
+// Many batches of next to nothing would be in the way of others.
+TEST_F(pool_lanes, many_threads_that_end_leave_few_batches_of_few_blocks)
+{
+    constexpr int    threads = 200;
+    egb_pool_options options = options_for(64);
+    options.check            = "off";
+    const guard off(make(options));
+    std::thread([&] { take_in_threads(off, threads); }).join();
+    EXPECT_EQ(stats_of(off).in_use, 0u);
+    EXPECT_GE(stats_of(off).cached, 64u);
+    EXPECT_LE(stats_of(off).cached, 2u * threads);
 }
 
 // What runs over the end of a block would meet the one that was taken next.
