@@ -60,6 +60,31 @@ void egb_batch_drop(egb_batch* batch)
     }
 }
 
+static bool are_neighbours(const egb_entry_* group, uint32_t count, size_t block_bytes)
+{
+    return count > 1 && (uintptr_t)group[1].block - (uintptr_t)group[0].block == block_bytes;
+}
+
+void egb_batch_turn_around(egb_batch* batch, size_t block_bytes)
+{
+    enum { GROUP = 8 };
+    egb_entry_ taken[EGB_MAGAZINE_BLOCKS_MAX];
+    __builtin_memcpy(taken, batch->entries, batch->count * sizeof *taken);
+    egb_entry_* next = &batch->entries[batch->count];
+    for (uint32_t done = 0; done < batch->count; done += GROUP) {
+        const egb_entry_* const group = &taken[done];
+        const uint32_t          left  = batch->count - done;
+        const uint32_t          count = left < GROUP ? left : GROUP;
+        const uint32_t          odd   = are_neighbours(group, count, block_bytes) ? count / 2 : 0;
+        for (uint32_t i = 0; i < odd; i++) {
+            *--next = group[2 * i + 1];
+        }
+        for (uint32_t i = odd; i < count; i++) {
+            *--next = group[odd == 0 ? i : 2 * (i - odd)];
+        }
+    }
+}
+
 size_t egb_workshops_trim(void)
 {
     size_t given = 0;

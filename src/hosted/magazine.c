@@ -387,28 +387,6 @@ static size_t run_blocks_max(const egb_control* control)
     return blocks == 0 ? 1 : blocks < control->batch_blocks ? blocks : control->batch_blocks;
 }
 
-// Fresh blocks were taken in order of address. Many are handed out in that order, as processors
-// read ahead: first every second one, then those between them. Few are in the opposite order. So
-// what runs over the end of a block does not meet the one that was taken next, nor does it from the
-// last of a batch to the first of the next one. Recycled blocks have no order to lose.
-static void turn_around(egb_batch* batch)
-{
-    enum { FEW = 16 };
-    egb_entry_     taken[EGB_STATES_IN_LINE];
-    const uint32_t count = batch->count;
-    if (count < FEW) {
-        return;
-    }
-    __builtin_memcpy(taken, batch->entries, count * sizeof *taken);
-    egb_entry_* next = &batch->entries[count];  // the last one is handed out first
-    for (uint32_t i = 1; i < count; i += 2) {
-        *--next = taken[i];
-    }
-    for (uint32_t i = 0; i < count; i += 2) {
-        *--next = taken[i];
-    }
-}
-
 // Blocks ahead of their use are taken from chunks that are there: only for the first of them may
 // the system be asked.
 static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_batch* batch)
@@ -434,7 +412,7 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }
     batch->count = count;
-    turn_around(batch);
+    egb_batch_turn_around(batch, control->growing.options.block_bytes);
     const size_t twice = 2 * (size_t)magazine->wish;
     const size_t most  = run_blocks_max(control);
     magazine->wish     = (uint16_t)(twice < most ? twice : most);
@@ -462,6 +440,16 @@ static bool may_have_batch(const egb_control* control, size_t lane)
            !egb_has_own_chunks(control) || !egb_lane_may_have_one_more(control);
 }
 
+// What waited in the depot is in no near cache any more, and every alloc would wait for its entry.
+static egb_batch* fetch(egb_batch* batch)
+{
+    enum { ENTRIES_IN_LINE = 64 / sizeof(egb_entry_) };
+    for (uint32_t i = 0; i < batch->count; i += ENTRIES_IN_LINE) {
+        __builtin_prefetch(&batch->entries[i]);
+    }
+    return batch;
+}
+
 // With the spare batch or one of the depot's; the one that was empty is the spare one then. False:
 // there is none.
 static bool load_other(egb_control* control, egb_magazine_* magazine, bool may_be_of_depot)
@@ -471,7 +459,7 @@ static bool load_other(egb_control* control, egb_magazine_* magazine, bool may_b
         load(control, magazine, magazine->spare);
     } else if (may_be_of_depot && control->depot_batches != 0) {
         keep_empty(control, magazine->lane, magazine->spare);
-        load(control, magazine, depot_pop(control, magazine->lane));
+        load(control, magazine, fetch(depot_pop(control, magazine->lane)));
     } else {
         return false;
     }
