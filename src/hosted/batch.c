@@ -11,6 +11,9 @@ typedef struct egb_workshop {
 
 static egb_workshop workshops[EGB_LANES];
 
+// Blocks that are parted from each other, and no farther than that.
+enum { GROUP_BLOCKS = 8 };
+
 // Stands in the entries that are no block's; no caller has its address. As a state it is not live.
 static unsigned char    no_block = EGB_STATE_FREE_;
 static const egb_entry_ no_entry = {&no_block, &no_block};
@@ -60,28 +63,38 @@ void egb_batch_drop(egb_batch* batch)
     }
 }
 
-static bool are_neighbours(const egb_entry_* group, uint32_t count, size_t block_bytes)
+// Of an odd number the last of the even ones would be the one in front of the next run.
+static void part_group(void** blocks, size_t count)
 {
-    return count > 1 && (uintptr_t)group[1].block - (uintptr_t)group[0].block == block_bytes;
+    enum { MOST = 2 * GROUP_BLOCKS };
+    void*        group[MOST];
+    const bool   is_odd = count % 2 != 0;
+    const size_t half   = is_odd ? 0 : count / 2;
+    __builtin_memcpy(group, blocks, count * sizeof *group);
+    for (size_t i = 0; i < half; i++) {
+        blocks[i] = group[2 * i + 1];
+    }
+    for (size_t i = half; i < count; i++) {
+        blocks[i] = group[is_odd ? count - 1 - i : 2 * (i - half)];
+    }
 }
 
-void egb_batch_turn_around(egb_batch* batch, size_t block_bytes)
+void egb_part_neighbours(void** run, size_t count)
 {
-    enum { GROUP = 8 };
-    egb_entry_ taken[EGB_MAGAZINE_BLOCKS_MAX];
-    __builtin_memcpy(taken, batch->entries, batch->count * sizeof *taken);
-    egb_entry_* next = &batch->entries[batch->count];
-    for (uint32_t done = 0; done < batch->count; done += GROUP) {
-        const egb_entry_* const group = &taken[done];
-        const uint32_t          left  = batch->count - done;
-        const uint32_t          count = left < GROUP ? left : GROUP;
-        const uint32_t          odd   = are_neighbours(group, count, block_bytes) ? count / 2 : 0;
-        for (uint32_t i = 0; i < odd; i++) {
-            *--next = group[2 * i + 1];
-        }
-        for (uint32_t i = odd; i < count; i++) {
-            *--next = group[odd == 0 ? i : 2 * (i - odd)];
-        }
+    while (count >= 2 * GROUP_BLOCKS) {
+        part_group(run, GROUP_BLOCKS);
+        run += GROUP_BLOCKS;
+        count -= GROUP_BLOCKS;
+    }
+    part_group(run, count);
+}
+
+void egb_batch_turn_around(egb_batch* batch)
+{
+    for (uint32_t low = 0, high = batch->count; low + 1 < high; low++) {
+        const egb_entry_ entry = batch->entries[low];
+        batch->entries[low]    = batch->entries[--high];
+        batch->entries[high]   = entry;
     }
 }
 

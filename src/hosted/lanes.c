@@ -17,7 +17,8 @@ bool egb_lane_may_have_one_more(const egb_control* control)
     }
     const egb_growing* const growing = &control->growing;
     return one == NULL && !egb_is_sealed() && growing->options.max_blocks == 0 &&
-           (growing->capacity - growing->in_use + control->depot_blocks) * control->block_bytes <
+           (growing->capacity - growing->in_use + control->depot_blocks) *
+                   growing->options.block_bytes <
                FREE_BYTES_MAX;
 }
 

@@ -257,7 +257,7 @@ static bool has_room_in_depot(const egb_control* control, size_t blocks)
     const bool   is_half = 2 * blocks >= control->batch_blocks;
     const size_t most    = is_half ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
     return blocks != 0 && control->depot_batches < most &&
-           control->depot_blocks * control->block_bytes < EGB_DEPOT_BYTES_MAX;
+           control->depot_blocks * control->growing.options.block_bytes < EGB_DEPOT_BYTES_MAX;
 }
 
 static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
@@ -268,6 +268,17 @@ static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
         egb_batch_flush(control, batch);
         egb_batch_drop(batch);
     }
+}
+
+// Of less than half a batch the blocks may be what was left of a line of states, in which another
+// thread has some: the next thread is not to begin with those.
+static void leave_spare(egb_control* control, egb_magazine_* magazine)
+{
+    egb_batch* const spare = magazine->spare;
+    if (2 * (size_t)spare->count < control->batch_blocks) {
+        egb_batch_flush(control, spare);
+    }
+    keep_or_flush(control, magazine->lane, spare);
 }
 
 // No call finds its pool here any more, and no entry is for the taking.
@@ -301,10 +312,10 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
         egb_batch_drop(magazine->loaded);
         egb_batch_drop(magazine->spare);
     } else {
-        keep_or_flush(control, magazine->lane, unload(magazine));
         if (magazine->spare != NULL) {
-            keep_or_flush(control, magazine->lane, magazine->spare);
+            leave_spare(control, magazine);
         }
+        keep_or_flush(control, magazine->lane, unload(magazine));
         control->allocations += magazine->allocations;
     }
     egb_magazine_clear(magazine);
@@ -360,11 +371,12 @@ void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// Whether fresh blocks ended where a line of states does: the next ones are for another thread.
-static bool ends_a_line(const egb_chunk_* chunk, const egb_entry_* last)
+// Whether a run that was just taken is one of fresh blocks, the last ones of those touched.
+static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
 {
-    return egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE &&
-           egb_chunk_index(chunk, last->block) + 1 == egb_fixed_touched(&chunk->fixed);
+    const size_t last = egb_chunk_index(chunk, run[count - 1]);
+    return last + 1 == egb_fixed_touched(&chunk->fixed) &&
+           last - egb_chunk_index(chunk, run[0]) == count - 1;
 }
 
 // What its thread puts there at this moment belongs to the dead pool, too.
@@ -404,15 +416,19 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         if (taken == 0) {
             break;
         }
+        if (is_fresh(chunk, run, taken)) {
+            // Where a line of states ends: the next ones are for another thread.
+            is_end = egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE;
+            egb_part_neighbours(run, taken);
+        }
         set_entries(&batch->entries[count], chunk, run, taken);
         if ((control->flags & EGB_FRESH_ZERO) != 0 && control->is_checked) {
             clear_never_used(&batch->entries[count], taken);
         }
         count += (uint32_t)taken;
-        is_end = ends_a_line(chunk, &batch->entries[count - 1]);
     }
     batch->count = count;
-    egb_batch_turn_around(batch, control->growing.options.block_bytes);
+    egb_batch_turn_around(batch);
     const size_t twice = 2 * (size_t)magazine->wish;
     const size_t most  = run_blocks_max(control);
     magazine->wish     = (uint16_t)(twice < most ? twice : most);
@@ -445,7 +461,7 @@ static egb_batch* fetch(egb_batch* batch)
 {
     enum { ENTRIES_IN_LINE = 64 / sizeof(egb_entry_) };
     for (uint32_t i = 0; i < batch->count; i += ENTRIES_IN_LINE) {
-        __builtin_prefetch(&batch->entries[i]);
+        __builtin_prefetch(&batch->entries[batch->count - 1 - i]);
     }
     return batch;
 }

@@ -39,7 +39,7 @@ typedef struct egb_batch {
 
 // A part of a depot, so that batches come back to the threads that filled them.
 typedef struct egb_lane {
-    egb_batch* full;   // at least half
+    egb_batch* full;   // with blocks
     egb_batch* empty;  // without blocks
 } egb_lane;
 
@@ -318,12 +318,15 @@ egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
 egb_batch* egb_batch_new(size_t lane, size_t blocks);
 void       egb_batch_drop(egb_batch* batch);
 
-// Puts what was taken first on top: it is handed out first. But of fresh blocks, which come in the
-// order of address, none goes right after the one in front of it: what runs over the end of a block
-// does not meet the one that was taken next. First come the odd ones of eight, then the even ones:
-// farther apart they would share less of the caches. Recycled ones stay in their order, or programs
-// that free and take in turns would scatter them.
-void egb_batch_turn_around(egb_batch* batch, size_t block_bytes);
+// Fresh blocks come in the order of address, but none is to be handed out right after the one in
+// front of it: what runs over the end of a block does not meet the one that was taken next. First
+// come the odd ones of eight, then the even ones: farther apart they would share less of the
+// caches. Recycled ones stay as they are, or programs that free and take in turns would scatter
+// them.
+void egb_part_neighbours(void** run, size_t count);
+
+// Puts what was taken first on top: it is handed out first.
+void egb_batch_turn_around(egb_batch* batch);
 
 // An entry that is no block's.
 const egb_entry_* egb_no_entry(void);

@@ -177,6 +177,26 @@ TEST_F(pool_lanes, a_thread_that_ends_leaves_its_batch_to_the_next)
     }
 }
 
+// What is left of a line of states, in which another thread has blocks, is not for those to come.
+TEST_F(pool_lanes, threads_one_after_the_other_keep_away_from_who_stays)
+{
+    for (const std::size_t bytes : {8u, 16u}) {
+        egb_pool_options options = options_for(bytes);
+        options.budget_bytes     = 1u << 20;
+        const guard one(make(options));
+        char* const mine = static_cast<char*>(egb_pool_alloc(one));
+        for (int i = 0; i < 12; i++) {
+            std::thread([&] {
+                char* const other = static_cast<char*>(egb_pool_alloc(one));
+                EXPECT_GE(std::abs(other - mine), 128)
+                    << bytes;  // no more is in their line of states
+                egb_pool_free(one, other);
+            }).join();
+        }
+        egb_pool_free(one, mine);
+    }
+}
+
 // Many batches of next to nothing would be in the way of others.
 TEST_F(pool_lanes, many_threads_that_end_leave_few_batches_of_few_blocks)
 {
@@ -194,7 +214,7 @@ TEST_F(pool_lanes, many_threads_that_end_leave_few_batches_of_few_blocks)
 // other, or what was taken together would not be in the caches together.
 TEST_F(pool_lanes, of_fresh_blocks_the_next_one_is_near_and_not_right_behind)
 {
-    for (const std::size_t bytes : {16u, 64u, 256u, 1024u, 4096u, 8192u}) {
+    for (const std::size_t bytes : {16u, 64u, 256u, 1024u, 4096u, 8192u, 9104u, 18128u, 20480u}) {
         const guard              one(make(bytes));
         const std::vector<void*> blocks = take_all(one, 3000);
         std::size_t              behind = 0;
@@ -202,7 +222,7 @@ TEST_F(pool_lanes, of_fresh_blocks_the_next_one_is_near_and_not_right_behind)
         for (std::size_t i = 1; i < blocks.size(); i++) {
             const auto distance = static_cast<char*>(blocks[i]) - static_cast<char*>(blocks[i - 1]);
             behind += distance == static_cast<std::ptrdiff_t>(bytes) ? 1U : 0U;
-            near += std::abs(distance) < static_cast<std::ptrdiff_t>(16 * bytes) ? 1U : 0U;
+            near += std::abs(distance) < static_cast<std::ptrdiff_t>(32 * bytes) ? 1U : 0U;
         }
         EXPECT_EQ(behind, 0u) << bytes;
         EXPECT_GE(near + stats_of(one).chunks, blocks.size()) << bytes;
