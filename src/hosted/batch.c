@@ -11,8 +11,8 @@ typedef struct egb_workshop {
 
 static egb_workshop workshops[EGB_LANES];
 
-// Blocks that are parted from each other, and no farther than that.
-enum { GROUP_BLOCKS = 8 };
+// Blocks are parted within so many, or at the end within less than twice as many.
+enum { GROUP_BLOCKS = 8, LAST_GROUP_BLOCKS_MAX = 2 * GROUP_BLOCKS - 1 };
 
 // Stands in the entries that are no block's; no caller has its address. As a state it is not live.
 static unsigned char    no_block = EGB_STATE_FREE_;
@@ -66,11 +66,12 @@ void egb_batch_drop(egb_batch* batch)
 // Of an odd number the last of the even ones would be the one in front of the next run.
 static void part_group(void** blocks, size_t count)
 {
-    enum { MOST = 2 * GROUP_BLOCKS };
-    void*        group[MOST];
+    void*        group[LAST_GROUP_BLOCKS_MAX];
     const bool   is_odd = count % 2 != 0;
     const size_t half   = is_odd ? 0 : count / 2;
-    __builtin_memcpy(group, blocks, count * sizeof *group);
+    for (size_t i = 0; i < count; i++) {
+        group[i] = blocks[i];
+    }
     for (size_t i = 0; i < half; i++) {
         blocks[i] = group[2 * i + 1];
     }
@@ -81,7 +82,7 @@ static void part_group(void** blocks, size_t count)
 
 void egb_part_neighbours(void** run, size_t count)
 {
-    while (count >= 2 * GROUP_BLOCKS) {
+    while (count > LAST_GROUP_BLOCKS_MAX) {
         part_group(run, GROUP_BLOCKS);
         run += GROUP_BLOCKS;
         count -= GROUP_BLOCKS;

@@ -5,6 +5,7 @@
 #include "pools.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 namespace
