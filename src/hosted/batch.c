@@ -99,6 +99,14 @@ void egb_batch_turn_around(egb_batch* batch)
     }
 }
 
+void egb_batch_fetch(const egb_batch* batch)
+{
+    enum { ENTRIES_IN_LINE = 64 / sizeof(egb_entry_) };
+    for (uint32_t i = 0; i < batch->count; i += ENTRIES_IN_LINE) {
+        __builtin_prefetch(&batch->entries[batch->count - 1 - i]);
+    }
+}
+
 size_t egb_workshops_trim(void)
 {
     size_t given = 0;

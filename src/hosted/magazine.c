@@ -251,11 +251,15 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     return true;
 }
 
+static bool is_half_full(const egb_control* control, size_t blocks)
+{
+    return 2 * blocks >= control->batch_blocks;
+}
+
 // Where there are many, half a batch is worth its place; of less there could be too many.
 static bool has_room_in_depot(const egb_control* control, size_t blocks)
 {
-    const bool   is_half = 2 * blocks >= control->batch_blocks;
-    const size_t most    = is_half ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
+    const size_t most = is_half_full(control, blocks) ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
     return blocks != 0 && control->depot_batches < most &&
            control->depot_blocks * control->growing.options.block_bytes < EGB_DEPOT_BYTES_MAX;
 }
@@ -275,7 +279,7 @@ static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
 static void leave_spare(egb_control* control, egb_magazine_* magazine)
 {
     egb_batch* const spare = magazine->spare;
-    if (2 * (size_t)spare->count < control->batch_blocks) {
+    if (!is_half_full(control, spare->count)) {
         egb_batch_flush(control, spare);
     }
     keep_or_flush(control, magazine->lane, spare);
@@ -456,16 +460,6 @@ static bool may_have_batch(const egb_control* control, size_t lane)
            !egb_has_own_chunks(control) || !egb_lane_may_have_one_more(control);
 }
 
-// What waited in the depot is in no near cache any more, and every alloc would wait for its entry.
-static egb_batch* fetch(egb_batch* batch)
-{
-    enum { ENTRIES_IN_LINE = 64 / sizeof(egb_entry_) };
-    for (uint32_t i = 0; i < batch->count; i += ENTRIES_IN_LINE) {
-        __builtin_prefetch(&batch->entries[batch->count - 1 - i]);
-    }
-    return batch;
-}
-
 // With the spare batch or one of the depot's; the one that was empty is the spare one then. False:
 // there is none.
 static bool load_other(egb_control* control, egb_magazine_* magazine, bool may_be_of_depot)
@@ -475,7 +469,9 @@ static bool load_other(egb_control* control, egb_magazine_* magazine, bool may_b
         load(control, magazine, magazine->spare);
     } else if (may_be_of_depot && control->depot_batches != 0) {
         keep_empty(control, magazine->lane, magazine->spare);
-        load(control, magazine, fetch(depot_pop(control, magazine->lane)));
+        egb_batch* const batch = depot_pop(control, magazine->lane);
+        egb_batch_fetch(batch);
+        load(control, magazine, batch);
     } else {
         return false;
     }

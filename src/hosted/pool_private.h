@@ -328,6 +328,10 @@ void egb_part_neighbours(void** run, size_t count);
 // Puts what was taken first on top: it is handed out first.
 void egb_batch_turn_around(egb_batch* batch);
 
+// Asks for the entries of a batch that waited so long that they are in no near cache: every alloc
+// would wait for its own.
+void egb_batch_fetch(const egb_batch* batch);
+
 // An entry that is no block's.
 const egb_entry_* egb_no_entry(void);
 
