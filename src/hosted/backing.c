@@ -210,20 +210,23 @@ static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t b
     const egb_growing_options* const options = &control->growing.options;
     egb_chunk_place                  place;
     egb_fixed                        fixed;
-    egb_shape_                       shape;
+    egb_unit                         unit;
     if (!egb_chunk_find_place(options, region, bytes, &place) ||
-        !egb_chunk_plan(options, &place, &fixed, &shape)) {
+        !egb_chunk_plan(options, &place, &fixed, &unit.shape)) {
         return NULL;
     }
-    if (shape.states == NULL) {
-        shape.blocks = 0;  // for a free that takes the pool for one at level "check", for a moment
+    unit.blocks      = unit.shape.blocks;
+    unit.block_bytes = control->guards == NULL ? control->block_bytes : 0;
+    if (unit.shape.states == NULL) {
+        unit.shape.blocks = 0;  // for a free that takes the pool for one at level "check"
     }
     place.header->prefaulted     = 0;
     place.header->huge           = 0;
     place.header->touched_before = is_fresh_zero(control) ? 0 : control->recycled.touched;
-    const size_t   lane          = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
-    const uint64_t key           = egb_key_in_lane(key_of(control), lane);
-    return egb_chunk_map_set(region, bytes, place.header, key, &shape) ? place.header : NULL;
+    const size_t lane            = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
+    unit.key                     = egb_key_in_lane(key_of(control), lane);
+    unit.chunk                   = place.header;
+    return egb_chunk_map_set(region, bytes, &unit) ? place.header : NULL;
 }
 
 static egb_status commit_chunk(void* user, void* region, size_t bytes)

@@ -32,24 +32,32 @@ static bool make_leaf(size_t unit)
     return true;
 }
 
-bool egb_chunk_map_set(
-    void* region, size_t bytes, egb_chunk_* chunk, uint64_t key, const egb_shape_* shape
-)
+// NULL: the system refused.
+static egb_unit* make_unit(const void* address)
+{
+    return make_leaf((uintptr_t)address >> EGB_UNIT_BITS) ? egb_unit_of(address) : NULL;
+}
+
+static void set_unit(egb_unit* unit, const egb_unit* to)
+{
+    __atomic_store_n(&unit->chunk, to->chunk, __ATOMIC_RELAXED);
+    // The system may have had the range from another thread: what that, and those that let go of
+    // the chunk before, read here comes before the key that it cleared.
+    (void)egb_key_at(unit);
+    unit->shape       = to->shape;
+    unit->block_bytes = to->block_bytes;
+    EGB_STORE_(unit->blocks, to->blocks);
+    __atomic_store_n(&unit->key, to->key, __ATOMIC_RELEASE);
+}
+
+bool egb_chunk_map_set(void* region, size_t bytes, const egb_unit* unit)
 {
     for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
-        const char* const address = (const char*)region + offset;
-        if (!make_leaf((uintptr_t)address >> EGB_UNIT_BITS)) {
+        egb_unit* const there = make_unit((const char*)region + offset);
+        if (there == NULL) {
             return false;  // the range is given back, and thereby cleared
         }
-        egb_unit* const unit = egb_unit_of(address);
-        __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELAXED);
-        if (shape != NULL) {
-            // The system may have had the range from another thread: what that, and those that let
-            // go of the chunk before, read here comes before the key that it cleared.
-            (void)egb_key_at(unit);
-            unit->shape = *shape;
-        }
-        __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
+        set_unit(there, unit);
     }
     return true;
 }
@@ -59,6 +67,13 @@ void egb_chunk_map_set_key(const egb_chunk_* chunk, uint64_t key)
     for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
         egb_unit* const unit = egb_unit_of((const char*)chunk->region + offset);
         __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
+    }
+}
+
+void egb_chunk_map_forget(const egb_chunk_* chunk)
+{
+    for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
+        EGB_STORE_(egb_unit_of((const char*)chunk->region + offset)->blocks, 0);
     }
 }
 

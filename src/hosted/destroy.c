@@ -32,6 +32,7 @@ static void forget_blocks(egb_chunk_* chunk, void* user)
     const uintptr_t first = (uintptr_t)chunk->fixed.first;
     const uintptr_t end =
         first + chunk->shape.blocks * (size_t)chunk->fixed.stride * EGB_WORD_BYTES;
+    egb_chunk_map_forget(chunk);
     egb_os_forget((void*)first, (end - first) / page * page);
 }
 

@@ -402,8 +402,11 @@ void* egb_realloc_from_(void* block, size_t bytes, const void* site)
     if (block == NULL) {
         return egb_heap_alloc(1, bytes, false, site);
     }
-    const egb_control* const owner = egb_chunk_map_owner(block);
-    const egb_pool           pool  = owner == NULL ? egb_pool_of(block) : egb_handle_of(owner);
+    const size_t room = egb_plain_bytes(block);
+    if (room != 0) {
+        return is_right_size(room, bytes) ? block : move_to_another(block, room, bytes, site);
+    }
+    const egb_pool pool = egb_pool_of(block);
     if (egb_pool_is_live(pool, block)) {
         return realloc_in_pool(pool, block, bytes, site);
     }
@@ -493,23 +496,28 @@ static void report_size(const egb_control* owner, const void* block, const void*
     egb_pool_report_finding(is_in ? pool : egb_heap_pool(), &finding, site);
 }
 
-// Without a look at the block: most of what comes here is right, and only not small. A large
-// block's owner is the root, whose handle is that of a class which has no pool yet.
-static bool is_of_class(const egb_control* owner, size_t bytes)
+// Without a look at the block: most of what comes here is right, and only not small.
+static bool is_of_class(const void* block, size_t bytes)
 {
-    const egb_pool none = {0, 0};
-    const egb_pool pool = owner == NULL ? none : egb_handle_of(owner);
-    return !egb_is_null(pool) && EGB_LOAD_(owner->guards) == NULL &&
-           bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
-           egb_pool_key_(pool) == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key);
+    const egb_unit* const unit = egb_unit_of(block);
+    const uint64_t        key  = egb_key_of_unit(unit);
+    return key != 0 && unit->block_bytes != 0 && bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
+           key == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key);
+}
+
+static void check_size(const void* block, size_t align, size_t bytes, const void* site)
+{
+    const egb_control* const owner = egb_chunk_map_owner(block);
+    if (!has_size(owner, block, align, bytes)) {
+        report_size(owner, block, site);
+    }
 }
 
 void egb_heap_free_sized(void* block, size_t align, size_t bytes, const void* site)
 {
-    const egb_control* const owner    = egb_chunk_map_owner(block);
-    const bool               is_right = block == NULL || (align == 1 && is_of_class(owner, bytes));
-    if (!is_right && !has_size(owner, block, align, bytes)) {
-        report_size(owner, block, site);
+    const bool is_right = block == NULL || (align == 1 && is_of_class(block, bytes));
+    if (!is_right) {
+        check_size(block, align, bytes, site);
     }
     egb_free_from(block, site);
 }

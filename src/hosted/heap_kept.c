@@ -65,7 +65,8 @@ void egb_large_each(egb_growing_visit_fn visit, void* user)
 
 bool egb_large_enter(void* region, size_t bytes, egb_large* large)
 {
-    if (egb_chunk_map_set(region, bytes, (egb_chunk_*)(void*)large, EGB_LARGE_KEY, NULL)) {
+    const egb_unit unit = {.key = EGB_LARGE_KEY, .chunk = (egb_chunk_*)(void*)large};
+    if (egb_chunk_map_set(region, bytes, &unit)) {
         return true;
     }
     egb_chunk_map_clear(region, bytes);

@@ -418,7 +418,7 @@ static void free_elsewhere(void* block, const void* site)
     }
     const egb_unit* const unit = egb_unit_of(block);
     if (unit != NULL) {
-        const uint64_t       key      = egb_key_in_lane(egb_key_at(unit), 0);
+        const uint64_t       key      = egb_key_of_unit(unit);
         const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
         egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
         if (give(magazine, pool, unit, block, site)) {

@@ -65,12 +65,16 @@ egb_pool egb_pool_of(const void* address)
 }
 
 // At level "off" every block may be in use.
-static bool is_live_in(const egb_chunk_* chunk, const void* block)
+static bool is_live_in(const egb_shape_* shape, size_t blocks, const void* block)
 {
-    const size_t index = egb_chunk_index(chunk, block);
-    return index < chunk->shape.blocks &&
-           (chunk->shape.states == NULL || EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_
-           );
+    const size_t index = egb_shape_index_(shape, block);
+    return index < blocks &&
+           (shape->states == NULL || EGB_LOAD_(shape->states[index]) == EGB_STATE_LIVE_);
+}
+
+static bool is_live_in_chunk(const egb_chunk_* chunk, const void* block)
+{
+    return is_live_in(&chunk->shape, chunk->shape.blocks, block);
 }
 
 // With guards, which stand behind what was asked for, no more than that.
@@ -80,17 +84,22 @@ static size_t bytes_of(const egb_control* control, const void* block)
         return egb_pass_find(block).bytes;
     }
     const egb_chunk_* const chunk = control->guards == NULL ? NULL : egb_chunk_in(control, block);
-    return chunk != NULL && is_live_in(chunk, block) ? egb_guard_bytes(control, block)
-                                                     : control->block_bytes;
+    return chunk != NULL && is_live_in_chunk(chunk, block) ? egb_guard_bytes(control, block)
+                                                           : control->block_bytes;
+}
+
+size_t egb_plain_bytes(const void* block)
+{
+    const egb_unit* const unit = egb_unit_of(block);
+    const bool            has  = egb_key_of_unit(unit) != 0;
+    return has && is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block) ? unit->block_bytes : 0;
 }
 
 size_t egb_block_bytes(const void* block)
 {
-    // Some programs ask this of every block they get and give back: no lock for those in use.
-    const egb_control* const owner = egb_chunk_map_owner(block);
-    if (owner != NULL && EGB_LOAD_(owner->guards) == NULL &&
-        egb_pool_is_live(egb_handle_of(owner), block)) {
-        return EGB_LOAD_(owner->block_bytes);
+    const size_t plain = egb_plain_bytes(block);
+    if (plain != 0) {
+        return plain;
     }
     egb_control* const control = egb_pool_lock(egb_pool_of(block));
     if (control == NULL) {
@@ -103,13 +112,10 @@ size_t egb_block_bytes(const void* block)
 
 bool egb_pool_is_live(egb_pool pool, const void* block)
 {
-    egb_control* const known = egb_control_of(pool);
-    if (known == NULL) {
-        return false;
-    }
-    const egb_chunk_* const mapped = egb_chunk_map_find(known, block);
-    if (mapped != NULL) {
-        return is_live_in(mapped, block);
+    const egb_unit* const unit = egb_unit_of(block);
+    const uint64_t        key  = egb_key_of_unit(unit);
+    if (key != 0 && key == egb_pool_key_(pool)) {
+        return is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block);
     }
     bool               is_live = false;
     egb_control* const control = egb_pool_lock(pool);
@@ -118,7 +124,7 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
         egb_pool_unlock(control);
     } else if (control != NULL) {
         const egb_chunk_* const chunk = egb_chunk_in(control, block);
-        is_live                       = chunk != NULL && is_live_in(chunk, block);
+        is_live                       = chunk != NULL && is_live_in_chunk(chunk, block);
         egb_pool_unlock(control);
     }
     return is_live;

@@ -174,6 +174,10 @@ void egb_pool_report_handle(egb_pool pool, const void* site);
 // False: there is no such pool.
 bool egb_pool_level(egb_pool pool, egb_level* level);
 
+// Bytes of a block in use of a pool without guards, as far as the map alone knows it: no lock, and
+// neither the chunk's header nor the control block, which are in no cache as a rule. 0: ask others.
+size_t egb_plain_bytes(const void* block);
+
 // The next pool after `control` in the subtree of `root`, parents first; NULL: that was the last.
 egb_control* egb_tree_next(const egb_control* root, egb_control* control);
 
@@ -223,13 +227,17 @@ enum { EGB_ADDRESS_BITS = 32, EGB_LEAF_BITS = 8 };
 #endif
 enum { EGB_UNIT_BITS = 16, EGB_ROOT_BITS = EGB_ADDRESS_BITS - EGB_UNIT_BITS - EGB_LEAF_BITS };
 
-// What is in a unit of the address space, in a cache line of its own: all that a free has to know.
-// The first two are atomic; `key` is the last to be set and the first to be cleared.
+// What is in a unit of the address space, in a cache line of its own: all that a free has to know,
+// and who asks for a block's size. The first two are atomic; `key` is the last to be set and the
+// first to be cleared. What is no chunk has a shape of zero.
 typedef struct egb_unit {
     EGB_ALIGNAS_(64) uint64_t key;  // the pool's handle, and a lane; 0: nothing is there
     egb_chunk_* chunk;
-    egb_shape_  shape;  // the chunk's
+    egb_shape_  shape;        // the chunk's; without states it has no blocks here
+    uint32_t    blocks;       // in the chunk, atomic; 0: those of a destroyed pool
+    size_t      block_bytes;  // of the pool; 0: its blocks have guards, which have to be asked
 } egb_unit;
+EGB_STATIC_ASSERT(sizeof(egb_unit) == 64, "a unit is one line");
 
 // Bits of a slot that handles do not have say in the map whose threads a chunk's blocks are for.
 enum { EGB_KEY_LANE = 2 };
@@ -256,14 +264,15 @@ typedef struct egb_leaf {
 
 extern egb_leaf* egb_leaves[(size_t)1 << EGB_ROOT_BITS];  // atomic; they are never given back
 
-// `shape` may be NULL: of what has no blocks. False: refused; what was set is to be cleared.
-bool egb_chunk_map_set(
-    void* region, size_t bytes, egb_chunk_* chunk, uint64_t key, const egb_shape_* shape
-);
+// False: refused; what was set is to be cleared.
+bool egb_chunk_map_set(void* region, size_t bytes, const egb_unit* unit);
 void egb_chunk_map_clear(void* region, size_t bytes);
 
 // The chunk's key from now on.
 void egb_chunk_map_set_key(const egb_chunk_* chunk, uint64_t key);
+
+// The chunk's blocks are no pool's any more, but it is still there.
+void egb_chunk_map_forget(const egb_chunk_* chunk);
 
 // What is in the map already becomes another's, under the same key.
 void egb_chunk_map_pass_on(void* region, size_t bytes, egb_chunk_* chunk);
@@ -291,6 +300,12 @@ static inline egb_unit* egb_unit_of(const void* address)
 static inline uint64_t egb_key_at(const egb_unit* unit)
 {
     return __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
+}
+
+// The key of whose chunk is there, whatever its lane; 0: nothing is.
+static inline uint64_t egb_key_of_unit(const egb_unit* unit)
+{
+    return unit == NULL ? 0 : egb_key_in_lane(egb_key_at(unit), 0);
 }
 
 // Whose chunk an address is in, any part of it; NULL: no pool's, or one's on static memory. By the

@@ -57,15 +57,15 @@ egb_status __real_egb_os_resize(void* start, std::size_t bytes, std::size_t new_
 egb_status __real_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
 egb_status __real_egb_os_protect(void* start, std::size_t bytes, bool is_open);
 bool       __real_egb_os_arm_thread_exit(void* argument);
-bool  __real_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t, const egb_shape_*);
-void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
+bool       __real_egb_chunk_map_set(void*, std::size_t, const egb_unit*);
+void*      __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
 egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
 void       __wrap_egb_os_release(void* start, std::size_t bytes);
 egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
 egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
 egb_status __wrap_egb_os_protect(void* start, std::size_t bytes, bool is_open);
 bool       __wrap_egb_os_arm_thread_exit(void* argument);
-bool __wrap_egb_chunk_map_set(void*, std::size_t, egb_chunk_*, std::uint64_t, const egb_shape_*);
+bool       __wrap_egb_chunk_map_set(void*, std::size_t, const egb_unit*);
 
 void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
 {
@@ -147,18 +147,16 @@ bool __wrap_egb_os_arm_thread_exit(void* argument)
 }
 
 // It asks the system for a part of the map, but not for addresses that were in it just before.
-bool __wrap_egb_chunk_map_set(
-    void* start, std::size_t bytes, egb_chunk_* chunk, std::uint64_t key, const egb_shape_* shape
-)
+bool __wrap_egb_chunk_map_set(void* start, std::size_t bytes, const egb_unit* unit)
 {
     {
         const std::lock_guard<std::mutex> lock(books);
         if (!std::exchange(is_undoing, false) && is_refused()) {
-            is_undoing = key == EGB_LARGE_KEY;
+            is_undoing = unit->key == EGB_LARGE_KEY;
             return false;
         }
     }
-    return __real_egb_chunk_map_set(start, bytes, chunk, key, shape);
+    return __real_egb_chunk_map_set(start, bytes, unit);
 }
 }
 

@@ -3,6 +3,8 @@
 #include "events.hpp"
 #include "pools.hpp"
 
+#include "eggbox/heap.h"
+
 extern "C" {
 #include "pool_private.h"
 }
@@ -65,15 +67,22 @@ TEST(pool_ask, any_part_of_any_block_is_its_pools)
 // rest of the server.
 TEST(pool_ask, the_size_of_a_block_in_use_needs_no_lock)
 {
-    const guard        pool(make(40));
-    void* const        block   = egb_pool_alloc(pool);
-    egb_control* const control = egb_pool_lock(pool.pool);
-    auto       asked  = std::async(std::launch::async, [block] { return egb_block_bytes(block); });
-    const auto answer = asked.wait_for(std::chrono::seconds(20));
-    egb_pool_unlock(control);
-    EXPECT_EQ(answer, std::future_status::ready) << "it waited for the lock";
-    EXPECT_EQ(asked.get(), 40u);
-    egb_pool_free(pool, block);
+    for (const char* const level : {"check", "off"}) {
+        egb_pool_options options{};
+        options.block_bytes = 40;
+        options.check       = level;
+        const guard        pool(make(options));
+        void* const        block   = egb_pool_alloc(pool);
+        egb_control* const control = egb_pool_lock(pool.pool);
+        auto               asked   = std::async(std::launch::async, [block, &pool] {
+            return egb_pool_is_live(pool, block) ? egb_block_bytes(block) : 0;
+        });
+        const auto         answer  = asked.wait_for(std::chrono::seconds(20));
+        egb_pool_unlock(control);
+        EXPECT_EQ(answer, std::future_status::ready) << "it waited for the lock, at " << level;
+        EXPECT_EQ(asked.get(), 40u);
+        egb_pool_free(pool, block);
+    }
 }
 
 // The chunk of one unit: every address in it is a block's or no pool's, and egb_free() agrees.
@@ -140,6 +149,9 @@ TEST(pool_ask, blocks_of_a_destroyed_pool_are_in_no_pool)
     events seen;
     EXPECT_TRUE(egb_pool_of(block) == egb_pool{});
     EXPECT_EQ(egb_block_bytes(block), 0u);
+    EXPECT_FALSE(egb_pool_is_live(pool, block));
+    EXPECT_EQ(egb_realloc(block, 64), nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
     egb_free(block);
     EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
     egb_cache_close(&cache);
