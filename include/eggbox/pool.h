@@ -241,9 +241,10 @@ bool egb_pool_is_live(egb_pool pool, const void* block);
 /// for an address in no pool. Of a block of the heap at level "guard" or "track": what was asked
 /// for.
 ///
-/// Threads  As egb_pool_is_live(): takes the pool's lock for what is not a block in use, and for
-///          static memory, and a block that is not in use must not be asked about while another
-///          thread trims or destroys the pool.
+/// Threads  Takes the pool's lock for what is not a block in use, for static memory, and at levels
+///          "guard", "track" and "passthrough"; for a large block of the heap that of all of them.
+///          A block that is not in use must not be asked about while another thread trims or
+///          destroys the pool.
 /// Cost     O(1); for static memory O(log chunks)
 size_t egb_block_bytes(const void* block);
 

@@ -44,9 +44,9 @@ static void set_unit(egb_unit* unit, const egb_unit* to)
     // The system may have had the range from another thread: what that, and those that let go of
     // the chunk before, read here comes before the key that it cleared.
     (void)egb_key_at(unit);
-    unit->shape       = to->shape;
-    unit->block_bytes = to->block_bytes;
+    unit->shape = to->shape;
     EGB_STORE_(unit->blocks, to->blocks);
+    EGB_STORE_(unit->block_bytes, to->block_bytes);
     __atomic_store_n(&unit->key, to->key, __ATOMIC_RELEASE);
 }
 

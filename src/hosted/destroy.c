@@ -24,7 +24,8 @@ void egb_magazine_left(egb_control* control)
     }
 }
 
-// The blocks' pages of a chunk, not those with states and the chunk's header.
+// The blocks are no pool's from here on, and their pages go: not those with states and the chunk's
+// header.
 static void forget_blocks(egb_chunk_* chunk, void* user)
 {
     (void)user;

@@ -388,7 +388,8 @@ static void* realloc_large(void* block, size_t bytes, const void* site)
     return resized != NULL ? resized : move_to_another(block, room, bytes, site);
 }
 
-// From level "guard" on it moves always: there the room is what was asked for.
+// Of pools of which the map does not know it. From level "guard" on it moves always: there the room
+// is what was asked for.
 static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const void* site)
 {
     const egb_control* const owner = egb_control_of(pool);
@@ -501,8 +502,9 @@ static bool is_of_class(const void* block, size_t bytes)
 {
     const egb_unit* const unit = egb_unit_of(block);
     const uint64_t        key  = egb_key_of_unit(unit);
-    return key != 0 && unit->block_bytes != 0 && bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
-           key == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key);
+    return key != 0 && bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
+           key == EGB_LOAD_(classes[egb_heap_class_of(bytes)].key) &&
+           EGB_LOAD_(unit->block_bytes) != 0;
 }
 
 static void check_size(const void* block, size_t align, size_t bytes, const void* site)

@@ -92,7 +92,9 @@ size_t egb_plain_bytes(const void* block)
 {
     const egb_unit* const unit = egb_unit_of(block);
     const bool            has  = egb_key_of_unit(unit) != 0;
-    return has && is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block) ? unit->block_bytes : 0;
+    return has && is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block)
+               ? EGB_LOAD_(unit->block_bytes)
+               : 0;
 }
 
 size_t egb_block_bytes(const void* block)

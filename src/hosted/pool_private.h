@@ -228,14 +228,14 @@ enum { EGB_ADDRESS_BITS = 32, EGB_LEAF_BITS = 8 };
 enum { EGB_UNIT_BITS = 16, EGB_ROOT_BITS = EGB_ADDRESS_BITS - EGB_UNIT_BITS - EGB_LEAF_BITS };
 
 // What is in a unit of the address space, in a cache line of its own: all that a free has to know,
-// and who asks for a block's size. The first two are atomic; `key` is the last to be set and the
-// first to be cleared. What is no chunk has a shape of zero.
+// and who asks for a block's size. `key` is the last to be set and the first to be cleared: with 0
+// nothing else counts. All but the shape is atomic. A large block's has a shape of zero.
 typedef struct egb_unit {
     EGB_ALIGNAS_(64) uint64_t key;  // the pool's handle, and a lane; 0: nothing is there
     egb_chunk_* chunk;
     egb_shape_  shape;        // the chunk's; without states it has no blocks here
-    uint32_t    blocks;       // in the chunk, atomic; 0: those of a destroyed pool
-    size_t      block_bytes;  // of the pool; 0: its blocks have guards, which have to be asked
+    uint32_t    blocks;       // in the chunk; 0: the pool is destroyed, or it is a large block's
+    size_t      block_bytes;  // of the pool; 0: others have to be asked, guards or a large block
 } egb_unit;
 EGB_STATIC_ASSERT(sizeof(egb_unit) == 64, "a unit is one line");
 
