@@ -18,6 +18,7 @@
 #include "core/fixed_modes.c"
 #include "core/growing.c"
 #include "core/growing_ask.c"
+#include "core/growing_home.c"
 #include "core/growing_make.c"
 #include "core/growing_static.c"
 #include "core/growing_tree.c"

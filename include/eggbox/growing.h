@@ -66,11 +66,17 @@ typedef struct egb_growing_options {
     size_t      block_align;      // a power of two that divides block_bytes; 0: 4 bytes
     size_t      max_blocks;       // most blocks in use at one time; 0: no limit
     size_t      chunk_bytes;      // size of the first chunk, rounded up to one block; 0: 64 KiB
-    size_t      chunk_bytes_max;  // chunks double up to this; 0: 4 MiB, or chunk_bytes if larger
-    bool        with_states;      // a byte per block beside the blocks, zero at first
+    size_t      chunk_bytes_max;  // chunks double up to this; 0: 4 MiB, with states no more than
+                                  // 64 Ki blocks of less than 64 bytes, or chunk_bytes if larger
+    bool        with_states;      // a byte per block beside the blocks, zero at first, see below
     size_t      lead_bytes;       // kept free before the first block of each chunk
     egb_backing backing;          // required
 } egb_growing_options;
+
+/// Private: the pool's own bit of a block's state, the others are the caller's. It is set while the
+/// block is free and was in use before, and is in place of a free list: such blocks are handed out
+/// in order of address, in a time that grows with the states in front of them, 8 at a time.
+#define EGB_STATE_HOME_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 
@@ -104,7 +110,7 @@ typedef struct egb_growing {
     size_t              in_use;       // blocks
     size_t              peak;         // blocks
     size_t              capacity;     // blocks of all chunks
-    size_t              lost;         // of them those that are free and on no free list any more
+    size_t              lost;         // of them those that are free and out of reach
     size_t              held;         // bytes of all chunks
     size_t              chunks;
 } egb_growing;
@@ -124,16 +130,19 @@ EGB_NODISCARD egb_status egb_growing_init(egb_growing* pool, const egb_growing_o
 /// that is so already, or NULL. O(chunks log chunks).
 void egb_growing_destroy(egb_growing* pool);
 
-/// Takes a block of the chunk that was freed to last: a recycled one if there is one, else a fresh
-/// one. When no chunk has a free block, takes one of a new chunk.
+/// Takes a block of the chunk that was freed to last: a recycled one if there is one (with states
+/// that with the lowest address), else a fresh one. When no chunk has a free block, takes one of a
+/// new chunk.
 ///
 /// Returns  a block with unspecified contents; NULL if `max_blocks` are in use, or the backing
 ///          refused (it was asked again for as little as one block needs), or `pool` was never
 ///          initialised (then EGB_EVENT_NO_POOL).
 /// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. What egb_fixed_alloc() notices
 ///          is noticed here, and also that a free list ends too early (then the event's address is
-///          NULL). The blocks behind the damage are lost until destroy, and so is the chance that
-///          trim gives their chunk back; the call goes on with other blocks.
+///          NULL); with states, that the first 8 bytes of the block that is to be handed out were
+///          written to. The blocks behind the damage, with states that one alone, are lost until
+///          destroy, and so is the chance that trim gives their chunk back; the call goes on with
+///          other blocks.
 EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 
 /// Gives a block back. NULL: no effect.

@@ -24,11 +24,17 @@ static const void* end_list_astray(egb_fixed* fixed)
     return egb_fixed_address(fixed, head);
 }
 
-// Counts as lost what is free and out of reach: touched, on no list, and not in use. If the pool
-// has no fresh block either, the chunk has nothing more to give.
+static bool has_states(const egb_chunk_* chunk)
+{
+    return chunk->shape.states != NULL;
+}
+
+// Counts as lost what is free and out of reach: touched, on no list and not at home, and not in
+// use. If the pool has no fresh block either, the chunk has nothing more to give.
 static void write_off(egb_growing* pool, egb_chunk_* chunk)
 {
-    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    const size_t home    = has_states(chunk) ? egb_home_count(chunk) : 0;
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed) - home;
     const size_t before  = chunk->lost;
     chunk->lost          = touched > chunk->in_use ? touched - chunk->in_use : 0;
     pool->lost           = pool->lost - before + chunk->lost;
@@ -37,14 +43,27 @@ static void write_off(egb_growing* pool, egb_chunk_* chunk)
     }
 }
 
+// A block that was in use before; NULL: there is none, or it is not what it should be.
+static void* take_recycled(egb_chunk_* chunk)
+{
+    void* block = NULL;
+    if (has_states(chunk)) {
+        (void)egb_home_take(chunk, &block, 1);
+    } else if (egb_fixed_can_pop_(&chunk->fixed)) {
+        block = egb_fixed_pop_(&chunk->fixed);
+    }
+    return block;
+}
+
 // Takes a block of `chunk`, which should have one. If it has none, someone wrote to a free block.
 static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
 {
-    egb_fixed* const fixed = &chunk->fixed;
-    if (egb_fixed_can_pop_(fixed)) {
-        return egb_fixed_pop_(fixed);
+    egb_fixed* const fixed    = &chunk->fixed;
+    void* const      recycled = take_recycled(chunk);
+    if (recycled != NULL) {
+        return recycled;
     }
-    const void* const led_to = end_list_astray(fixed);
+    const void* const led_to = has_states(chunk) ? egb_home_strike(chunk) : end_list_astray(fixed);
     if (led_to == NULL) {
         void* const block = egb_fixed_alloc(fixed);
         if (block != NULL) {
@@ -97,6 +116,24 @@ static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
     return taken;
 }
 
+static size_t take_listed_run(egb_fixed* list, void** blocks, size_t count)
+{
+    egb_fixed fixed = *list;  // a copy is in registers: no block can be part of it
+    size_t    taken = 0;
+    while (taken < count && egb_fixed_can_pop_(&fixed)) {
+        blocks[taken++] = egb_fixed_pop_(&fixed);
+    }
+    list->head = fixed.head;
+    return taken;
+}
+
+// Whether there is a free block that is not fresh, whatever it is worth, after none was taken.
+static bool has_recycled(const egb_chunk_* chunk)
+{
+    return has_states(chunk) ? chunk->lowest < egb_fixed_count_touched(&chunk->fixed)
+                             : egb_fixed_head(&chunk->fixed) != EGB_FIXED_NONE_;
+}
+
 size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count)
 {
     egb_chunk_* const chunk = pool->available;
@@ -104,13 +141,9 @@ size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks,
     if (chunk == NULL || (limit != 0 && count > limit - pool->in_use)) {
         return 0;
     }
-    egb_fixed fixed = chunk->fixed;  // a copy is in registers: no block can be part of it
-    size_t    taken = 0;
-    while (taken < count && egb_fixed_can_pop_(&fixed)) {
-        blocks[taken++] = egb_fixed_pop_(&fixed);
-    }
-    chunk->fixed.head = fixed.head;
-    if (taken == 0 && egb_fixed_head(&chunk->fixed) == EGB_FIXED_NONE_) {
+    size_t taken = has_states(chunk) ? egb_home_take(chunk, blocks, count)
+                                     : take_listed_run(&chunk->fixed, blocks, count);
+    if (taken == 0 && !has_recycled(chunk)) {
         taken = take_fresh_run(chunk, blocks, count);
     }
     count_taken(pool, chunk, taken);
@@ -140,8 +173,12 @@ void* egb_growing_alloc(egb_growing* pool)
 // ---- free ---------------------------------------------------------------------------------------
 
 // The fixed pool's own free, which reports nothing here, because it is asked beforehand.
-static bool push(egb_fixed* fixed, void* block)
+static bool push(egb_chunk_* chunk, void* block)
 {
+    egb_fixed* const fixed = &chunk->fixed;
+    if (has_states(chunk)) {
+        return egb_home_put(chunk, &block, 1) == 1;
+    }
     if (egb_fixed_can_push_(fixed, block)) {
         egb_fixed_push_(fixed, block);
         return true;
@@ -153,23 +190,41 @@ static bool push(egb_fixed* fixed, void* block)
     return true;
 }
 
-// Where no block is in use none can be freed, whatever the free list says.
-bool egb_growing_put_other_(egb_chunk_* chunk, void* block)
+static void count_put(egb_growing* pool, egb_chunk_* chunk, size_t count)
 {
-    egb_growing* const pool          = chunk->owner;
-    const bool         was_available = egb_chunk_is_available(chunk);
-    if (chunk->in_use == 0 || !push(&chunk->fixed, block)) {
-        return false;
-    }
-    chunk->in_use--;
-    pool->in_use--;
+    const bool was_available = egb_chunk_is_available(chunk);
+    chunk->in_use -= count;
+    pool->in_use -= count;
     if (pool->available != chunk) {
         if (was_available) {
             egb_available_remove(pool, chunk);
         }
         egb_available_add_first(pool, chunk);
     }
+}
+
+// Where no block is in use none can be freed, whatever the free list says.
+bool egb_growing_put_other_(egb_chunk_* chunk, void* block)
+{
+    if (chunk->in_use == 0 || !push(chunk, block)) {
+        return false;
+    }
+    count_put(chunk->owner, chunk, 1);
     return true;
+}
+
+void egb_growing_put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
+{
+    if (!has_states(chunk)) {
+        for (size_t i = 0; i < count; i++) {
+            (void)egb_growing_put(chunk, blocks[i]);
+        }
+        return;
+    }
+    const size_t put = egb_home_put(chunk, blocks, count < chunk->in_use ? count : chunk->in_use);
+    if (put != 0) {
+        count_put(chunk->owner, chunk, put);
+    }
 }
 
 static void
@@ -179,8 +234,11 @@ report_free(const egb_growing* pool, const egb_chunk_* chunk, const void* block,
         egb_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
         return;
     }
-    const size_t         index = egb_fixed_index_at(&chunk->fixed, block);
-    const egb_event_kind kind  = egb_fixed_kind_of_free(&chunk->fixed, block, index);
+    const size_t index = egb_fixed_index_at(&chunk->fixed, block);
+    const bool   is_home =
+        has_states(chunk) && index < chunk->shape.blocks && egb_is_home(&chunk->shape, index);
+    const egb_event_kind kind =
+        is_home ? EGB_EVENT_DOUBLE_FREE : egb_fixed_kind_of_free(&chunk->fixed, block, index);
     egb_report(kind, pool, block, index, site);
 }
 

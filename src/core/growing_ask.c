@@ -88,11 +88,26 @@ visit_what_is_not_listed(const egb_fixed* fixed, uint32_t touched, const visitor
     }
 }
 
+static void visit_what_is_not_home(const egb_chunk_* chunk, const visitor* caller)
+{
+    const egb_fixed* const fixed   = &chunk->fixed;
+    const uint32_t         touched = egb_fixed_count_touched(fixed);
+    for (uint32_t index = 0; index < touched; index++) {
+        if (!egb_is_home(&chunk->shape, index)) {
+            caller->visit(fixed->first + (size_t)index * fixed->stride, caller->user);
+        }
+    }
+}
+
 static void visit_chunk(egb_chunk_* chunk, void* user)
 {
     const visitor* const   caller  = (const visitor*)user;
     const egb_fixed* const fixed   = &chunk->fixed;
     const uint32_t         touched = egb_fixed_count_touched(fixed);
+    if (chunk->shape.states != NULL) {
+        visit_what_is_not_home(chunk, caller);
+        return;
+    }
     if (!marks_tell(fixed, touched)) {
         visit_what_is_not_listed(fixed, touched, caller);
         return;
@@ -133,6 +148,15 @@ static bool shape_is_right(const egb_chunk_* chunk, const egb_chunk_place* place
            shape->inverse == chunk->fixed.inverse && shape->shift == chunk->fixed.shift + 2;
 }
 
+// Of the blocks that were touched those are free that are at home, or else on the list.
+static bool counts_are_right(const egb_chunk_* chunk)
+{
+    const bool   has_states = chunk->shape.states != NULL;
+    const size_t home       = has_states ? egb_home_count(chunk) : 0;
+    return egb_fixed_in_use(&chunk->fixed) == chunk->in_use + chunk->lost + home &&
+           (!has_states || egb_home_whole(chunk));
+}
+
 static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
 {
     egb_chunk_place place;
@@ -146,7 +170,7 @@ static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
            place.count == egb_fixed_capacity(&chunk->fixed) && shape_is_right(chunk, &place) &&
            block_bytes == (size_t)chunk->fixed.stride * EGB_WORD_BYTES &&
            chunk->shape.states == (pool->options.with_states ? states : NULL) &&
-           egb_fixed_in_use(&chunk->fixed) == chunk->in_use + chunk->lost;
+           counts_are_right(chunk);
 }
 
 // Every chunk that is on the list belongs there, and there are `count` of them.

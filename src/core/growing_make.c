@@ -8,6 +8,7 @@ EGB_STATIC_ASSERT(sizeof(egb_growing) % EGB_WORD_BYTES == 0, "a pool is made of 
 
 #define FIRST_CHUNK_BYTES   ((size_t)64 << 10)
 #define LARGEST_CHUNK_BYTES ((size_t)4 << 20)
+#define MOST_STATES         ((size_t)64 << 10)
 
 // ---- sizes --------------------------------------------------------------------------------------
 
@@ -100,6 +101,14 @@ static bool is_power_of_two(size_t number)
     return (number & (number - 1)) == 0;
 }
 
+// With states alloc may have to look through those of a chunk, 8 at a time.
+static size_t largest_chunk_bytes(const egb_growing_options* options)
+{
+    const bool is_bounded =
+        options->with_states && options->block_bytes < LARGEST_CHUNK_BYTES / MOST_STATES;
+    return is_bounded ? MOST_STATES * options->block_bytes : LARGEST_CHUNK_BYTES;
+}
+
 // Puts the meant numbers in place of the zeros. Sizes that can be chunks of at least one block come
 // last, because they depend on the rest.
 static egb_status settle(egb_growing_options* options)
@@ -127,7 +136,7 @@ static egb_status settle(egb_growing_options* options)
         options->chunk_bytes = FIRST_CHUNK_BYTES;
     }
     if (options->chunk_bytes_max == 0) {
-        options->chunk_bytes_max = larger(LARGEST_CHUNK_BYTES, options->chunk_bytes);
+        options->chunk_bytes_max = larger(largest_chunk_bytes(options), options->chunk_bytes);
     }
     options->chunk_bytes_max = larger(options->chunk_bytes_max, one);
     options->chunk_bytes     = smaller(larger(options->chunk_bytes, one), options->chunk_bytes_max);
@@ -238,6 +247,7 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
     chunk->region_bytes = bytes;
     chunk->in_use       = 0;
     chunk->lost         = 0;
+    chunk->lowest       = 0;
     return chunk;
 }
 

@@ -13,7 +13,8 @@ struct egb_chunk_ {
     void*        region;  // as the backing gave it: region <= fixed.first
     size_t       region_bytes;
     size_t       in_use;    // blocks
-    size_t       lost;      // blocks: free, and on no free list since it was overwritten
+    size_t       lost;      // blocks: free, and out of reach since one was written to
+    size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
     egb_chunk_*  previous;  // of the first: the last
     egb_chunk_*  left;      // in the tree by address
@@ -27,7 +28,8 @@ struct egb_chunk_ {
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,
-// where no free block is. The blocks behind it are written off.
+// where no free block is, or the free block there was written to. It, and with a list the blocks
+// behind it, are written off.
 typedef struct egb_damage {
     bool        was_found;
     const void* address;
@@ -63,6 +65,32 @@ static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
     return egb_shape_index_(&chunk->shape, block);
 }
 
+// ---- growing_home.c: free blocks of a chunk with states ----------------------------------------
+
+static inline bool egb_is_home(const egb_shape_* shape, size_t index)
+{
+    return (__atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & EGB_STATE_HOME_) != 0;
+}
+
+// What is the caller's of a block's state.
+static inline unsigned egb_state_at(const egb_shape_* shape, size_t index)
+{
+    return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_HOME_;
+}
+
+// Says how many were blocks that are not at home, and now are. Nothing is done with others.
+size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count);
+
+// Takes up to `count` blocks, in order of address. It stops in front of one that was written to.
+size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count);
+
+// After it has taken none: the block that it stopped at is at home no more. NULL: it is at none.
+const void* egb_home_strike(egb_chunk_* chunk);
+
+// How many are at home, and whether nobody wrote to them. O(touched blocks).
+size_t egb_home_count(const egb_chunk_* chunk);
+bool   egb_home_whole(const egb_chunk_* chunk);
+
 // ---- alloc and free, for who has the pool to itself ---------------------------------------------
 
 // Whether alloc can get a block of the chunk: whether it is in the list.
@@ -94,6 +122,9 @@ void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
 // which. 0: the first one is for egb_growing_take() to find.
 size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count);
 
+// Gives back blocks of `chunk`, of others it takes no notice: as egb_growing_put() for each.
+void egb_growing_put_run(egb_chunk_* chunk, void* const* blocks, size_t count);
+
 // The cold half of egb_growing_put().
 bool egb_growing_put_other_(egb_chunk_* chunk, void* block);
 
@@ -103,7 +134,7 @@ static inline bool egb_growing_put(egb_chunk_* chunk, void* block)
 {
     egb_growing* const pool = chunk->owner;
     if (EGB_UNLIKELY(
-            pool->available != chunk || chunk->in_use == 0 ||
+            pool->available != chunk || chunk->in_use == 0 || chunk->shape.states != NULL ||
             !egb_fixed_can_push_(&chunk->fixed, block)
         )) {
         return egb_growing_put_other_(chunk, block);

@@ -2,6 +2,7 @@
 // Batches, and the workshops that make them: growing pools of the library's own, one a lane. So
 // what threads of different lanes use is not side by side. A processor that reads one batch in a
 // row fetches ahead what follows it: were that another's, it would take it from that processor.
+// And what batches remember of blocks that they do not hold.
 #include "pool_private.h"
 
 typedef struct egb_workshop {
@@ -136,5 +137,55 @@ void egb_workshops_reset(void)
 {
     for (size_t lane = 0; lane < EGB_LANES; lane++) {
         egb_os_lock_reset(&workshops[lane].lock);
+    }
+}
+
+// ---- what a batch remembers ---------------------------------------------------------------------
+
+static void strike(const egb_control* control, egb_entry_* entry)
+{
+    void*                   block = EGB_LOAD_(entry->block);
+    const egb_chunk_* const chunk =
+        block == egb_no_entry()->block ? NULL : egb_chunk_in(control, block);
+    if (chunk != NULL && chunk->in_use == 0) {
+        // Unless the thread just puts another block there. This one it will not: it is free.
+        (void)__atomic_compare_exchange_n(
+            &entry->block, &block, egb_no_entry()->block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        );
+    }
+}
+
+// Strikes what a batch remembers but does not hold: it holds the entries from `first` to `end`.
+static void strike_around(
+    const egb_control* control, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
+)
+{
+    for (size_t i = 0; i < control->batch_blocks; i++) {
+        egb_entry_* const entry = &batch->entries[i];
+        if (entry < first || entry >= end) {
+            strike(control, entry);
+        }
+    }
+}
+
+void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
+{
+    strike_around(
+        control,
+        magazine->loaded,
+        (const egb_entry_*)magazine->lowest,
+        (const egb_entry_*)EGB_LOAD_(magazine->top)
+    );
+    if (magazine->spare != NULL) {
+        const egb_entry_* const first = magazine->spare->entries;
+        strike_around(control, magazine->spare, first, first + magazine->spare->count);
+    }
+    if (magazine->away != NULL) {  // it may be the one that is loaded, in time
+        strike_around(
+            control,
+            magazine->away,
+            &magazine->away->entries[magazine->away_first],
+            (const egb_entry_*)EGB_LOAD_(magazine->away_top)
+        );
     }
 }

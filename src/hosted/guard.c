@@ -346,7 +346,7 @@ void egb_guard_give(egb_control* control, egb_chunk_* chunk, void* block, const 
 bool egb_guard_is_whole(egb_control* control, const egb_chunk_* chunk, size_t index)
 {
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
-    switch (chunk->shape.states[index]) {
+    switch (egb_state_at(&chunk->shape, index)) {
         case EGB_STATE_LIVE_: return is_intact(control, chunk, block);
         case EGB_STATE_FREE_: return is_untouched(control, chunk, block, EGB_LINK_BYTES);
         default: return true;

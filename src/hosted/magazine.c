@@ -7,16 +7,16 @@
 
 // What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
 // "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
-static void put_into(egb_chunk_* chunk, void* block)
+static void put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
 {
     if (chunk != NULL) {
-        (void)egb_growing_put(chunk, block);
+        egb_growing_put_run(chunk, blocks, count);
     }
 }
 
 void egb_put_back(egb_control* control, void* block)
 {
-    put_into(egb_chunk_in(control, block), block);
+    put_run(egb_chunk_in(control, block), &block, 1);
 }
 
 void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
@@ -137,14 +137,19 @@ static egb_batch* empty_batch(egb_control* control, size_t lane)
 
 void egb_batch_flush(egb_control* control, egb_batch* batch)
 {
+    void*       run[EGB_MAGAZINE_BLOCKS_MAX];
+    size_t      count = 0;
     egb_chunk_* chunk = NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
         void* const block = batch->entries[i].block;
         if (chunk == NULL || !egb_chunk_has(chunk, block)) {  // neighbours often are of one
+            put_run(chunk, run, count);
+            count = 0;
             chunk = egb_chunk_in(control, block);
         }
-        put_into(chunk, block);
+        run[count++] = block;
     }
+    put_run(chunk, run, count);
     batch->count = 0;
 }
 
@@ -256,12 +261,20 @@ static bool is_half_full(const egb_control* control, size_t blocks)
     return 2 * blocks >= control->batch_blocks;
 }
 
+// To a thread alone the depot saves no wait for the lock, and blocks that go home, where there are
+// states, come back in order of address.
+static size_t depot_bytes_max(const egb_control* control)
+{
+    const bool is_order_better = control->attached == 1 && control->is_checked;
+    return is_order_better ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
+}
+
 // Where there are many, half a batch is worth its place; of less there could be too many.
 static bool has_room_in_depot(const egb_control* control, size_t blocks)
 {
     const size_t most = is_half_full(control, blocks) ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
     return blocks != 0 && control->depot_batches < most &&
-           control->depot_blocks * control->growing.options.block_bytes < EGB_DEPOT_BYTES_MAX;
+           control->depot_blocks * control->growing.options.block_bytes < depot_bytes_max(control);
 }
 
 static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
@@ -327,54 +340,6 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
     egb_magazine_left(control);
 }
 
-static void strike(const egb_control* control, egb_entry_* entry)
-{
-    void*                   block = EGB_LOAD_(entry->block);
-    const egb_chunk_* const chunk =
-        block == egb_no_entry()->block ? NULL : egb_chunk_in(control, block);
-    if (chunk != NULL && chunk->in_use == 0) {
-        // Unless the thread just puts another block there. This one it will not: it is free.
-        (void)__atomic_compare_exchange_n(
-            &entry->block, &block, egb_no_entry()->block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
-        );
-    }
-}
-
-// Strikes what a batch remembers but does not hold: it holds the entries from `first` to `end`.
-static void strike_around(
-    const egb_control* control, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
-)
-{
-    for (size_t i = 0; i < control->batch_blocks; i++) {
-        egb_entry_* const entry = &batch->entries[i];
-        if (entry < first || entry >= end) {
-            strike(control, entry);
-        }
-    }
-}
-
-void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine)
-{
-    strike_around(
-        control,
-        magazine->loaded,
-        (const egb_entry_*)magazine->lowest,
-        (const egb_entry_*)EGB_LOAD_(magazine->top)
-    );
-    if (magazine->spare != NULL) {
-        const egb_entry_* const first = magazine->spare->entries;
-        strike_around(control, magazine->spare, first, first + magazine->spare->count);
-    }
-    if (magazine->away != NULL) {  // it may be the one that is loaded, in time
-        strike_around(
-            control,
-            magazine->away,
-            &magazine->away->entries[magazine->away_first],
-            (const egb_entry_*)EGB_LOAD_(magazine->away_top)
-        );
-    }
-}
-
 // Whether a run that was just taken is one of fresh blocks, the last ones of those touched.
 static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
 {
@@ -420,10 +385,11 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         if (taken == 0) {
             break;
         }
-        if (is_fresh(chunk, run, taken)) {
-            // Where a line of states ends: the next ones are for another thread.
-            is_end = egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE;
-            egb_part_neighbours(run, taken);
+        const bool is_new = is_fresh(chunk, run, taken);
+        // Where a line of states ends: the next ones are for another thread.
+        is_end = is_new && egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE;
+        if (is_new || control->is_checked) {
+            egb_part_neighbours(run, taken);  // they are in the order of address
         }
         set_entries(&batch->entries[count], chunk, run, taken);
         if ((control->flags & EGB_FRESH_ZERO) != 0 && control->is_checked) {

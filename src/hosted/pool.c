@@ -196,7 +196,7 @@ static int fault_of(const egb_control* control, egb_giving* giving)
         return 0;
     }
     giving->state = giving->chunk->shape.states + index;
-    switch (EGB_LOAD_(*giving->state)) {
+    switch (egb_state_at(&giving->chunk->shape, index)) {
         case EGB_STATE_LIVE_: return 0;
         case EGB_STATE_FREE_: return EGB_EVENT_DOUBLE_FREE;
         default: return EGB_EVENT_NEVER_ALLOCATED;

@@ -240,11 +240,11 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
 
 static void count_touched(egb_chunk_* chunk, void* user)
 {
-    size_t* const              count   = user;
-    const unsigned char* const states  = chunk->shape.states;
-    const size_t               touched = egb_fixed_touched(&chunk->fixed);
+    size_t* const count      = user;
+    const bool    has_states = chunk->shape.states != NULL;
+    const size_t  touched    = egb_fixed_touched(&chunk->fixed);
     for (size_t index = 0; index < touched; index++) {
-        *count += states == NULL || EGB_LOAD_(states[index]) != 0;
+        *count += !has_states || egb_state_at(&chunk->shape, index) != 0;
     }
 }
 

@@ -20,12 +20,17 @@ enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 // walk into the chunks for each block. It costs less while the block is in a cache, so there are no
 // more bytes than those hold. A batch takes 2,112 bytes; touched are those that it has blocks for.
 // Of batches less than half full there are no more than threads that end may leave to the next.
-enum { EGB_DEPOT_BATCHES_MAX = 1024, EGB_DEPOT_SMALL_MAX = 64, EGB_DEPOT_BYTES_MAX = 4 << 20 };
+enum {
+    EGB_DEPOT_BATCHES_MAX = 1024,
+    EGB_DEPOT_SMALL_MAX   = 64,
+    EGB_DEPOT_BYTES_MAX   = 4 << 20,
+    EGB_DEPOT_BYTES_ALONE = 512 << 10  // at most, where the pool has one thread, and states
+};
 
 // Tables of threads that ended, kept for threads to come.
 enum { EGB_SPARE_TABLES_MAX = 16 };
 
-// What the free list has in a block at most: a link and a mark.
+// What a free block has in it at most, in its chunk: a link and a mark, or two marks.
 enum { EGB_LINK_BYTES = 2 * EGB_WORD_BYTES };
 
 // An array of free blocks: what magazines hold, and what they exchange with the depot. Each entry
@@ -343,6 +348,10 @@ void egb_part_neighbours(void** run, size_t count);
 // Puts what was taken first on top: it is handed out first.
 void egb_batch_turn_around(egb_batch* batch);
 
+// The magazine forgets what it remembers of chunks that are wholly free. Its thread may be using
+// it.
+void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine);
+
 // Asks for the entries of a batch that waited so long that they are in no near cache: every alloc
 // would wait for its own.
 void egb_batch_fetch(const egb_batch* batch);
@@ -465,10 +474,6 @@ bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine);
 // What waits there goes back to its chunks. Its thread may be adding to it.
 void   egb_magazine_flush_away(egb_control* control, egb_magazine_* magazine);
 size_t egb_magazine_count_away(const egb_magazine_* magazine);
-
-// The magazine forgets what it remembers of chunks that are wholly free. Its thread may be using
-// it.
-void egb_magazine_strike(const egb_control* control, egb_magazine_* magazine);
 
 // A block goes back to its chunk; all blocks of a batch; of the depot.
 void egb_put_back(egb_control* control, void* block);

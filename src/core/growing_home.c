@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// The free blocks of a chunk with states. No list leads from one to the next: a bit in the state of
+// a block says that it is at home, with its chunk, and those that are at home are handed out in
+// order of address, however they came back. A list hands them out in the order of the frees, which
+// after a while is no order at all: a program that walks what it made then misses every cache.
+// jemalloc finds the free regions of a slab in order, too, by a bitmap (Evans, BSDCan 2006).
+#include "growing_private.h"
+
+// ---- marks --------------------------------------------------------------------------------------
+
+// A block at home is marked as one of a list is, so that a write to it is noticed: in both words
+// where a list has a link and a mark, or in the only one.
+static void mark(egb_word* words, size_t stride)
+{
+    words[0] = EGB_FIXED_MARK_;
+    if (stride != 1) {
+        words[1] = EGB_FIXED_MARK_;
+    }
+}
+
+static bool has_marks(const egb_word* words, size_t stride)
+{
+    return words[0] == EGB_FIXED_MARK_ && (stride == 1 || words[1] == EGB_FIXED_MARK_);
+}
+
+// ---- states -------------------------------------------------------------------------------------
+
+// A byte is written by who has the pool while its bit is set, by others while it is not; and they
+// write next to each other. So each access is atomic, also those to several bytes at once.
+static void set_state(const egb_shape_* shape, size_t index, unsigned state)
+{
+    __atomic_store_n(&shape->states[index], (unsigned char)state, __ATOMIC_RELAXED);
+}
+
+typedef size_t __attribute__((may_alias)) egb_states;
+
+// Whether none of the states of this word has the bit. It may reach behind the last one, but not
+// into the header, which starts where a word does.
+static bool is_nobody_home(const unsigned char* states)
+{
+    const size_t bits = SIZE_MAX / 0xff * EGB_STATE_HOME_;
+    return (__atomic_load_n((const egb_states*)(const void*)states, __ATOMIC_RELAXED) & bits) == 0;
+}
+
+// The first block from `index` on that is at home; if there is none, `end` or more.
+static size_t next_home(const egb_shape_* shape, size_t index, size_t end)
+{
+    while (index < end && !egb_is_home(shape, index)) {
+        const unsigned char* const state   = shape->states + index;
+        const bool                 is_word = (uintptr_t)state % sizeof(egb_states) == 0;
+        index += is_word && is_nobody_home(state) ? sizeof(egb_states) : 1;
+    }
+    return index;
+}
+
+// ---- blocks in and out --------------------------------------------------------------------------
+
+size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
+{
+    const egb_shape_ shape   = chunk->shape;  // a copy is in registers: no block can be part of it
+    const size_t     stride  = chunk->fixed.stride;
+    const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
+    size_t           lowest  = chunk->lowest;
+    size_t           put     = 0;
+    for (size_t i = 0; i < count; i++) {
+        const size_t index = egb_shape_index_(&shape, blocks[i]);
+        if (index >= touched || egb_is_home(&shape, index)) {
+            continue;
+        }
+        mark((egb_word*)blocks[i], stride);
+        set_state(&shape, index, egb_state_at(&shape, index) | EGB_STATE_HOME_);
+        lowest = index < lowest ? index : lowest;
+        put++;
+    }
+    chunk->lowest = lowest;
+    return put;
+}
+
+size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count)
+{
+    const egb_shape_ shape   = chunk->shape;
+    const size_t     stride  = chunk->fixed.stride;
+    egb_word* const  first   = chunk->fixed.first;
+    const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
+    size_t           taken   = 0;
+    size_t           index   = next_home(&shape, chunk->lowest, touched);
+    while (taken < count && index < touched && has_marks(first + index * stride, stride)) {
+        set_state(&shape, index, egb_state_at(&shape, index));
+        blocks[taken++] = first + index * stride;
+        index           = next_home(&shape, index + 1, touched);
+    }
+    chunk->lowest = index;
+    return taken;
+}
+
+const void* egb_home_strike(egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    const size_t index   = next_home(&chunk->shape, chunk->lowest, touched);
+    if (index >= touched) {
+        return NULL;
+    }
+    set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
+    return chunk->fixed.first + index * chunk->fixed.stride;
+}
+
+size_t egb_home_count(const egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    size_t       count   = 0;
+    for (size_t index = next_home(&chunk->shape, 0, touched); index < touched;
+         index        = next_home(&chunk->shape, index + 1, touched)) {
+        count++;
+    }
+    return count;
+}
+
+bool egb_home_whole(const egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    const size_t stride  = chunk->fixed.stride;
+    size_t       index   = next_home(&chunk->shape, 0, touched);
+    bool         whole   = index >= touched || index >= chunk->lowest;
+    for (; whole && index < touched; index = next_home(&chunk->shape, index + 1, touched)) {
+        whole = has_marks(chunk->fixed.first + index * stride, stride);
+    }
+    return whole;
+}

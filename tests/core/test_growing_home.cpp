@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// Free blocks of chunks with states: they come back in order of address, and what was written to is
+// noticed where it would be handed out.
+#include "backing.hpp"
+#include "events.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+extern "C" {
+#include "../../src/core/growing_private.h"
+}
+
+namespace
+{
+
+egb_growing_options with_states(std::size_t block_bytes)
+{
+    egb_growing_options wanted{};
+    wanted.block_bytes = block_bytes;
+    wanted.with_states = true;
+    return wanted;
+}
+
+std::vector<void*> take(egb_growing& pool, std::size_t count)
+{
+    std::vector<void*> blocks(count);
+    for (void*& block : blocks) {
+        block = egb_growing_alloc(&pool);
+        EXPECT_NE(block, nullptr);
+    }
+    return blocks;
+}
+
+void give(egb_growing& pool, const std::vector<void*>& blocks)
+{
+    for (void* const block : blocks) {
+        egb_growing_free(&pool, block);
+    }
+}
+
+std::vector<void*> shuffled(std::vector<void*> blocks, unsigned seed)
+{
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(seed));
+    return blocks;
+}
+
+std::vector<void*> sorted(std::vector<void*> blocks)
+{
+    std::sort(blocks.begin(), blocks.end());
+    return blocks;
+}
+
+void overwrite(void* block, std::size_t offset)
+{
+    static_cast<char*>(block)[offset] = 0x77;
+}
+
+}  // namespace
+
+TEST(growing_home, blocks_come_back_in_order_of_address)
+{
+    for (const std::size_t bytes : {4u, 8u, 12u, 64u, 1000u}) {
+        counting_backing         backing;
+        growing_pool             all(backing, with_states(bytes));
+        const std::vector<void*> blocks = take(all.pool, 60);
+        for (unsigned seed = 0; seed < 5; seed++) {
+            give(all.pool, shuffled(blocks, seed));
+            ASSERT_TRUE(all.whole());
+            ASSERT_EQ(take(all.pool, 60), sorted(blocks));
+            ASSERT_TRUE(all.whole());
+        }
+        give(all.pool, blocks);
+    }
+}
+
+// States start at any address, and are looked at by words: each set of a small chunk's blocks, by
+// the lowest that is free, and runs of any length.
+TEST(growing_home, every_free_block_is_found_wherever_the_states_lie)
+{
+    for (const std::size_t misalign : {0u, 1u, 2u, 3u, 5u, 7u}) {
+        counting_backing backing(0);
+        backing.misalign         = misalign;
+        egb_growing_options wish = with_states(4);
+        wish.chunk_bytes = wish.chunk_bytes_max = 512;
+        growing_pool             all(backing, wish);
+        const std::vector<void*> blocks = sorted(take(all.pool, 11));
+        egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+        ASSERT_EQ(egb_growing_chunk_of(&all.pool, blocks[10]), chunk);
+        for (unsigned set = 1; set < 1u << 11; set++) {
+            std::vector<void*> free;
+            for (std::size_t i = 0; i < blocks.size(); i++) {
+                if ((set >> i & 1) != 0) {
+                    free.push_back(blocks[i]);
+                }
+            }
+            egb_growing_put_run(chunk, shuffled(free, set).data(), free.size());
+            ASSERT_EQ(egb_home_count(chunk), free.size());
+            std::vector<void*> taken;
+            while (taken.size() < free.size()) {
+                void*             run[4];
+                egb_chunk_*       from = nullptr;
+                const std::size_t got  = egb_growing_take_run(&all.pool, &from, run, 1 + set % 4);
+                ASSERT_EQ(from, chunk);
+                taken.insert(taken.end(), run, run + got);
+                ASSERT_NE(got, 0u);
+            }
+            ASSERT_EQ(taken, free) << "set " << set;
+        }
+        give(all.pool, blocks);
+    }
+}
+
+TEST(growing_home, what_the_caller_keeps_in_a_state_stays)
+{
+    counting_backing   backing;
+    growing_pool       all(backing, with_states(8));
+    std::vector<void*> blocks = take(all.pool, 3);
+    egb_chunk_* const  chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+    chunk->shape.states[1]    = 0x35;
+    give(all.pool, blocks);
+    EXPECT_EQ(egb_state_at(&chunk->shape, 0), 0u);
+    EXPECT_EQ(egb_state_at(&chunk->shape, 1), 0x35u);
+    EXPECT_EQ(chunk->shape.states[1], 0x35 | EGB_STATE_HOME_);
+    EXPECT_EQ(take(all.pool, 3), blocks);
+    EXPECT_EQ(chunk->shape.states[1], 0x35);
+    give(all.pool, blocks);
+}
+
+TEST(growing_home, a_double_free_is_noticed_whatever_the_block_holds)
+{
+    events                   seen;
+    counting_backing         backing;
+    growing_pool             all(backing, with_states(16));
+    const std::vector<void*> blocks = take(all.pool, 5);
+    egb_growing_free(&all.pool, blocks[2]);
+    egb_growing_free(&all.pool, blocks[2]);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    overwrite(blocks[2], 3);
+    egb_growing_free(&all.pool, blocks[2]);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    egb_growing_free(&all.pool, static_cast<char*>(blocks[4]) + 16);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    egb_growing_free(&all.pool, static_cast<char*>(blocks[3]) + 4);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(egb_growing_in_use(&all.pool), 4u);
+}
+
+TEST(growing_home, a_block_that_was_written_to_is_lost_and_no_other)
+{
+    for (const std::size_t bytes : {4u, 8u, 40u}) {
+        for (std::size_t offset = 0; offset < 8 && offset < bytes; offset++) {
+            events                   seen;
+            counting_backing         backing;
+            growing_pool             all(backing, with_states(bytes));
+            const std::vector<void*> blocks = sorted(take(all.pool, 10));
+            give(all.pool, shuffled(blocks, 1));
+            overwrite(blocks[3], offset);
+            overwrite(blocks[7], offset);
+            EXPECT_FALSE(all.whole());
+            std::vector<void*> again = take(all.pool, 4);
+            const auto         first = seen.take();
+            EXPECT_EQ(first.kind, EGB_EVENT_OVERWRITTEN);
+            EXPECT_EQ(first.address, blocks[3]);
+            EXPECT_EQ(first.block_index, 3u);
+            for (int i = 0; i < 4; i++) {
+                again.push_back(egb_growing_alloc(&all.pool));
+            }
+            EXPECT_EQ(seen.take().address, blocks[7]);
+            std::vector<void*> wanted = blocks;
+            wanted.erase(wanted.begin() + 7);
+            wanted.erase(wanted.begin() + 3);
+            EXPECT_EQ(again, wanted);
+            EXPECT_TRUE(all.whole());
+            EXPECT_EQ(egb_growing_in_use(&all.pool), 8u);
+            EXPECT_GT(egb_growing_alloc(&all.pool), blocks[9]);  // a fresh one
+        }
+    }
+}
+
+// A run stops in front of it, and the next call finds it.
+TEST(growing_home, a_run_ends_where_a_block_was_written_to)
+{
+    events                   seen;
+    counting_backing         backing;
+    growing_pool             all(backing, with_states(32));
+    const std::vector<void*> blocks = sorted(take(all.pool, 6));
+    give(all.pool, blocks);
+    overwrite(blocks[2], 4);
+    void*       run[6];
+    egb_chunk_* from = nullptr;
+    egb_damage  damage;
+    EXPECT_EQ(egb_growing_take_run(&all.pool, &from, run, 6), 2u);
+    EXPECT_EQ(egb_growing_take_run(&all.pool, &from, run, 6), 0u);
+    EXPECT_EQ(egb_growing_take(&all.pool, &from, &damage), nullptr);
+    EXPECT_TRUE(damage.was_found);
+    EXPECT_EQ(damage.address, blocks[2]);
+    EXPECT_EQ(egb_growing_take_run(&all.pool, &from, run, 6), 3u);
+    EXPECT_EQ(run[0], blocks[3]);
+    EXPECT_TRUE(all.whole());
+}
+
+TEST(growing_home, a_run_of_others_blocks_changes_nothing)
+{
+    counting_backing         backing;
+    growing_pool             all(backing, with_states(32));
+    const std::vector<void*> blocks  = take(all.pool, 4);
+    egb_chunk_* const        chunk   = egb_growing_chunk_of(&all.pool, blocks[0]);
+    char* const              first   = static_cast<char*>(blocks[0]);
+    int                      other   = 0;
+    void* const              wrong[] = {first + 4, &other, first + 32 * 4, blocks[1], blocks[1]};
+    egb_growing_put_run(chunk, wrong, 5);
+    EXPECT_EQ(egb_growing_in_use(&all.pool), 3u);
+    EXPECT_TRUE(all.whole());
+    EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[1]);
+    give(all.pool, blocks);
+    egb_growing_put_run(chunk, blocks.data(), 4);
+    EXPECT_EQ(egb_growing_in_use(&all.pool), 0u);
+    EXPECT_TRUE(all.whole());
+}
+
+TEST(growing_home, each_visits_what_is_in_use_whatever_it_holds)
+{
+    counting_backing   backing;
+    growing_pool       all(backing, with_states(8));
+    std::vector<void*> blocks = take(all.pool, 9);
+    for (void* const block : blocks) {
+        static_cast<egb_word*>(block)[0] = EGB_FIXED_MARK_;
+        static_cast<egb_word*>(block)[1] = EGB_FIXED_MARK_;
+    }
+    egb_growing_free(&all.pool, blocks[4]);
+    std::vector<void*> seen;
+    egb_growing_each(
+        &all.pool,
+        [](void* block, void* user) { static_cast<std::vector<void*>*>(user)->push_back(block); },
+        &seen
+    );
+    blocks.erase(blocks.begin() + 4);
+    EXPECT_EQ(seen, blocks);
+    give(all.pool, blocks);
+}
+
+// So that alloc does not look through more.
+TEST(growing_home, a_chunk_has_no_more_than_so_many_states)
+{
+    for (const std::size_t bytes : {4u, 16u, 60u, 64u, 100u}) {
+        counting_backing backing;
+        growing_pool     all(backing, with_states(bytes));
+        ASSERT_EQ(egb_growing_reserve(&all.pool, 400000), EGB_OK);
+        egb_growing_each_chunk(
+            &all.pool,
+            [](egb_chunk_* chunk, void*) { EXPECT_LE(chunk->shape.blocks, 64u << 10); },
+            nullptr
+        );
+        const std::size_t largest = *std::max_element(backing.wishes.begin(), backing.wishes.end());
+        EXPECT_EQ(largest, std::min<std::size_t>(4 << 20, bytes << 16));
+    }
+}
