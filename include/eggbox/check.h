@@ -65,12 +65,13 @@ typedef struct egb_history {
 /// One misuse, as the handler gets it. Everything in it is valid during the call only.
 typedef struct egb_event {
     egb_event_kind kind;
-    const char*    pool_name;    // NULL: the pool has none
-    const void*    pool;         // as the caller passed it
-    const void*    address;      // what was freed; of OVERWRITTEN, where the free list led to
-    size_t         block_index;  // counts from 0; EGB_NO_INDEX: `address` is in no block
-    const void*    site;  // a code address in the function that made the call, or in its caller
-                          // if the call was its last act and became a jump; NULL: not known
+    const char*    pool_name;  // NULL: the pool has none
+    const void*    pool;       // as the caller passed it
+    const void*    address;    // what was freed; of OVERWRITTEN, where the free list led to, or
+                               // the block that was written to
+    size_t      block_index;   // counts from 0; EGB_NO_INDEX: `address` is in no block
+    const void* site;  // a code address in the function that made the call, or in its caller
+                       // if the call was its last act and became a jump; NULL: not known
     const egb_history* history;  // NULL: nothing, as of most blocks at "off" and "check"
 } egb_event;
 

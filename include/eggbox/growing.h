@@ -62,15 +62,15 @@ egb_backing egb_static_backing(egb_static_region* region);
 
 /// How to make a growing pool. All zero but `block_bytes` and `backing` is fine.
 typedef struct egb_growing_options {
-    size_t      block_bytes;      // required: a multiple of 4; the stride
-    size_t      block_align;      // a power of two that divides block_bytes; 0: 4 bytes
-    size_t      max_blocks;       // most blocks in use at one time; 0: no limit
-    size_t      chunk_bytes;      // size of the first chunk, rounded up to one block; 0: 64 KiB
-    size_t      chunk_bytes_max;  // chunks double up to this; 0: 4 MiB, with states no more than
-                                  // 64 Ki blocks of less than 64 bytes, or chunk_bytes if larger
-    bool        with_states;      // a byte per block beside the blocks, zero at first, see below
-    size_t      lead_bytes;       // kept free before the first block of each chunk
-    egb_backing backing;          // required
+    size_t block_bytes;       // required: a multiple of 4; the stride
+    size_t block_align;       // a power of two that divides block_bytes; 0: 4 bytes
+    size_t max_blocks;        // most blocks in use at one time; 0: no limit
+    size_t chunk_bytes;       // size of the first chunk, rounded up to one block; 0: 64 KiB
+    size_t chunk_bytes_max;   // chunks double up to this; 0: 4 MiB, with states no more than
+                              // 64 Ki blocks of less than 64 bytes, or chunk_bytes if larger
+    bool        with_states;  // a byte per block beside the blocks, zero at first, see below
+    size_t      lead_bytes;   // kept free before the first block of each chunk
+    egb_backing backing;      // required
 } egb_growing_options;
 
 /// Private: the pool's own bit of a block's state, the others are the caller's. It is set while the
@@ -142,7 +142,9 @@ void egb_growing_destroy(egb_growing* pool);
 ///          NULL); with states, that the first 8 bytes of the block that is to be handed out were
 ///          written to. The blocks behind the damage, with states that one alone, are lost until
 ///          destroy, and so is the chance that trim gives their chunk back; the call goes on with
-///          other blocks.
+///          other blocks. If the states were written to, so that no free block is found where one
+///          should be: the event's address is NULL, and the chunk's free blocks are lost.
+/// Cost     O(1); with states O(states of the chunk / 8) when few of its blocks are free
 EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 
 /// Gives a block back. NULL: no effect.
@@ -174,7 +176,8 @@ typedef void (*egb_growing_visit_fn)(void* block, void* user);
 /// Calls `visit` with every block in use, in order of address. Blocks that were lost behind an
 /// overwritten one count as in use here. `visit` may write to the blocks.
 ///
-/// Cost     O(touched blocks + chunks log chunks), as long as no block in use holds what a free
+/// Cost     With states O(touched blocks + chunks log chunks), always.
+///          O(touched blocks + chunks log chunks), as long as no block in use holds what a free
 ///          one does. In a chunk where one does, and with 4-byte blocks: O(touched * free / 2048).
 void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
 

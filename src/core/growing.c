@@ -29,15 +29,25 @@ static bool has_states(const egb_chunk_* chunk)
     return chunk->shape.states != NULL;
 }
 
-// Counts as lost what is free and out of reach: touched, on no list and not at home, and not in
-// use. If the pool has no fresh block either, the chunk has nothing more to give.
-static void write_off(egb_growing* pool, egb_chunk_* chunk)
+// How many blocks of a chunk are free and out of reach, now that none was where one should be. Of a
+// list nothing is left: what was touched and is not in use. With states, the one that was written
+// to is added; or, if there is none such, it is all: someone wrote to the states.
+static size_t count_lost(const egb_chunk_* chunk, const void* led_to)
 {
-    const size_t home    = has_states(chunk) ? egb_home_count(chunk) : 0;
-    const size_t touched = egb_fixed_count_touched(&chunk->fixed) - home;
-    const size_t before  = chunk->lost;
-    chunk->lost          = touched > chunk->in_use ? touched - chunk->in_use : 0;
-    pool->lost           = pool->lost - before + chunk->lost;
+    const size_t free    = chunk->shape.blocks - chunk->in_use;
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    if (!has_states(chunk)) {
+        return touched > chunk->in_use ? touched - chunk->in_use : 0;
+    }
+    return led_to != NULL && chunk->lost < free ? chunk->lost + 1 : free;
+}
+
+// If the pool has no fresh block either, the chunk has nothing more to give.
+static void write_off(egb_growing* pool, egb_chunk_* chunk, const void* led_to)
+{
+    const size_t before = chunk->lost;
+    chunk->lost         = count_lost(chunk, led_to);
+    pool->lost          = pool->lost - before + chunk->lost;
     if (!egb_chunk_is_available(chunk)) {
         egb_available_remove(pool, chunk);
     }
@@ -73,7 +83,7 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     damage->was_found = true;
     damage->address   = led_to;
     damage->index     = egb_fixed_index_at(fixed, led_to);
-    write_off(pool, chunk);
+    write_off(pool, chunk, led_to);
     return NULL;
 }
 
@@ -221,9 +231,9 @@ void egb_growing_put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
         }
         return;
     }
-    const size_t put = egb_home_put(chunk, blocks, count < chunk->in_use ? count : chunk->in_use);
+    const size_t put = egb_home_put(chunk, blocks, count);
     if (put != 0) {
-        count_put(chunk->owner, chunk, put);
+        count_put(chunk->owner, chunk, put < chunk->in_use ? put : chunk->in_use);
     }
 }
 

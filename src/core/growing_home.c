@@ -45,10 +45,16 @@ static bool is_nobody_home(const unsigned char* states)
 // The first block from `index` on that is at home; if there is none, `end` or more.
 static size_t next_home(const egb_shape_* shape, size_t index, size_t end)
 {
-    while (index < end && !egb_is_home(shape, index)) {
+    while (index < end) {
         const unsigned char* const state   = shape->states + index;
         const bool                 is_word = (uintptr_t)state % sizeof(egb_states) == 0;
-        index += is_word && is_nobody_home(state) ? sizeof(egb_states) : 1;
+        if (is_word && is_nobody_home(state)) {
+            index += sizeof(egb_states);
+        } else if (egb_is_home(shape, index)) {
+            return index;
+        } else {
+            index++;
+        }
     }
     return index;
 }
@@ -60,7 +66,8 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
     const egb_shape_ shape   = chunk->shape;  // a copy is in registers: no block can be part of it
     const size_t     stride  = chunk->fixed.stride;
     const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
-    size_t           lowest  = chunk->lowest;
+    const bool       is_none = chunk->in_use + chunk->lost >= touched;  // at home, until now
+    size_t           lowest  = is_none ? touched : chunk->lowest;
     size_t           put     = 0;
     for (size_t i = 0; i < count; i++) {
         const size_t index = egb_shape_index_(&shape, blocks[i]);
@@ -76,21 +83,29 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
     return put;
 }
 
+// The mark goes, or a block that nobody has written to could be taken for one at home when a write
+// behind the last block has set its bit.
 size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count)
 {
     const egb_shape_ shape   = chunk->shape;
     const size_t     stride  = chunk->fixed.stride;
     egb_word* const  first   = chunk->fixed.first;
     const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
-    size_t           taken   = 0;
-    size_t           index   = next_home(&shape, chunk->lowest, touched);
-    while (taken < count && index < touched && has_marks(first + index * stride, stride)) {
+    size_t           index   = chunk->lowest;
+    for (size_t taken = 0; taken < count; taken++) {
+        index                 = next_home(&shape, index, touched);
+        egb_word* const words = first + index * stride;
+        if (index >= touched || !has_marks(words, stride)) {
+            chunk->lowest = index;
+            return taken;
+        }
+        words[0] = 0;
         set_state(&shape, index, egb_state_at(&shape, index));
-        blocks[taken++] = first + index * stride;
-        index           = next_home(&shape, index + 1, touched);
+        blocks[taken] = words;
+        index++;
     }
     chunk->lowest = index;
-    return taken;
+    return count;
 }
 
 const void* egb_home_strike(egb_chunk_* chunk)

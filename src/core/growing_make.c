@@ -240,7 +240,8 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
         return NULL;
     }
     if (chunk->shape.states != NULL && !pool->options.backing.zeroed) {
-        egb_clear_words(chunk->shape.states, place->count);  // at most up to the header
+        const char* const end = (const char*)place->header;
+        egb_clear_words(chunk->shape.states, (size_t)(end - (const char*)chunk->shape.states));
     }
     chunk->owner        = pool;
     chunk->region       = region;

@@ -50,7 +50,7 @@ size_t egb_guard_lead(egb_level level, size_t align)
     return (bytes + align - 1) / align * align;
 }
 
-// A free block has the free list's link in it, however small it is.
+// A free block has a mark in it, however small it is.
 static size_t room_of(const egb_control* control)
 {
     return control->block_bytes < EGB_WORD_BYTES ? EGB_WORD_BYTES : control->block_bytes;
@@ -215,8 +215,8 @@ static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void*
     return true;
 }
 
-// Of a free one, from `from` on: the free list has its link before that. A tool that watches must
-// not take the look for a use.
+// Of a free one, from `from` on: its marks are before that. A tool that watches must not take the
+// look for a use.
 static bool
 is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
 {

@@ -42,7 +42,7 @@ static size_t take_run(egb_control* control, egb_chunk_** chunk, void** blocks, 
     return blocks[0] != NULL ? 1 : 0;
 }
 
-// Blocks that were in a magazine and went back have a link in them, though nobody ever had them.
+// Blocks that were in a magazine and went back had a mark in them, though nobody ever had them.
 static void clear_never_used(const egb_entry_* entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -5,7 +5,7 @@
 #include "passthrough.h"
 #include "seal.h"
 
-enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64 };
+enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64, HUGE_CHUNK_BYTES = 4 << 20 };
 
 static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO;
 
@@ -146,8 +146,10 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
         .block_align = align,
         .max_blocks  = options->max_blocks,
         .with_states = control->is_checked,
-        .lead_bytes  = lead,
-        .backing     = backing,
+        // Not shorter than large pages, as chunks of small blocks with states are.
+        .chunk_bytes_max = (options->flags & EGB_HUGE_PAGES) != 0 ? HUGE_CHUNK_BYTES : 0,
+        .lead_bytes      = lead,
+        .backing         = backing,
     };
     const bool has_magazines = control->level < EGB_LEVEL_GUARD && !egb_fail_is_set(&control->fail);
     EGB_STORE_(

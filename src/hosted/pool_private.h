@@ -338,10 +338,10 @@ egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
 egb_batch* egb_batch_new(size_t lane, size_t blocks);
 void       egb_batch_drop(egb_batch* batch);
 
-// Fresh blocks come in the order of address, but none is to be handed out right after the one in
-// front of it: what runs over the end of a block does not meet the one that was taken next. First
-// come the odd ones of eight, then the even ones: farther apart they would share less of the
-// caches. Recycled ones stay as they are, or programs that free and take in turns would scatter
+// Blocks that come in the order of address are parted: none is to be handed out right after the one
+// in front of it, so what runs over the end of a block does not meet the one that was taken next.
+// First come the odd ones of eight, then the even ones: farther apart they would share less of the
+// caches. Those of a list stay as they are, or programs that free and take in turns would scatter
 // them.
 void egb_part_neighbours(void** run, size_t count);
 
@@ -480,7 +480,7 @@ void egb_put_back(egb_control* control, void* block);
 void egb_batch_flush(egb_control* control, egb_batch* batch);
 void egb_depot_flush(egb_control* control);
 
-// The free list may use a block that a tool watches.
+// The free list, or the mark, may use a block that a tool watches.
 static inline void egb_open_link(const egb_control* control, const void* block)
 {
     const size_t stride = control->growing.options.block_bytes;

@@ -178,13 +178,25 @@ TEST(allocator, A03_a_handler_that_frees_a_block_is_of_use)
 
 TEST(allocator, A04_the_block_freed_last_comes_first)
 {
-    Allocator          blocks(48);
+    Allocator          blocks(48, 4);
     std::vector<void*> all = take(blocks, 3, 48);
     blocks.Deallocate(nullptr);
     blocks.Deallocate(all[0]);
     blocks.Deallocate(all[2]);
     EXPECT_EQ(blocks.Allocate(48), all[2]);
     EXPECT_EQ(blocks.Allocate(48), all[0]);
+    give(blocks, all);
+}
+
+TEST(allocator, A04_heap_blocks_that_were_freed_come_before_fresh_ones)
+{
+    Allocator          blocks(48);
+    std::vector<void*> all = take(blocks, 3, 48);
+    blocks.Deallocate(nullptr);
+    blocks.Deallocate(all[0]);
+    blocks.Deallocate(all[2]);
+    const std::set<void*> again{blocks.Allocate(48), blocks.Allocate(48)};
+    EXPECT_EQ(again, (std::set<void*>{all[0], all[2]}));
     give(blocks, all);
 }
 

@@ -257,3 +257,129 @@ TEST(growing_home, a_chunk_has_no_more_than_so_many_states)
         EXPECT_EQ(largest, std::min<std::size_t>(4 << 20, bytes << 16));
     }
 }
+
+// Nothing behind the block that was taken last is looked at, and nothing in front of the only one.
+TEST(growing_home, only_what_has_to_be_is_looked_through)
+{
+    counting_backing         backing;
+    growing_pool             all(backing, with_states(16));
+    const std::vector<void*> blocks = take(all.pool, 1000);
+    egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+    egb_growing_free(&all.pool, blocks[900]);
+    EXPECT_EQ(chunk->lowest, 900u);
+    EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[900]);
+    EXPECT_EQ(chunk->lowest, 901u);
+    egb_growing_free(&all.pool, blocks[3]);
+    EXPECT_EQ(chunk->lowest, 3u);
+    EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[3]);
+    EXPECT_EQ(chunk->lowest, 4u);
+    egb_growing_free(&all.pool, blocks[950]);
+    EXPECT_EQ(chunk->lowest, 950u);
+    egb_growing_free(&all.pool, blocks[500]);
+    egb_growing_free(&all.pool, blocks[990]);
+    EXPECT_EQ(chunk->lowest, 500u);
+}
+
+namespace
+{
+
+// A pool with one small chunk, all of whose blocks are in use, and no more to be had.
+class one_chunk
+{
+  public:
+    one_chunk() : backing_(64), all(backing_, wish())
+    {
+        blocks.push_back(egb_growing_alloc(&all.pool));
+        chunk                = egb_growing_chunk_of(&all.pool, blocks[0]);
+        backing_.refuse_from = backing_.requests + 1;
+        while (void* const block = egb_growing_alloc(&all.pool)) {
+            blocks.push_back(block);
+        }
+        EXPECT_EQ(blocks.size(), chunk->shape.blocks);
+    }
+
+  private:
+    static egb_growing_options wish()
+    {
+        egb_growing_options wanted = with_states(16);
+        wanted.chunk_bytes = wanted.chunk_bytes_max = 1024;
+        return wanted;
+    }
+
+    counting_backing backing_;
+
+  public:
+    growing_pool       all;
+    std::vector<void*> blocks;
+    egb_chunk_*        chunk = nullptr;
+};
+
+}  // namespace
+
+// They stand behind the last block. Alloc must end, and must not give what is in use.
+TEST(growing_home, states_that_were_written_to_end_the_chunk)
+{
+    events    seen;
+    one_chunk one;
+    egb_growing_free(&one.all.pool, one.blocks[9]);
+    one.chunk->shape.states[9] = 0;
+    one.chunk->shape.states[1] = EGB_STATE_HOME_ | 2;
+    EXPECT_EQ(egb_growing_alloc(&one.all.pool), nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(egb_growing_alloc(&one.all.pool), nullptr);
+}
+
+TEST(growing_home, a_block_in_use_is_not_handed_out_whatever_its_state_says)
+{
+    events    seen;
+    one_chunk one;
+    give(one.all.pool, one.blocks);
+    EXPECT_EQ(take(one.all.pool, one.blocks.size()), one.blocks);  // nobody writes to them
+    egb_growing_free(&one.all.pool, one.blocks[20]);
+    for (std::size_t i = 0; i < 16; i++) {
+        one.chunk->shape.states[i] = 0xFF;
+    }
+    one.chunk->lowest = 0;
+    while (void* const block = egb_growing_alloc(&one.all.pool)) {
+        EXPECT_EQ(block, one.blocks[20]);
+    }
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+}
+
+// Each is told of, and none is looked for twice: 60,000 of them take no time worth a word.
+TEST(growing_home, many_blocks_that_were_written_to_are_lost_one_by_one)
+{
+    counting_backing   backing;
+    growing_pool       all(backing, with_states(16));
+    std::size_t        count  = 0;
+    std::vector<void*> blocks = take(all.pool, 60000);
+    give(all.pool, blocks);
+    for (void* const block : blocks) {
+        overwrite(block, 0);
+    }
+    egb_set_misuse_handler(
+        [](const egb_event*, void* user) { ++*static_cast<std::size_t*>(user); }, &count
+    );
+    void* const fresh = egb_growing_alloc(&all.pool);
+    egb_set_misuse_handler(nullptr, nullptr);
+    EXPECT_EQ(std::count(blocks.begin(), blocks.end(), fresh), 0);
+    EXPECT_GT(count, 0u);
+    EXPECT_EQ(all.pool.lost, count);
+}
+
+// Words of states are read up to there.
+TEST(growing_home, what_is_between_states_and_header_is_zero)
+{
+    for (const std::size_t granule : {0u, 64u}) {
+        for (const std::size_t bytes : {4u, 12u, 20u, 100u}) {
+            counting_backing backing(granule);
+            growing_pool     all(backing, with_states(bytes));
+            void* const      block = egb_growing_alloc(&all.pool);
+            for (unsigned char* state = egb_growing_chunk_of(&all.pool, block)->shape.states;
+                 state < reinterpret_cast<unsigned char*>(egb_growing_chunk_of(&all.pool, block));
+                 state++) {
+                ASSERT_EQ(*state, 0u);
+            }
+        }
+    }
+}

@@ -71,10 +71,11 @@ class Allocator
 
     /// Takes a block for `size` bytes.
     ///
-    /// Returns  the block freed last, or a fresh one. When there is none, calls the new-handler. Of
-    ///          a pool tries once more when that returns, and then, or when there is none, answers
-    ///          NULL; without `objects` does as operator new: calls it until there is a block, and
-    ///          throws std::bad_alloc when there is none to call.
+    /// Returns  a block that was freed, of a pool the last one, or a fresh one. When there is none,
+    ///          calls the new-handler. Of a pool tries once more when that returns, and then, or
+    ///          when there is no handler, answers NULL; without `objects` does as operator new:
+    ///          calls it until there is a block, and throws std::bad_alloc when there is none to
+    ///          call.
     /// Cost     O(1); of a pool, a lock
     void* Allocate(size_t size)
     {
