@@ -75,7 +75,8 @@ typedef struct egb_growing_options {
 
 /// Private: the pool's own bit of a block's state, the others are the caller's. It is set while the
 /// block is free and was in use before, and is in place of a free list: such blocks are handed out
-/// in order of address, in a time that grows with the states in front of them, 8 at a time.
+/// in order of address. To find the next one up to a 64th of the chunk's states are looked through
+/// (a 32nd on machines of 32 bits), as many at once as a word has bytes.
 #define EGB_STATE_HOME_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
@@ -87,6 +88,7 @@ typedef struct egb_shape_ {
     unsigned char* states;   // NULL: there are none
     uint32_t       blocks;
     uint8_t        shift;  // counts bytes, not words
+    uint8_t        group;  // so many blocks, as a power of two, are a group: see growing_home.c
 } egb_shape_;
 
 EGB_INLINE size_t egb_shape_index_(const egb_shape_* shape, const void* block)
@@ -144,7 +146,7 @@ void egb_growing_destroy(egb_growing* pool);
 ///          destroy, and so is the chance that trim gives their chunk back; the call goes on with
 ///          other blocks. If the states were written to, so that no free block is found where one
 ///          should be: the event's address is NULL, and the chunk's free blocks are lost.
-/// Cost     O(1); with states O(states of the chunk / 8) when few of its blocks are free
+/// Cost     O(1); with states O(states of the chunk / 512) when few of its blocks are free
 EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 
 /// Gives a block back. NULL: no effect.

@@ -65,6 +65,11 @@ static void* take_recycled(egb_chunk_* chunk)
     return block;
 }
 
+static void* take_new(egb_chunk_* chunk)
+{
+    return has_states(chunk) ? egb_home_take_fresh(chunk) : egb_fixed_alloc(&chunk->fixed);
+}
+
 // Takes a block of `chunk`, which should have one. If it has none, someone wrote to a free block.
 static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
 {
@@ -75,7 +80,7 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     }
     const void* const led_to = has_states(chunk) ? egb_home_strike(chunk) : end_list_astray(fixed);
     if (led_to == NULL) {
-        void* const block = egb_fixed_alloc(fixed);
+        void* const block = take_new(chunk);
         if (block != NULL) {
             return block;
         }
@@ -119,8 +124,7 @@ static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
 {
     const size_t most  = egb_chunk_fresh_in_line(chunk);
     size_t       taken = 0;
-    while (taken < count && taken < most && (blocks[taken] = egb_fixed_alloc(&chunk->fixed)) != NULL
-    ) {
+    while (taken < count && taken < most && (blocks[taken] = take_new(chunk)) != NULL) {
         taken++;
     }
     return taken;
@@ -140,10 +144,12 @@ static size_t take_listed_run(egb_fixed* list, void** blocks, size_t count)
 // Whether there is a free block that is not fresh, whatever it is worth, after none was taken.
 static bool has_recycled(const egb_chunk_* chunk)
 {
-    return has_states(chunk) ? chunk->lowest < egb_fixed_count_touched(&chunk->fixed)
+    return has_states(chunk) ? chunk->groups != 0
                              : egb_fixed_head(&chunk->fixed) != EGB_FIXED_NONE_;
 }
 
+// No more than the chunk can have, whatever its states say: else it would leave the list, and come
+// back to it twice.
 size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count)
 {
     egb_chunk_* const chunk = pool->available;
@@ -151,10 +157,12 @@ size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks,
     if (chunk == NULL || (limit != 0 && count > limit - pool->in_use)) {
         return 0;
     }
-    size_t taken = has_states(chunk) ? egb_home_take(chunk, blocks, count)
-                                     : take_listed_run(&chunk->fixed, blocks, count);
+    const size_t free  = chunk->shape.blocks - chunk->in_use - chunk->lost;
+    const size_t most  = egb_smaller(count, free);
+    size_t       taken = has_states(chunk) ? egb_home_take(chunk, blocks, most)
+                                           : take_listed_run(&chunk->fixed, blocks, most);
     if (taken == 0 && !has_recycled(chunk)) {
-        taken = take_fresh_run(chunk, blocks, count);
+        taken = take_fresh_run(chunk, blocks, most);
     }
     count_taken(pool, chunk, taken);
     *from = chunk;
@@ -233,7 +241,7 @@ void egb_growing_put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
     }
     const size_t put = egb_home_put(chunk, blocks, count);
     if (put != 0) {
-        count_put(chunk->owner, chunk, put < chunk->in_use ? put : chunk->in_use);
+        count_put(chunk->owner, chunk, put);
     }
 }
 

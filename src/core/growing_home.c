@@ -4,6 +4,9 @@
 // order of address, however they came back. A list hands them out in the order of the frees, which
 // after a while is no order at all: a program that walks what it made then misses every cache.
 // jemalloc finds the free regions of a slab in order, too, by a bitmap (Evans, BSDCan 2006).
+//
+// The blocks of a chunk stand in as many equal groups as a word has bits, and one word says in
+// which groups some are at home: so only groups that blocks are taken from are looked through.
 #include "growing_private.h"
 
 // ---- marks --------------------------------------------------------------------------------------
@@ -59,6 +62,22 @@ static size_t next_home(const egb_shape_* shape, size_t index, size_t end)
     return index;
 }
 
+// ---- groups -------------------------------------------------------------------------------------
+
+void egb_home_plan(egb_shape_* shape)
+{
+    const size_t groups = sizeof(size_t) * 8;
+    shape->group        = 0;
+    while (((size_t)shape->blocks - 1) >> shape->group >= groups) {
+        shape->group++;
+    }
+}
+
+static size_t group_bit(const egb_shape_* shape, size_t index)
+{
+    return (size_t)1 << (index >> shape->group);
+}
+
 // ---- blocks in and out --------------------------------------------------------------------------
 
 size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
@@ -66,57 +85,87 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
     const egb_shape_ shape   = chunk->shape;  // a copy is in registers: no block can be part of it
     const size_t     stride  = chunk->fixed.stride;
     const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
-    const bool       is_none = chunk->in_use + chunk->lost >= touched;  // at home, until now
-    size_t           lowest  = is_none ? touched : chunk->lowest;
+    size_t           groups  = chunk->groups;
+    size_t           lowest  = groups == 0 ? touched : chunk->lowest;
     size_t           put     = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && put < chunk->in_use; i++) {
         const size_t index = egb_shape_index_(&shape, blocks[i]);
         if (index >= touched || egb_is_home(&shape, index)) {
             continue;
         }
         mark((egb_word*)blocks[i], stride);
         set_state(&shape, index, egb_state_at(&shape, index) | EGB_STATE_HOME_);
-        lowest = index < lowest ? index : lowest;
+        groups |= group_bit(&shape, index);
+        lowest = egb_smaller(lowest, index);
         put++;
     }
+    chunk->groups = groups;
     chunk->lowest = lowest;
     return put;
 }
 
+// Takes blocks of the first group that has some, and leaves it if it has no more.
+//
 // The mark goes, or a block that nobody has written to could be taken for one at home when a write
 // behind the last block has set its bit.
-size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count)
+static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
 {
     const egb_shape_ shape   = chunk->shape;
     const size_t     stride  = chunk->fixed.stride;
     egb_word* const  first   = chunk->fixed.first;
+    const size_t     group   = (size_t)EGB_FIXED_SHIFT_(chunk->groups);
     const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
-    size_t           index   = chunk->lowest;
-    for (size_t taken = 0; taken < count; taken++) {
-        index                 = next_home(&shape, index, touched);
+    const size_t     end     = egb_smaller((group + 1) << shape.group, touched);
+    size_t           index   = egb_larger(chunk->lowest, group << shape.group);
+    size_t           taken   = 0;
+    while ((index = next_home(&shape, index, end)) < end && taken < count) {
         egb_word* const words = first + index * stride;
-        if (index >= touched || !has_marks(words, stride)) {
-            chunk->lowest = index;
-            return taken;
+        if (!has_marks(words, stride)) {
+            break;
         }
         words[0] = 0;
         set_state(&shape, index, egb_state_at(&shape, index));
-        blocks[taken] = words;
+        blocks[taken++] = words;
         index++;
     }
     chunk->lowest = index;
-    return count;
+    if (index >= end) {
+        chunk->groups &= chunk->groups - 1;
+    }
+    return taken;
+}
+
+size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count)
+{
+    size_t taken = 0;
+    while (taken < count && chunk->groups != 0) {
+        const size_t groups = chunk->groups;
+        taken += take_of_group(chunk, blocks + taken, count - taken);
+        if (chunk->groups == groups) {
+            break;  // it has more: that is enough, or the next one was written to
+        }
+    }
+    return taken;
 }
 
 const void* egb_home_strike(egb_chunk_* chunk)
 {
-    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
-    const size_t index   = next_home(&chunk->shape, chunk->lowest, touched);
-    if (index >= touched) {
+    if (chunk->groups == 0) {
         return NULL;
     }
+    const size_t index = chunk->lowest;
     set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
     return chunk->fixed.first + index * chunk->fixed.stride;
+}
+
+void* egb_home_take_fresh(egb_chunk_* chunk)
+{
+    const size_t index = egb_fixed_count_touched(&chunk->fixed);
+    void* const  block = egb_fixed_alloc(&chunk->fixed);
+    if (block != NULL) {
+        set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
+    }
+    return block;
 }
 
 size_t egb_home_count(const egb_chunk_* chunk)
@@ -132,12 +181,14 @@ size_t egb_home_count(const egb_chunk_* chunk)
 
 bool egb_home_whole(const egb_chunk_* chunk)
 {
-    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
-    const size_t stride  = chunk->fixed.stride;
-    size_t       index   = next_home(&chunk->shape, 0, touched);
-    bool         whole   = index >= touched || index >= chunk->lowest;
-    for (; whole && index < touched; index = next_home(&chunk->shape, index + 1, touched)) {
-        whole = has_marks(chunk->fixed.first + index * stride, stride);
+    const egb_shape_* const shape   = &chunk->shape;
+    const size_t            touched = egb_fixed_count_touched(&chunk->fixed);
+    const size_t            stride  = chunk->fixed.stride;
+    size_t                  index   = next_home(shape, 0, touched);
+    bool                    whole   = index >= touched || index >= chunk->lowest;
+    for (; whole && index < touched; index = next_home(shape, index + 1, touched)) {
+        whole = (chunk->groups & group_bit(shape, index)) != 0 &&
+                has_marks(chunk->fixed.first + index * stride, stride);
     }
     return whole;
 }

@@ -12,16 +12,6 @@ EGB_STATIC_ASSERT(sizeof(egb_growing) % EGB_WORD_BYTES == 0, "a pool is made of 
 
 // ---- sizes --------------------------------------------------------------------------------------
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static size_t bytes_per_block(const egb_growing_options* options)
 {
     return options->block_bytes + (options->with_states ? 1 : 0);
@@ -55,7 +45,7 @@ static size_t fixed_count_max(size_t block_bytes)
 {
     const size_t bytes_max =
         SIZE_MAX < EGB_FIXED_BYTES_MAX ? SIZE_MAX : (size_t)EGB_FIXED_BYTES_MAX;
-    return smaller(bytes_max / block_bytes, EGB_FIXED_COUNT_MAX);
+    return egb_smaller(bytes_max / block_bytes, EGB_FIXED_COUNT_MAX);
 }
 
 // The most blocks of a chunk; 0 if there can be none.
@@ -63,7 +53,7 @@ static size_t chunk_count_max(const egb_growing_options* options)
 {
     const size_t granule = options->backing.granule;
     const size_t outside = bytes_around(options) + (granule != 0 ? granule - 1 : 0);
-    return smaller(
+    return egb_smaller(
         fixed_count_max(options->block_bytes), (SIZE_MAX - outside) / bytes_per_block(options)
     );
 }
@@ -88,9 +78,9 @@ static size_t wished_chunk_bytes(const egb_growing* pool)
     const egb_growing_options* const options = &pool->options;
     size_t                           count   = chunk_count_max(options);
     if (options->max_blocks != 0) {
-        count = smaller(count, options->max_blocks - (pool->capacity - pool->lost));
+        count = egb_smaller(count, options->max_blocks - (pool->capacity - pool->lost));
     }
-    return round_up(options, smaller(pool->next_bytes, chunk_bytes_for(options, count)));
+    return round_up(options, egb_smaller(pool->next_bytes, chunk_bytes_for(options, count)));
 }
 
 // ---- init ---------------------------------------------------------------------------------------
@@ -120,10 +110,10 @@ static egb_status settle(egb_growing_options* options)
     }
     if (block_bytes == 0 || block_bytes % EGB_WORD_BYTES != 0 ||
         !is_power_of_two(options->block_align) || block_bytes % options->block_align != 0 ||
-        options->lead_bytes > smaller(block_bytes, EGB_LEAD_BYTES_MAX)) {
+        options->lead_bytes > egb_smaller(block_bytes, EGB_LEAD_BYTES_MAX)) {
         return EGB_INVALID;
     }
-    options->block_align = larger(options->block_align, EGB_WORD_BYTES);
+    options->block_align = egb_larger(options->block_align, EGB_WORD_BYTES);
     if (options->backing.reserve == NULL ||
         (granule != 0 && (!is_power_of_two(granule) || granule < options->block_align))) {
         return EGB_INVALID;
@@ -136,10 +126,11 @@ static egb_status settle(egb_growing_options* options)
         options->chunk_bytes = FIRST_CHUNK_BYTES;
     }
     if (options->chunk_bytes_max == 0) {
-        options->chunk_bytes_max = larger(largest_chunk_bytes(options), options->chunk_bytes);
+        options->chunk_bytes_max = egb_larger(largest_chunk_bytes(options), options->chunk_bytes);
     }
-    options->chunk_bytes_max = larger(options->chunk_bytes_max, one);
-    options->chunk_bytes     = smaller(larger(options->chunk_bytes, one), options->chunk_bytes_max);
+    options->chunk_bytes_max = egb_larger(options->chunk_bytes_max, one);
+    options->chunk_bytes =
+        egb_smaller(egb_larger(options->chunk_bytes, one), options->chunk_bytes_max);
     return EGB_OK;
 }
 
@@ -194,7 +185,7 @@ bool egb_chunk_find_place(
     }
     place->first  = (unsigned char*)region + head;
     place->header = (egb_chunk_*)(void*)((unsigned char*)region + (bytes - tail));
-    place->count  = smaller(
+    place->count  = egb_smaller(
         (bytes - tail - head) / bytes_per_block(options), fixed_count_max(options->block_bytes)
     );
     return true;
@@ -228,6 +219,7 @@ bool egb_chunk_plan(
     shape->states  = options->with_states ? (unsigned char*)place->first + used : NULL;
     shape->blocks  = (uint32_t)place->count;
     shape->shift   = (uint8_t)(fixed->shift + 2);
+    egb_home_plan(shape);
     return true;
 }
 
@@ -248,6 +240,7 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
     chunk->region_bytes = bytes;
     chunk->in_use       = 0;
     chunk->lost         = 0;
+    chunk->groups       = 0;
     chunk->lowest       = 0;
     return chunk;
 }
@@ -279,7 +272,7 @@ static void lengthen_next(egb_growing* pool)
 {
     const size_t most  = pool->options.chunk_bytes_max;
     const size_t twice = pool->next_bytes > most / 2 ? most : pool->next_bytes * 2;
-    if (twice <= larger(pool->eager_bytes, pool->held / EGB_LAZY_CHUNKS)) {
+    if (twice <= egb_larger(pool->eager_bytes, pool->held / EGB_LAZY_CHUNKS)) {
         pool->next_bytes = twice;
     }
 }

@@ -14,6 +14,7 @@ struct egb_chunk_ {
     size_t       region_bytes;
     size_t       in_use;    // blocks
     size_t       lost;      // blocks: free, and out of reach since one was written to
+    size_t       groups;    // with states: a bit for each group that a block may be at home in
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
     egb_chunk_*  previous;  // of the first: the last
@@ -78,7 +79,11 @@ static inline unsigned egb_state_at(const egb_shape_* shape, size_t index)
     return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_HOME_;
 }
 
-// Says how many were blocks that are not at home, and now are. Nothing is done with others.
+// Sets how many blocks are a group.
+void egb_home_plan(egb_shape_* shape);
+
+// Says how many were blocks that are not at home, and now are: no more than are in use. Nothing is
+// done with others.
 size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count);
 
 // Takes up to `count` blocks, in order of address. It stops in front of one that was written to.
@@ -86,6 +91,9 @@ size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count);
 
 // After it has taken none: the block that it stopped at is at home no more. NULL: it is at none.
 const void* egb_home_strike(egb_chunk_* chunk);
+
+// A block that was never in use, as egb_fixed_alloc(), whatever its state says.
+void* egb_home_take_fresh(egb_chunk_* chunk);
 
 // How many are at home, and whether nobody wrote to them. O(touched blocks).
 size_t egb_home_count(const egb_chunk_* chunk);
@@ -150,6 +158,16 @@ static inline bool egb_growing_put(egb_chunk_* chunk, void* block)
 static inline bool egb_growing_is_made(const egb_growing* pool)
 {
     return pool != NULL && pool->options.backing.reserve != NULL;
+}
+
+static inline size_t egb_smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t egb_larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
 }
 
 // Whether the pool can give a block without asking the backing.

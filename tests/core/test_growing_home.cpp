@@ -258,26 +258,79 @@ TEST(growing_home, a_chunk_has_no_more_than_so_many_states)
     }
 }
 
-// Nothing behind the block that was taken last is looked at, and nothing in front of the only one.
-TEST(growing_home, only_what_has_to_be_is_looked_through)
+namespace
 {
-    counting_backing         backing;
-    growing_pool             all(backing, with_states(16));
+
+// The groups of the chunk that have a block at home, by the states.
+std::size_t groups_of(const egb_chunk_* chunk)
+{
+    std::size_t groups = 0;
+    for (std::size_t i = 0; i < chunk->shape.blocks; i++) {
+        if (egb_is_home(&chunk->shape, i)) {
+            groups |= std::size_t{1} << (i >> chunk->shape.group);
+        }
+    }
+    return groups;
+}
+
+std::size_t first_home(const egb_chunk_* chunk)
+{
+    std::size_t index = 0;
+    while (!egb_is_home(&chunk->shape, index)) {
+        index++;
+    }
+    return index;
+}
+
+}  // namespace
+
+TEST(growing_home, a_chunk_has_no_more_groups_than_a_word_has_bits)
+{
+    for (const std::uint32_t blocks : {1u, 31u, 32u, 33u, 64u, 65u, 4096u, 65536u, 65537u, ~0u}) {
+        egb_shape_ shape{};
+        shape.blocks = blocks;
+        egb_home_plan(&shape);
+        const std::size_t groups = ((blocks - 1) >> shape.group) + 1;
+        EXPECT_LE(groups, sizeof(std::size_t) * 8);
+        EXPECT_TRUE(shape.group == 0 || groups > sizeof(std::size_t) * 4);
+    }
+}
+
+// Only groups that are said to have blocks at home are looked through: none too many, and no block
+// is forgotten, whatever comes back and is taken, one by one and in runs.
+TEST(growing_home, groups_are_exactly_those_that_have_blocks_at_home)
+{
+    counting_backing    backing;
+    egb_growing_options wish = with_states(8);
+    wish.chunk_bytes = wish.chunk_bytes_max = 16384;
+    growing_pool             all(backing, wish);
     const std::vector<void*> blocks = take(all.pool, 1000);
     egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
-    egb_growing_free(&all.pool, blocks[900]);
-    EXPECT_EQ(chunk->lowest, 900u);
-    EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[900]);
-    EXPECT_EQ(chunk->lowest, 901u);
-    egb_growing_free(&all.pool, blocks[3]);
-    EXPECT_EQ(chunk->lowest, 3u);
-    EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[3]);
-    EXPECT_EQ(chunk->lowest, 4u);
-    egb_growing_free(&all.pool, blocks[950]);
-    EXPECT_EQ(chunk->lowest, 950u);
-    egb_growing_free(&all.pool, blocks[500]);
-    egb_growing_free(&all.pool, blocks[990]);
-    EXPECT_EQ(chunk->lowest, 500u);
+    ASSERT_EQ(egb_growing_chunk_of(&all.pool, blocks[999]), chunk);
+    std::mt19937       random(7);
+    std::vector<void*> held = blocks;
+    for (int step = 0; step < 4000; step++) {
+        const std::size_t count = 1 + random() % (random() % 8 == 0 ? 200 : 3);
+        if (random() % 2 == 0) {
+            for (std::size_t i = 0; i < count && !held.empty(); i++) {
+                std::swap(held[random() % held.size()], held.back());
+                egb_growing_free(&all.pool, held.back());
+                held.pop_back();
+            }
+        } else if (held.size() + count <= blocks.size()) {
+            void*             run[200];
+            egb_chunk_*       from = nullptr;
+            const std::size_t low  = first_home(chunk);
+            const std::size_t got  = egb_growing_take_run(&all.pool, &from, run, count);
+            ASSERT_EQ(got, count);
+            ASSERT_EQ(run[0], blocks[low]);
+            ASSERT_TRUE(std::is_sorted(run, run + got));
+            held.insert(held.end(), run, run + got);
+        }
+        ASSERT_EQ(chunk->groups, groups_of(chunk)) << "step " << step;
+    }
+    ASSERT_TRUE(all.whole());
+    give(all.pool, held);
 }
 
 namespace
@@ -340,6 +393,7 @@ TEST(growing_home, a_block_in_use_is_not_handed_out_whatever_its_state_says)
         one.chunk->shape.states[i] = 0xFF;
     }
     one.chunk->lowest = 0;
+    one.chunk->groups = SIZE_MAX;
     while (void* const block = egb_growing_alloc(&one.all.pool)) {
         EXPECT_EQ(block, one.blocks[20]);
     }
@@ -365,6 +419,87 @@ TEST(growing_home, many_blocks_that_were_written_to_are_lost_one_by_one)
     EXPECT_EQ(std::count(blocks.begin(), blocks.end(), fresh), 0);
     EXPECT_GT(count, 0u);
     EXPECT_EQ(all.pool.lost, count);
+}
+
+TEST(growing_home, a_fresh_block_is_in_use_whatever_its_state_said)
+{
+    counting_backing  backing;
+    growing_pool      all(backing, with_states(16));
+    void* const       first = egb_growing_alloc(&all.pool);
+    egb_chunk_* const chunk = egb_growing_chunk_of(&all.pool, first);
+    chunk->shape.states[1]  = 0xFF;
+    chunk->shape.states[2]  = 0xFF;
+    void* const second      = egb_growing_alloc(&all.pool);
+    void*       third       = nullptr;
+    egb_chunk_* from        = nullptr;
+    ASSERT_EQ(egb_growing_take_run(&all.pool, &from, &third, 1), 1u);
+    EXPECT_EQ(chunk->shape.states[1], 0x7F);
+    EXPECT_EQ(chunk->shape.states[2], 0x7F);
+    EXPECT_TRUE(all.whole());
+    give(all.pool, {first, second, third});
+    EXPECT_EQ(egb_growing_in_use(&all.pool), 0u);
+}
+
+namespace
+{
+
+// Whether every chunk that alloc can get a block of is in the list, once, and no other.
+bool is_list_right(const egb_growing& pool)
+{
+    std::set<const egb_chunk_*> listed;
+    for (const egb_chunk_* chunk = pool.available; chunk != nullptr; chunk = chunk->next) {
+        if (!egb_chunk_is_available(chunk) || !listed.insert(chunk).second) {
+            return false;
+        }
+    }
+    std::size_t available = 0;
+    egb_growing_each_chunk(
+        &pool,
+        [](egb_chunk_* chunk, void* user) {
+            *static_cast<std::size_t*>(user) += egb_chunk_is_available(chunk) ? 1u : 0u;
+        },
+        &available
+    );
+    return listed.size() == available;
+}
+
+}  // namespace
+
+// A chunk that had more blocks at home than were counted was put in the list twice.
+TEST(growing_home, the_list_of_chunks_is_right_whatever_the_states_say)
+{
+    for (unsigned seed = 0; seed < 40; seed++) {
+        counting_backing    backing;
+        egb_growing_options wish = with_states(8);
+        wish.chunk_bytes = wish.chunk_bytes_max = 1024;
+        growing_pool all(backing, wish);
+        egb_set_misuse_handler([](const egb_event*, void*) {}, nullptr);
+        std::mt19937       random(seed);
+        std::vector<void*> held = take(all.pool, 300);
+        for (int step = 0; step < 2000; step++) {
+            const unsigned what = random() % 64;
+            void*          run[8];
+            std::size_t    got  = 0;
+            egb_chunk_*    from = nullptr;
+            if (what == 0) {
+                from = egb_growing_chunk_of(&all.pool, held[random() % held.size()]);
+                from->shape.states[random() % from->shape.blocks] =
+                    static_cast<unsigned char>(random() % 2 * EGB_STATE_HOME_);
+            } else if (what < 32 && held.size() > 200) {
+                std::swap(held[random() % held.size()], held.back());
+                egb_growing_free(&all.pool, held.back());
+                held.pop_back();
+            } else if (what < 48) {
+                got = egb_growing_take_run(&all.pool, &from, run, 1 + random() % 8);
+            } else {
+                run[0] = egb_growing_alloc(&all.pool);
+                got    = 1;
+            }
+            held.insert(held.end(), run, run + got);
+            ASSERT_TRUE(is_list_right(all.pool)) << "seed " << seed << " step " << step;
+        }
+        egb_set_misuse_handler(nullptr, nullptr);
+    }
 }
 
 // Words of states are read up to there.

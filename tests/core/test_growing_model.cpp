@@ -24,7 +24,7 @@ struct shape {
 };
 
 const shape shapes[] = {
-    {4, 0, 64, 0, 256, 256, 0, false, false},
+    {4, 0, 64, 0, 320, 320, 0, false, false},
     {4, 0, 0, 1, 300, 1000, 50, true, false},
     {8, 8, 4096, 0, 0, 0, 0, true, true},
     {8, 4, 4, 0, 256, 4096, 0, true, false},
