@@ -308,16 +308,16 @@ void* egb_guard_take(egb_control* control, const egb_request* request)
     if (egb_is_sealed() && !egb_growing_has_free(&control->growing)) {
         egb_quarantine_flush(control);  // before the system would be asked
     }
-    egb_chunk_*          chunk;
-    unsigned char* const block = egb_take_one(control, &chunk);
-    if (block == NULL) {
+    egb_entry_              entry;
+    const egb_chunk_* const chunk = egb_take_one(control, &entry);
+    if (chunk == NULL) {
         return NULL;
     }
-    unsigned char* const state = chunk->shape.states + egb_chunk_index(chunk, block);
-    if (*state == EGB_STATE_FREE_) {
+    unsigned char* const block = entry.block;
+    if (*entry.state == EGB_STATE_FREE_) {
         (void)is_untouched(control, chunk, block, EGB_LINK_BYTES);
     }
-    EGB_STORE_(*state, EGB_STATE_LIVE_);
+    EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
     egb_os_watch_taken(control, block, room_of(control));
     egb_front* const front = front_of(block);
     front->bytes           = request->bytes == 0 ? control->block_bytes : request->bytes;

@@ -21,14 +21,10 @@ void egb_put_back(egb_control* control, void* block)
 
 void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
 {
-    for (;;) {
-        egb_damage  damage;
-        void* const block = egb_growing_take(&control->growing, chunk, &damage);
-        if (!damage.was_found) {
-            return block;
-        }
-        control->damage = damage;
+    if (control->damage.was_found) {
+        return NULL;
     }
+    return egb_growing_take(&control->growing, chunk, &control->damage);
 }
 
 // At least one block, unless there is none to be had: all of one chunk.
@@ -52,7 +48,13 @@ static void clear_never_used(const egb_entry_* entries, size_t count)
     }
 }
 
-static void set_entries(egb_entry_* entries, const egb_chunk_* chunk, void** blocks, size_t count)
+static void set_entries(
+    const egb_control* control,
+    egb_entry_*        entries,
+    const egb_chunk_*  chunk,
+    void**             blocks,
+    size_t             count
+)
 {
     const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
     for (size_t i = 0; i < count; i++) {
@@ -60,6 +62,9 @@ static void set_entries(egb_entry_* entries, const egb_chunk_* chunk, void** blo
         if (shape.states != NULL) {
             entries[i].state = shape.states + egb_shape_index_(&shape, blocks[i]);
         }
+    }
+    if ((control->flags & EGB_FRESH_ZERO) != 0 && control->is_checked) {
+        clear_never_used(entries, count);
     }
 }
 
@@ -167,17 +172,20 @@ void egb_depot_flush(egb_control* control)
     }
 }
 
-void* egb_take_one(egb_control* control, egb_chunk_** chunk)
+egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry)
 {
     if (control->depot_batches != 0) {
         egb_depot_flush(control);
     }
-    void* const block = egb_take_from_chunks(control, chunk);
-    if (block != NULL) {
-        control->allocations++;
-        egb_note_peak(control);
+    egb_chunk_* chunk;
+    void*       block = egb_take_from_chunks(control, &chunk);
+    if (block == NULL) {
+        return NULL;
     }
-    return block;
+    set_entries(control, entry, chunk, &block, 1);
+    control->allocations++;
+    egb_note_peak(control);
+    return chunk;
 }
 
 // ---- a magazine ---------------------------------------------------------------------------------
@@ -391,10 +399,7 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         if (is_new || control->is_checked) {
             egb_part_neighbours(run, taken);  // they are in the order of address
         }
-        set_entries(&batch->entries[count], chunk, run, taken);
-        if ((control->flags & EGB_FRESH_ZERO) != 0 && control->is_checked) {
-            clear_never_used(&batch->entries[count], taken);
-        }
+        set_entries(control, &batch->entries[count], chunk, run, taken);
         count += (uint32_t)taken;
     }
     batch->count = count;

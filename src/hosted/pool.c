@@ -25,15 +25,15 @@ static egb_magazine_* magazine_for(egb_pool pool, egb_cache* cache)
 
 static void* take_without_magazine(egb_control* control)
 {
-    egb_chunk_* chunk;
-    void* const block = egb_take_one(control, &chunk);
-    if (block != NULL) {
-        egb_os_watch_taken(control, block, control->block_bytes);
+    egb_entry_ entry;
+    if (egb_take_one(control, &entry) == NULL) {
+        return NULL;
     }
-    if (block != NULL && control->is_checked) {
-        EGB_STORE_(chunk->shape.states[egb_chunk_index(chunk, block)], EGB_STATE_LIVE_);
+    egb_os_watch_taken(control, entry.block, control->block_bytes);
+    if (control->is_checked) {
+        EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
     }
-    return block;
+    return entry.block;
 }
 
 static void*
@@ -112,12 +112,13 @@ static void* alloc(egb_pool pool, egb_cache* cache, const egb_request* request)
         void* const            block        = take(control, magazine, pool, request);
         const egb_exhausted_fn on_exhausted = control->on_exhausted;
         void* const            user         = control->user;
+        const bool             is_damaged   = control->damage.was_found;
         egb_pool_unlock_and_report(control, pool, request->site);
         egb_seal_report(pool, request->site);
         if (block != NULL) {
             return block;
         }
-        if (reclaim(pool)) {
+        if (is_damaged || reclaim(pool)) {  // there may be one behind the damage
             continue;
         }
         if (on_exhausted == NULL || on_exhausted(pool, user) != EGB_EXHAUSTED_RETRY) {

@@ -377,7 +377,8 @@ void egb_lane_prefer_own_chunk(egb_control* control, uint32_t lane);
 
 // ---- magazine.c: with the pool locked -----------------------------------------------------------
 
-// As egb_growing_take(); damage is kept for the report.
+// As egb_growing_take(), but gives no block when there is damage to be reported first: each is an
+// event, and they are found one at a time.
 void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk);
 
 // Whether the magazine is the pool's now. `magazine` may be NULL.
@@ -487,8 +488,8 @@ static inline void egb_open_link(const egb_control* control, const void* block)
     egb_os_watch_open(block, stride < EGB_LINK_BYTES ? stride : (size_t)EGB_LINK_BYTES);
 }
 
-// One block without a magazine, with its chunk; NULL: none.
-void* egb_take_one(egb_control* control, egb_chunk_** chunk);
+// One block without a magazine, and its chunk. NULL: none.
+egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry);
 
 // More blocks may be in use now than ever before.
 void egb_note_peak(egb_control* control);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -118,3 +119,38 @@ TEST(pool_regressions, a_block_of_more_than_half_of_the_largest_size_can_be_had)
     EXPECT_EQ(egb_pool_create(&pool, &options), EGB_LIMIT);
 }
 #endif
+
+// Of several damages that one call found the last one was told of.
+TEST(pool_regressions, every_block_that_was_written_to_is_told_of)
+{
+    egb_pool_options options{};
+    options.block_bytes     = 48;
+    const egb_pool     pool = make(options);
+    std::vector<void*> blocks(500);
+    for (void*& block : blocks) {
+        block = egb_pool_alloc(pool);
+    }
+    for (void* const block : blocks) {
+        egb_pool_free(pool, block);
+    }
+    (void)egb_pool_trim(pool, SIZE_MAX);
+    std::set<const void*> wanted;
+    for (std::size_t i = 0; i < blocks.size(); i += 7) {
+        static_cast<unsigned char*>(blocks[i])[3] = 0x55;
+        wanted.insert(blocks[i]);
+    }
+    std::set<const void*> told;
+    egb_set_misuse_handler(
+        [](const egb_event* event, void* user) {
+            EXPECT_EQ(event->kind, EGB_EVENT_OVERWRITTEN);
+            static_cast<std::set<const void*>*>(user)->insert(event->address);
+        },
+        &told
+    );
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        ASSERT_NE(egb_pool_alloc(pool), nullptr);
+    }
+    egb_set_misuse_handler(nullptr, nullptr);
+    EXPECT_EQ(told, wanted);
+    destroy(pool);
+}
