@@ -91,7 +91,8 @@ static bool is_power_of_two(size_t number)
     return (number & (number - 1)) == 0;
 }
 
-// With states alloc may have to look through those of a chunk, 8 at a time.
+// With states alloc may have to look through a group of them, and the larger a chunk is the larger
+// are its groups.
 static size_t largest_chunk_bytes(const egb_growing_options* options)
 {
     const bool is_bounded =

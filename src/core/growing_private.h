@@ -14,7 +14,7 @@ struct egb_chunk_ {
     size_t       region_bytes;
     size_t       in_use;    // blocks
     size_t       lost;      // blocks: free, and out of reach since one was written to
-    size_t       groups;    // with states: a bit for each group that a block may be at home in
+    size_t       groups;    // with states: a bit for each group that has a block at home
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
     egb_chunk_*  previous;  // of the first: the last
