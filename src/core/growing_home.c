@@ -12,12 +12,13 @@
 // ---- marks --------------------------------------------------------------------------------------
 
 // A block at home is marked as one of a list is, so that a write to it is noticed: in both words
-// where a list has a link and a mark, or in the only one.
-static void mark(egb_word* words, size_t stride)
+// where a list has a link and a mark, or in the only one. They are zero when it leaves: so a block
+// that was zero, and that nobody had, is zero again.
+static void set_marks(egb_word* words, size_t stride, egb_word mark)
 {
-    words[0] = EGB_FIXED_MARK_;
+    words[0] = mark;
     if (stride != 1) {
-        words[1] = EGB_FIXED_MARK_;
+        words[1] = mark;
     }
 }
 
@@ -93,7 +94,7 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
         if (index >= touched || egb_is_home(&shape, index)) {
             continue;
         }
-        mark((egb_word*)blocks[i], stride);
+        set_marks((egb_word*)blocks[i], stride, EGB_FIXED_MARK_);
         set_state(&shape, index, egb_state_at(&shape, index) | EGB_STATE_HOME_);
         groups |= group_bit(&shape, index);
         lowest = egb_smaller(lowest, index);
@@ -106,7 +107,7 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
 
 // Takes blocks of the first group that has some, and leaves it if it has no more.
 //
-// The mark goes, or a block that nobody has written to could be taken for one at home when a write
+// The marks go, or a block that nobody has written to could be taken for one at home when a write
 // behind the last block has set its bit.
 static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
 {
@@ -123,7 +124,7 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
         if (!has_marks(words, stride)) {
             break;
         }
-        words[0] = 0;
+        set_marks(words, stride, 0);
         set_state(&shape, index, egb_state_at(&shape, index));
         blocks[taken++] = words;
         index++;
@@ -158,13 +159,24 @@ const void* egb_home_strike(egb_chunk_* chunk)
     return chunk->fixed.first + index * chunk->fixed.stride;
 }
 
+// Nothing is written to a block that is zero, as its page may not be there yet. Another one could
+// have marks from an earlier life.
 void* egb_home_take_fresh(egb_chunk_* chunk)
 {
-    const size_t index = egb_fixed_count_touched(&chunk->fixed);
-    void* const  block = egb_fixed_alloc(&chunk->fixed);
-    if (block != NULL) {
-        set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
+    egb_fixed* const fixed  = &chunk->fixed;
+    const uint32_t   index  = egb_fixed_count_touched(fixed);
+    egb_word* const  block  = egb_fixed_take_fresh(fixed, index);
+    const size_t     before = (uintptr_t)block - (uintptr_t)chunk->region;
+    if (block == NULL) {
+        return NULL;
     }
+    if (before < chunk->touched_before) {
+        block[0] = 0;
+    }
+    if (fixed->mode == EGB_FIXED_MARKED_) {
+        fixed->limit++;
+    }
+    set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
     return block;
 }
 

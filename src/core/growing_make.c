@@ -235,6 +235,7 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
     if (chunk->shape.states != NULL && !pool->options.backing.zeroed) {
         const char* const end = (const char*)place->header;
         egb_clear_words(chunk->shape.states, (size_t)(end - (const char*)chunk->shape.states));
+        chunk->touched_before = bytes;
     }
     chunk->owner        = pool;
     chunk->region       = region;

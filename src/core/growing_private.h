@@ -21,11 +21,12 @@ struct egb_chunk_ {
     egb_chunk_*  left;      // in the tree by address
     egb_chunk_*  right;
     egb_shape_   shape;  // for threads that do not wait for the pool
-    // Not the growing pool's: what the pool that stands on it got for the region's pages, and how
-    // many bytes from the region's start an earlier pool has touched.
+    // With states: so many bytes from the region's start need not have been zero when it became a
+    // chunk. All; or where the backing is `zeroed`, none or as many as its commit has set here.
+    size_t touched_before;
+    // Not the growing pool's: what the pool that stands on it got for the region's pages.
     size_t prefaulted;
     size_t huge;
-    size_t touched_before;
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,

@@ -38,23 +38,8 @@ static size_t take_run(egb_control* control, egb_chunk_** chunk, void** blocks, 
     return blocks[0] != NULL ? 1 : 0;
 }
 
-// Blocks that were in a magazine and went back had a mark in them, though nobody ever had them.
-static void clear_never_used(const egb_entry_* entries, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (EGB_LOAD_(*entries[i].state) == 0) {
-            __builtin_memset(entries[i].block, 0, EGB_LINK_BYTES);
-        }
-    }
-}
-
-static void set_entries(
-    const egb_control* control,
-    egb_entry_*        entries,
-    const egb_chunk_*  chunk,
-    void**             blocks,
-    size_t             count
-)
+static void
+set_entries(egb_entry_* entries, const egb_chunk_* chunk, void* const* blocks, size_t count)
 {
     const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
     for (size_t i = 0; i < count; i++) {
@@ -62,9 +47,6 @@ static void set_entries(
         if (shape.states != NULL) {
             entries[i].state = shape.states + egb_shape_index_(&shape, blocks[i]);
         }
-    }
-    if ((control->flags & EGB_FRESH_ZERO) != 0 && control->is_checked) {
-        clear_never_used(entries, count);
     }
 }
 
@@ -182,7 +164,7 @@ egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry)
     if (block == NULL) {
         return NULL;
     }
-    set_entries(control, entry, chunk, &block, 1);
+    set_entries(entry, chunk, &block, 1);
     control->allocations++;
     egb_note_peak(control);
     return chunk;
@@ -365,9 +347,9 @@ void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// The most blocks to take out of chunks at once. Each is touched, and may have a page of its own:
-// so they are fewer than a batch has room for, no more than those of a line of states, and where
-// blocks are large still fewer.
+// The most blocks to take out of chunks at once. Each may have a page of its own, and is touched if
+// it was in use before: so they are fewer than a batch has room for, no more than those of a line
+// of states, and where blocks are large still fewer.
 static size_t run_blocks_max(const egb_control* control)
 {
     enum { RUN_BYTES_MAX = 64 << 10 };
@@ -399,7 +381,7 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         if (is_new || control->is_checked) {
             egb_part_neighbours(run, taken);  // they are in the order of address
         }
-        set_entries(control, &batch->entries[count], chunk, run, taken);
+        set_entries(&batch->entries[count], chunk, run, taken);
         count += (uint32_t)taken;
     }
     batch->count = count;

@@ -443,6 +443,78 @@ TEST(growing_home, a_fresh_block_is_in_use_whatever_its_state_said)
 namespace
 {
 
+// All blocks of the pool's only chunk hold the same words, as if they had been there before it.
+void fill(egb_chunk_* chunk, egb_word word)
+{
+    std::fill_n(chunk->fixed.first, chunk->shape.blocks * chunk->fixed.stride, word);
+}
+
+}  // namespace
+
+// Their pages need not be there, and alloc does not bring them.
+TEST(growing_home, a_fresh_block_of_zero_memory_is_not_written_to)
+{
+    const egb_word pattern = 0x5a5a5a5a;
+    for (const std::size_t bytes : {4u, 16u, 4096u}) {
+        counting_backing  backing(64, true);
+        growing_pool      all(backing, with_states(bytes));
+        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        fill(chunk, pattern);
+        chunk->touched_before = reinterpret_cast<uintptr_t>(chunk->fixed.first + 1) -
+                                reinterpret_cast<uintptr_t>(chunk->region);
+        std::vector<void*> blocks(5);
+        egb_chunk_*        from = nullptr;
+        ASSERT_EQ(egb_growing_take_run(&all.pool, &from, blocks.data(), 4), 4u);
+        blocks[4] = egb_growing_alloc(&all.pool);
+        EXPECT_EQ(*static_cast<egb_word*>(blocks[0]), 0u) << "all but this one are said to be zero";
+        for (std::size_t i = 1; i < blocks.size() * bytes / sizeof(egb_word); i++) {
+            ASSERT_EQ(chunk->fixed.first[i], pattern);
+        }
+        EXPECT_TRUE(all.whole());
+        give(all.pool, blocks);
+    }
+}
+
+TEST(growing_home, marks_from_an_earlier_life_make_no_block_free)
+{
+    for (const std::size_t bytes : {4u, 16u, 256u}) {
+        events            seen;
+        counting_backing  backing;
+        growing_pool      all(backing, with_states(bytes));
+        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        fill(chunk, EGB_FIXED_MARK_);
+        const std::vector<void*> blocks = take(all.pool, 20);
+        std::fill_n(chunk->shape.states, blocks.size(), EGB_STATE_HOME_);
+        chunk->groups = 1;
+        chunk->lowest = 0;
+        for (std::size_t i = 0; i < blocks.size(); i++) {
+            void* const block = egb_growing_alloc(&all.pool);
+            EXPECT_EQ(std::count(blocks.begin(), blocks.end(), block), 0);
+        }
+        EXPECT_EQ(seen.take_all(), EGB_EVENT_OVERWRITTEN);
+    }
+}
+
+// Though it was marked while it was at home.
+TEST(growing_home, a_block_that_nobody_has_written_to_is_zero_again)
+{
+    for (const std::size_t bytes : {4u, 8u, 64u}) {
+        counting_backing         backing(64, true);
+        growing_pool             all(backing, with_states(bytes));
+        const std::vector<void*> blocks = take(all.pool, 20);
+        give(all.pool, blocks);
+        for (void* const block : take(all.pool, 20)) {
+            for (std::size_t i = 0; i < bytes / sizeof(egb_word); i++) {
+                ASSERT_EQ(static_cast<egb_word*>(block)[i], 0u);
+            }
+        }
+        give(all.pool, blocks);
+    }
+}
+
+namespace
+{
+
 // Whether every chunk that alloc can get a block of is in the list, once, and no other.
 bool is_list_right(const egb_growing& pool)
 {

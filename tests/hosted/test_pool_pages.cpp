@@ -152,6 +152,15 @@ TEST(pool_pages, create_and_reserve_touch_no_block)
     EXPECT_EQ(resident_pages(other.block, other.pages), other.pages);
 }
 
+TEST(pool_pages, alloc_of_a_block_that_nobody_had_touches_no_page)
+{
+    const first_chunk  one(0);
+    std::vector<void*> blocks = take_all(one.pool, one.pages - 1);
+    EXPECT_EQ(stats_of(one.pool).chunks, 1u);
+    EXPECT_LE(resident_pages(one.block, one.pages), 1u);
+    give_all(one.pool, blocks);
+}
+
 // Large pages are the system's to give or not: what was obtained is never more than is held, and
 // goes with the chunks that had it, not with others.
 TEST(pool_pages, large_pages_are_reported_as_far_as_they_are_there)
