@@ -95,7 +95,8 @@ const char* egb_event_text(egb_event_kind kind);
 ///
 /// It may return: the misused call then does nothing and the pool is intact. It may leave by
 /// longjmp instead, and the pool is intact too; not by a C++ exception. It may use any pool, the
-/// misused one included, but not init that one anew.
+/// misused one included, but not init that one anew; an alloc that finds free blocks written to
+/// calls it again, within itself.
 void egb_misuse(const egb_event* event);
 
 /// A handler set at run time. `user` is passed on as it was given.

@@ -142,10 +142,11 @@ void egb_growing_destroy(egb_growing* pool);
 /// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. What egb_fixed_alloc() notices
 ///          is noticed here, and also that a free list ends too early (then the event's address is
 ///          NULL); with states, that the first 8 bytes of the block that is to be handed out were
-///          written to. The blocks behind the damage, with states that one alone, are lost until
-///          destroy, and so is the chance that trim gives their chunk back; the call goes on with
-///          other blocks. If the states were written to, so that no free block is found where one
-///          should be: the event's address is NULL, and the chunk's free blocks are lost.
+///          written to. The blocks behind the damage, with states that one and those right behind
+///          it that were written to as well, are lost until destroy, and so is the chance that
+///          trim gives their chunk back; the call goes on with other blocks. If the states were
+///          written to, so that no free block is found where one should be: the event's address is
+///          NULL, and the chunk's free blocks are lost.
 /// Cost     O(1); with states O(states of the chunk / 512) when few of its blocks are free
 EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 

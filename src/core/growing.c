@@ -30,23 +30,23 @@ static bool has_states(const egb_chunk_* chunk)
 }
 
 // How many blocks of a chunk are free and out of reach, now that none was where one should be. Of a
-// list nothing is left: what was touched and is not in use. With states, the one that was written
-// to is added; or, if there is none such, it is all: someone wrote to the states.
-static size_t count_lost(const egb_chunk_* chunk, const void* led_to)
+// list nothing is left: what was touched and is not in use. With states, those that were written to
+// are added; or, if there is none such, it is all: someone wrote to the states.
+static size_t count_lost(const egb_chunk_* chunk, size_t struck)
 {
     const size_t free    = chunk->shape.blocks - chunk->in_use;
     const size_t touched = egb_fixed_count_touched(&chunk->fixed);
     if (!has_states(chunk)) {
         return touched > chunk->in_use ? touched - chunk->in_use : 0;
     }
-    return led_to != NULL && chunk->lost < free ? chunk->lost + 1 : free;
+    return struck != 0 ? egb_smaller(chunk->lost + struck, free) : free;
 }
 
 // If the pool has no fresh block either, the chunk has nothing more to give.
-static void write_off(egb_growing* pool, egb_chunk_* chunk, const void* led_to)
+static void write_off(egb_growing* pool, egb_chunk_* chunk, size_t struck)
 {
     const size_t before = chunk->lost;
-    chunk->lost         = count_lost(chunk, led_to);
+    chunk->lost         = count_lost(chunk, struck);
     pool->lost          = pool->lost - before + chunk->lost;
     if (!egb_chunk_is_available(chunk)) {
         egb_available_remove(pool, chunk);
@@ -78,7 +78,13 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     if (recycled != NULL) {
         return recycled;
     }
-    const void* const led_to = has_states(chunk) ? egb_home_strike(chunk) : end_list_astray(fixed);
+    const void* led_to = NULL;
+    size_t      struck = 0;
+    if (has_states(chunk)) {
+        struck = egb_home_strike(chunk, &led_to);
+    } else {
+        led_to = end_list_astray(fixed);
+    }
     if (led_to == NULL) {
         void* const block = take_new(chunk);
         if (block != NULL) {
@@ -88,7 +94,7 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     damage->was_found = true;
     damage->address   = led_to;
     damage->index     = egb_fixed_index_at(fixed, led_to);
-    write_off(pool, chunk, led_to);
+    write_off(pool, chunk, struck);
     return NULL;
 }
 

@@ -79,6 +79,27 @@ static size_t group_bit(const egb_shape_* shape, size_t index)
     return (size_t)1 << (index >> shape->group);
 }
 
+// The first group that has blocks at home: there is one.
+static size_t first_group(const egb_chunk_* chunk)
+{
+    return (size_t)EGB_FIXED_SHIFT_(chunk->groups);
+}
+
+static size_t end_of_group(const egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    return egb_smaller((first_group(chunk) + 1) << chunk->shape.group, touched);
+}
+
+// No block of the first group in front of this one is at home any more. Behind its end: none is.
+static void go_on_at(egb_chunk_* chunk, size_t index, size_t end)
+{
+    chunk->lowest = index;
+    if (index >= end) {
+        chunk->groups &= chunk->groups - 1;
+    }
+}
+
 // ---- blocks in and out --------------------------------------------------------------------------
 
 size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
@@ -111,14 +132,13 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
 // behind the last block has set its bit.
 static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
 {
-    const egb_shape_ shape   = chunk->shape;
-    const size_t     stride  = chunk->fixed.stride;
-    egb_word* const  first   = chunk->fixed.first;
-    const size_t     group   = (size_t)EGB_FIXED_SHIFT_(chunk->groups);
-    const size_t     touched = egb_fixed_count_touched(&chunk->fixed);
-    const size_t     end     = egb_smaller((group + 1) << shape.group, touched);
-    size_t           index   = egb_larger(chunk->lowest, group << shape.group);
-    size_t           taken   = 0;
+    const egb_shape_ shape  = chunk->shape;
+    const size_t     stride = chunk->fixed.stride;
+    egb_word* const  first  = chunk->fixed.first;
+    const size_t     group  = first_group(chunk);
+    const size_t     end    = end_of_group(chunk);
+    size_t           index  = egb_larger(chunk->lowest, group << shape.group);
+    size_t           taken  = 0;
     while ((index = next_home(&shape, index, end)) < end && taken < count) {
         egb_word* const words = first + index * stride;
         if (!has_marks(words, stride)) {
@@ -129,13 +149,11 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
         blocks[taken++] = words;
         index++;
     }
-    chunk->lowest = index;
-    if (index >= end) {
-        chunk->groups &= chunk->groups - 1;
-    }
+    go_on_at(chunk, index, end);
     return taken;
 }
 
+// Where groups are long there is none after the first that has some: a call looks through one.
 size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count)
 {
     size_t taken = 0;
@@ -145,18 +163,32 @@ size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count)
         if (chunk->groups == groups) {
             break;  // it has more: that is enough, or the next one was written to
         }
+        if (taken != 0 && egb_has_long_groups(chunk)) {
+            break;
+        }
     }
     return taken;
 }
 
-const void* egb_home_strike(egb_chunk_* chunk)
+size_t egb_home_strike(egb_chunk_* chunk, const void** first)
 {
+    *first = NULL;
     if (chunk->groups == 0) {
-        return NULL;
+        return 0;
     }
-    const size_t index = chunk->lowest;
-    set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
-    return chunk->fixed.first + index * chunk->fixed.stride;
+    const egb_shape_ shape  = chunk->shape;
+    const size_t     stride = chunk->fixed.stride;
+    const size_t     end    = end_of_group(chunk);
+    size_t           index  = chunk->lowest;
+    size_t           struck = 0;
+    *first                  = chunk->fixed.first + index * stride;
+    do {
+        set_state(&shape, index, egb_state_at(&shape, index));
+        struck++;
+        index = next_home(&shape, index + 1, end);
+    } while (index < end && !has_marks(chunk->fixed.first + index * stride, stride));
+    go_on_at(chunk, index, end);
+    return struck;
 }
 
 // Nothing is written to a block that is zero, as its page may not be there yet. Another one could

@@ -30,8 +30,8 @@ struct egb_chunk_ {
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,
-// where no free block is, or the free block there was written to. It, and with a list the blocks
-// behind it, are written off.
+// where no free block is, or the free block there was written to. It is written off: with a list as
+// are the blocks behind it, with states as are those right behind it that were written to, too.
 typedef struct egb_damage {
     bool        was_found;
     const void* address;
@@ -87,11 +87,21 @@ void egb_home_plan(egb_shape_* shape);
 // done with others.
 size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count);
 
-// Takes up to `count` blocks, in order of address. It stops in front of one that was written to.
+// Groups of more states than those of the chunks that pools make when nobody says how long: they
+// are static memory's. To look through all of them at once would take too long.
+static inline bool egb_has_long_groups(const egb_chunk_* chunk)
+{
+    return chunk->shape.group > 10;
+}
+
+// Takes up to `count` blocks, in order of address. It stops in front of one that was written to,
+// and behind a long group that had some.
 size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count);
 
-// After it has taken none: the block that it stopped at is at home no more. NULL: it is at none.
-const void* egb_home_strike(egb_chunk_* chunk);
+// After it has taken none: the block that it stopped at is at home no more, nor are those of its
+// group right behind it that were written to as well. Says how many, and which is the first; NULL
+// and 0 if it stopped at none.
+size_t egb_home_strike(egb_chunk_* chunk, const void** first);
 
 // A block that was never in use, as egb_fixed_alloc(), whatever its state says.
 void* egb_home_take_fresh(egb_chunk_* chunk);

@@ -377,7 +377,8 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
         }
         const bool is_new = is_fresh(chunk, run, taken);
         // Where a line of states ends: the next ones are for another thread.
-        is_end = is_new && egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE;
+        is_end = (is_new && egb_chunk_fresh_in_line(chunk) == EGB_STATES_IN_LINE) ||
+                 egb_has_long_groups(chunk);
         if (is_new || control->is_checked) {
             egb_part_neighbours(run, taken);  // they are in the order of address
         }
