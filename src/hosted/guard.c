@@ -317,8 +317,8 @@ void* egb_guard_take(egb_control* control, const egb_request* request)
     if (*entry.state == EGB_STATE_FREE_) {
         (void)is_untouched(control, chunk, block, EGB_LINK_BYTES);
     }
+    egb_watch_taken(control, block, room_of(control), *entry.state);
     EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
-    egb_os_watch_taken(control, block, room_of(control));
     egb_front* const front = front_of(block);
     front->bytes           = request->bytes == 0 ? control->block_bytes : request->bytes;
     front->seal            = seal_of(block, front->bytes);

@@ -29,7 +29,8 @@ static void* take_without_magazine(egb_control* control)
     if (egb_take_one(control, &entry) == NULL) {
         return NULL;
     }
-    egb_os_watch_taken(control, entry.block, control->block_bytes);
+    const unsigned state = control->is_checked ? *entry.state : EGB_STATE_FREE_;
+    egb_watch_taken(control, entry.block, control->block_bytes, state);
     if (control->is_checked) {
         EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
     }

@@ -488,6 +488,17 @@ static inline void egb_open_link(const egb_control* control, const void* block)
     egb_os_watch_open(block, stride < EGB_LINK_BYTES ? stride : (size_t)EGB_LINK_BYTES);
 }
 
+// What a tool that watches is told of a block that is taken, whose state was `state`: that nothing
+// is known of its contents, unless it is zero.
+static inline void
+egb_watch_taken(const egb_control* control, const void* block, size_t bytes, unsigned state)
+{
+    egb_os_watch_taken(control, block, bytes);
+    if (state == 0 && (control->flags & EGB_FRESH_ZERO) != 0) {
+        egb_os_watch_open(block, bytes);
+    }
+}
+
 // One block without a magazine, and its chunk. NULL: none.
 egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry);
 

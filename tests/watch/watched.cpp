@@ -2,7 +2,8 @@
 // Uses blocks, and one of them when it is free, or when its pool is no more, for a tool to notice:
 // watched.py says which tool.
 //
-//     usage: watched FAULT LEVEL       LEVEL: as in egb_pool_options.check, "static" or "heap"
+//     usage: watched FAULT LEVEL       LEVEL: as in egb_pool_options.check, "static", "heap",
+//                                      "large", "zero" (EGB_FRESH_ZERO) or "zero_guard"
 #include "eggbox/heap.h"
 
 #include <cstdio>
@@ -17,6 +18,16 @@ constexpr std::size_t block_bytes = 48;
 
 alignas(16) char static_memory[8192];
 
+bool is_zero(const std::string& level)
+{
+    return level.rfind("zero", 0) == 0;
+}
+
+bool is_level(const std::string& level)
+{
+    return level != "default" && level != "static";
+}
+
 // A pool, or the heap.
 class source
 {
@@ -25,7 +36,11 @@ class source
     {
         egb_pool_options options{};
         options.block_bytes = block_bytes;
-        options.check       = level == "default" || level == "static" ? nullptr : level.c_str();
+        options.check       = is_level(level) ? level.c_str() : nullptr;
+        if (is_zero(level)) {
+            options.flags = EGB_FRESH_ZERO;
+            options.check = level == "zero_guard" ? "guard" : nullptr;
+        }
         if (level == "static") {
             options.memory       = static_memory;
             options.memory_bytes = sizeof static_memory;
@@ -81,6 +96,18 @@ class source
 
 volatile char seen;
 
+// What nobody had is zero, and may be read.
+void read_fresh(source* from)
+{
+    char* const block = from->take();
+    for (std::size_t i = 0; i < block_bytes; i++) {
+        if (block[i] != 0) {
+            std::exit(7);
+        }
+    }
+    from->give(block);
+}
+
 void use_after_end(source* from, std::size_t bytes)
 {
     char* const block = from->take(bytes);
@@ -116,6 +143,9 @@ int main(int count, char** arguments)
     const bool        is_large = std::strcmp(arguments[2], "large") == 0;
     source            from(is_large ? "heap" : arguments[2]);
     const std::size_t bytes = is_large ? 200000 : block_bytes;
+    if (is_zero(arguments[2])) {
+        read_fresh(&from);
+    }
     from.use_rightly(bytes);
     if (fault == "destroyed") {
         use_after_end(&from, bytes);

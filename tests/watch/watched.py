@@ -8,7 +8,8 @@ usage: watched.py PROGRAM [VALGRIND]    without VALGRIND the program has Address
 import subprocess
 import sys
 
-LEVELS = ["off", "check", "guard", "track", "default", "static", "heap", "large"]
+LEVELS = ["off", "check", "guard", "track", "default", "static", "heap", "large", "zero",
+          "zero_guard"]
 
 # Where a free block is on a list, as it is soon below "guard", its first bytes are in use.
 FIRST_BYTES_TOO = ["guard", "track", "default", "heap", "large"]
