@@ -56,6 +56,21 @@ for _ in range(3):
 print(sum(map(len, trees)), len(data))
 """
 
+# Objects that mostly live shortly: one in 20 stays, for a while.
+LUA = """
+local kept, sum = {}, 0
+for round = 1, 150 do
+  for i = 1, 20000 do
+    local one = { id = i, name = "object " .. i * round, list = { i, i + 1, i + 2 } }
+    sum = sum + #one.name + one.list[3]
+    if i % 20 == 0 then
+      kept[(round * 1000 + i / 20) % 10000 + 1] = one
+    end
+  end
+end
+print(sum, #kept)
+"""
+
 
 def stop(text):
     sys.exit(f"bench_heap: {text}")
@@ -208,6 +223,7 @@ PROGRAMS = {
         "command": ["/usr/bin/python3", "input.py"],
         "environment": {"PYTHONMALLOC": "malloc"},
     },
+    "lua": {"command": ["lua5.4", "input.lua"]},
     "gcc": {"command": ["gcc", "-O2", "-c", "-o", "out.o", "-I", "include", "src/eggbox.c"]},
     "g++": {"command": ["g++", "-std=c++17", "-O1", "-c", "-o", "out.o", "input.cpp"]},
 }
@@ -215,6 +231,7 @@ PROGRAMS = {
 
 def prepare(work):
     (work / "input.sql").write_text(SQL, encoding="ascii")
+    (work / "input.lua").write_text(LUA, encoding="ascii")
     (work / "input.py").write_text(PYTHON, encoding="ascii")
     text = (bench.ROOT / "bench" / "heap" / "containers.cpp").read_text(encoding="ascii")
     (work / "input.cpp").write_text(text.replace('"heap.hpp"', '"bench/heap/heap.hpp"'))
@@ -310,7 +327,7 @@ def main():
     parser.add_argument("--build-dir", type=pathlib.Path, default=bench.ROOT / "build" / "bench")
     parser.add_argument("--eggbox", type=pathlib.Path, help="another libeggbox-malloc.so")
     arguments = parser.parse_args()
-    for name in (REDIS, "redis-benchmark", "sqlite3"):
+    for name in (REDIS, "redis-benchmark", "sqlite3", "lua5.4"):
         if shutil.which(name) is None:
             stop(f"{name} is missing: see scripts/setup.sh")
 

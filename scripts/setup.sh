@@ -14,7 +14,8 @@ programs="valgrind sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils"
 test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev"
 # libclang-rt-19-dev has the allocator scudo as a library.
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
-       libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools"
+       libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools
+       lua5.4"
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
 all="$test $bench gcc-multilib g++-multilib gcovr
      clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev

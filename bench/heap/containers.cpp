@@ -2,6 +2,7 @@
 // What programs in C++ are made of.
 #include "heap.hpp"
 
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -98,6 +99,25 @@ std::uint64_t heap_bench::ordered_map(scale size)
             all.erase(key);
         }
         sum += all.size();
+    }
+    return sum;
+}
+
+// Half of a list goes while it is walked, and as much comes at its end, over and over: what a
+// collector does to a program's objects. How fast the walk is depends on where the new ones are.
+std::uint64_t heap_bench::swept_list(scale size)
+{
+    random_numbers           random(17);
+    std::list<std::uint64_t> all;
+    std::uint64_t            sum = 0;
+    for (std::size_t round = 0; round < size.of(30); round++) {
+        while (all.size() < size.of(300000)) {
+            all.push_back(random.next());
+        }
+        all.remove_if([&](std::uint64_t number) {
+            sum += number & 0xff;
+            return random.below(2) == 0;
+        });
     }
     return sum;
 }

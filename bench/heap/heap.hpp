@@ -120,6 +120,7 @@ std::uint64_t phases(scale);
 std::uint64_t strings(scale);
 std::uint64_t dictionary(scale);
 std::uint64_t ordered_map(scale);
+std::uint64_t swept_list(scale);
 std::uint64_t binary_trees(scale);
 
 // threads.cpp

@@ -31,26 +31,13 @@ struct named_pattern {
 };
 
 constexpr named_pattern patterns[] = {
-    {"churn_few", churn_few},
-    {"churn_many", churn_many},
-    {"batch_lifo", batch_lifo},
-    {"batch_fifo", batch_fifo},
-    {"batch_random", batch_random},
-    {"large", large},
-    {"growth", growth},
-    {"vectors", vectors},
-    {"phases", phases},
-    {"strings", strings},
-    {"dictionary", dictionary},
-    {"ordered_map", ordered_map},
-    {"binary_trees", binary_trees},
-    {"larson", larson},
-    {"handover", handover},
-    {"cross_free", cross_free},
-    {"scratch", scratch},
-    {"server", server},
-    {"buffers", buffers},
-    {"short_lives", short_lives},
+    {"churn_few", churn_few},   {"churn_many", churn_many},     {"batch_lifo", batch_lifo},
+    {"batch_fifo", batch_fifo}, {"batch_random", batch_random}, {"large", large},
+    {"growth", growth},         {"vectors", vectors},           {"phases", phases},
+    {"strings", strings},       {"dictionary", dictionary},     {"ordered_map", ordered_map},
+    {"swept_list", swept_list}, {"binary_trees", binary_trees}, {"larson", larson},
+    {"handover", handover},     {"cross_free", cross_free},     {"scratch", scratch},
+    {"server", server},         {"buffers", buffers},           {"short_lives", short_lives},
 };
 
 std::uint64_t wall_ns()
