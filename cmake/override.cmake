@@ -3,7 +3,8 @@
 # others see of it are the names of the allocation functions. It goes into programs that know
 # nothing of sanitizers, so it is built without, whatever the rest is built with.
 add_library(eggbox-malloc SHARED
-  src/eggbox.c src/override/malloc.c src/override/operators.c src/override/process.c)
+  src/eggbox.c src/override/loader.c src/override/malloc.c src/override/operators.c
+  src/override/process.c)
 target_include_directories(eggbox-malloc PRIVATE include)
 target_compile_definitions(eggbox-malloc PRIVATE _GNU_SOURCE EGB_IS_MALLOC=1)
 set(EGGBOX_PLAIN -fno-sanitize=all)

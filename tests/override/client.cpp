@@ -434,6 +434,22 @@ void plugins(const char* path)
     std::printf("%lu\n", sum);
 }
 
+// As PHP and Apache load what they are extended with: the plugin's own libraries come first.
+void deep_plugins(const char* path)
+{
+    void* const plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    CHECK(plugin != nullptr);
+    const auto exchange = reinterpret_cast<char* (*)(char*)>(dlsym(plugin, "exchange"));
+    const auto loads    = reinterpret_cast<bool (*)()>(dlsym(plugin, "loads_its_neighbour"));
+    for (int i = 0; i < 1000; i++) {
+        char* const theirs = exchange(strdup("from the program"));
+        CHECK(std::strcmp(theirs, "from a plugin") == 0);
+        std::free(theirs);
+    }
+    CHECK(loads());
+    CHECK(dlclose(plugin) == 0);
+}
+
 // With neither stdin, stdout nor stderr: what opens a file next gets their numbers.
 void closed()
 {
@@ -474,6 +490,7 @@ int main(int argc, char** argv)
     const std::string what = argc > 1 ? argv[1] : "";
     if (what == "plugins" && argc > 2) {
         plugins(argv[2]);
+        deep_plugins(argv[2]);
         return failures == 0 ? 0 : 1;
     }
     if (what == "exec" && argc > 2) {

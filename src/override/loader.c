@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Layer override: modules that a program loads while it runs.
+#include <dlfcn.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+// With RTLD_DEEPBIND a module's own libraries come first, the C library's malloc is one of them,
+// and what the module gets from the program it would free there. PHP loads its extensions and
+// Apache its modules like that. So the flag goes; all that a module loses is that its own functions
+// are preferred to others of the same names.
+//
+// It ends in a jump: the loader looks at who called, and searches the caller's folders.
+EXPORT void* dlopen(const char* path, int flags)
+{
+    void* (*next)(const char*, int);
+    *(void**)&next = dlsym(RTLD_NEXT, "dlopen");
+    return next(path, flags & ~RTLD_DEEPBIND);
+}
