@@ -305,6 +305,12 @@ void elr_mpl_destroy(elr_mpl_ht pool)
 
 // ---- the module ---------------------------------------------------------------------------------
 
+// What there is once in a process and once in a thread is made now, and not by the first alloc.
+static void elr_warm_up(egb_pool root)
+{
+    egb_pool_free(root, egb_pool_alloc(root));
+}
+
 int elr_mpl_init(void)
 {
     const egb_elr_shape shape = {1, NULL, NULL};
@@ -315,6 +321,7 @@ int elr_mpl_init(void)
         const egb_elr_record* const root = egb_elr_make(none, shape);
         is_ready                         = root != NULL;
         if (is_ready) {
+            elr_warm_up(egb_elr_pool_of(root));
             __atomic_store_n(&elr_module.root, elr_key_of(egb_elr_pool_of(root)), __ATOMIC_RELEASE);
         }
     }

@@ -137,27 +137,29 @@ bool egb_level_in(const char* entries, const char* name, egb_level* level)
 // and then the C library's own copy is no place to look at.
 enum { SETTING_BYTES = 4096 };
 
-static char check_setting[SETTING_BYTES];
-static char fail_setting[SETTING_BYTES];
+static const char* check_setting = "";
+static const char* fail_setting  = "";
 
-static void read_setting(const char* name, char* to)
+// Where there is nothing to copy `to` is not touched: it is a page of its own, in each process.
+static const char* read_setting(const char* name, char* to)
 {
     static const char too_long[] =
         "eggbox: EGGBOX_CHECK or EGGBOX_FAIL is longer than 4095 bytes; it is left out\n";
     const char* const from  = egb_os_variable(name);
     const size_t      bytes = from == NULL ? 0 : (size_t)(find(from, '\0') - from);
-    to[0]                   = '\0';
     if (bytes >= SETTING_BYTES) {
         egb_os_write_error(too_long, sizeof too_long - 1);
-    } else if (bytes != 0) {
-        (void)__builtin_memcpy(to, from, bytes + 1);
     }
+    return bytes == 0 || bytes >= SETTING_BYTES ? "" : __builtin_memcpy(to, from, bytes + 1);
 }
 
 void egb_settings_read(void)
 {
-    read_setting("EGGBOX_CHECK", check_setting);
-    read_setting("EGGBOX_FAIL", fail_setting);
+    static char check_copy[SETTING_BYTES];
+    static char fail_copy[SETTING_BYTES];
+
+    check_setting = read_setting("EGGBOX_CHECK", check_copy);
+    fail_setting  = read_setting("EGGBOX_FAIL", fail_copy);
     egb_guarded_read(egb_os_variable("EGGBOX_GUARD_PAGES"));
 }
 
