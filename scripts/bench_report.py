@@ -8,13 +8,24 @@ NOISE = 0.03  # a smaller difference from a rival is called none
 # One malloc each; the names of scripts/bench.py's list.
 MALLOCS = ("glibc", "glibc_no_trim", "mimalloc", "jemalloc", "tcmalloc")
 OURS = "eggbox_pool", "eggbox_pool_off", "eggbox_cache"
-BOOST = "boost_pool", "boost_pool_growing"  # the first reserves; no pattern has both but ping-pong
-PMR = "pmr_unsync", "pmr_sync"
+# For one thread only. Of Boost's the first reserves; no pattern has both but ping-pong.
+BOOST = "boost_pool", "boost_pool_growing"
+PMR = ("pmr_unsync",)
+# For any thread, as ours.
+BOOST_SYNC = ("boost_pool_sync",)
+PMR_SYNC = ("pmr_sync",)
 TBB = "tbb_pool", "tbb_scalable"
+RIVALS = (
+    ("Boost.Pool with a mutex", BOOST_SYNC),
+    ("std::pmr, synchronized", PMR_SYNC),
+    ("TBB", TBB),
+    ("Boost.Pool, for one thread", BOOST),
+    ("std::pmr, unsynchronized", PMR),
+)
 FIXED = tuple(
     "eggbox eggbox_static eggbox_unchecked eggbox_live_bits eggbox_cpp eggbox_cpp_unchecked".split()
 )
-ORDER = ("none", *FIXED, *OURS, *BOOST, *PMR, *TBB, "printed", *MALLOCS)
+ORDER = ("none", *FIXED, *OURS, *BOOST, *BOOST_SYNC, *PMR, *PMR_SYNC, *TBB, "printed", *MALLOCS)
 
 PAIR_GOALS = (
     ("eggbox_unchecked", 5),
@@ -226,7 +237,7 @@ def verdicts_rivals(cases):
         met, text = against(cases, "eggbox_unchecked", BOOST[:1], old)
         found.append((met, "eggbox_unchecked faster than Boost.Pool on every pattern", text))
     for ours in OURS:
-        for name, theirs in (("Boost.Pool", BOOST), ("std::pmr", PMR), ("TBB", TBB)):
+        for name, theirs in RIVALS:
             if any(rival in theirs for _, _, rival in cases):
                 met, text = against(cases, ours, theirs, compared(cases))
                 found.append((met, f"{ours} faster than {name} on every pattern", text))

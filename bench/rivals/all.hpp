@@ -36,7 +36,8 @@ using tbb_rivals = rivals<>;
 
 using fixed_pools = rivals<eggbox_check, eggbox_live, eggbox_unchecked>;
 
-using rivals_of_all_sizes = joined<rivals<system_malloc, pmr_unsync, pmr_sync>, tbb_rivals>;
+using rivals_of_all_sizes =
+    joined<rivals<system_malloc, boost_pool_sync, pmr_unsync, pmr_sync>, tbb_rivals>;
 
 using all_rivals = joined<
     joined<rivals<none>, fixed_pools>,
@@ -45,8 +46,9 @@ using all_rivals = joined<
         rivals_of_all_sizes>>;
 
 // What several threads may use at one time.
-using shared_rivals =
-    joined<rivals<eggbox_pool, eggbox_pool_off, eggbox_cache, system_malloc, pmr_sync>, tbb_rivals>;
+using shared_rivals = joined<
+    rivals<eggbox_pool, eggbox_pool_off, eggbox_cache, system_malloc, boost_pool_sync, pmr_sync>,
+    tbb_rivals>;
 
 // What the pools alone can do: those with a capacity, over memory they are given.
 using pools_in_place = rivals<eggbox_check, eggbox_live, eggbox_unchecked, boost_pool, printed>;

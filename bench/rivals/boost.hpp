@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// boost::pool<> over the same memory as the others.
+// boost::pool<> over the same memory as the others, and with a mutex for several threads.
 #ifndef EGGBOX_BENCH_RIVALS_BOOST_HPP
 #define EGGBOX_BENCH_RIVALS_BOOST_HPP
 
 #include "../bench.hpp"
 
 #include <boost/pool/pool.hpp>
+
+#include <mutex>
 
 namespace bench
 {
@@ -59,6 +61,35 @@ class boost_pool_in
 
 using boost_pool         = boost_pool_in<true>;
 using boost_pool_growing = boost_pool_in<false>;
+
+// For several threads, as boost::singleton_pool has it by default: a mutex around each call, and
+// memory from operator new.
+class boost_pool_sync
+{
+  public:
+    static constexpr const char* name = "boost_pool_sync";
+
+    boost_pool_sync(place, std::size_t block_bytes, std::size_t count)
+        : pool_(block_bytes, count != 0 ? count : 32)
+    {
+    }
+
+    void* take()
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return pool_.malloc();
+    }
+
+    void give(void* block)
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        pool_.free(block);
+    }
+
+  private:
+    std::mutex    mutex_;
+    boost::pool<> pool_;
+};
 
 }  // namespace bench
 
