@@ -256,7 +256,8 @@ size_t egb_block_bytes(const void* block);
 typedef struct egb_cache egb_cache;
 
 /// Opens a magazine that the caller owns, for the shortest way there is: no thread-local variable,
-/// no look at the handle. For one thread at a time. It stays where it is until it is closed. On a
+/// no look at the handle. For one thread at a time, which need not be the one that opens it: its
+/// blocks are near those of the thread that uses it. It stays where it is until it is closed. On a
 /// system without fences for other threads there are no magazines, and each call takes the lock.
 ///
 /// Returns  EGB_OK; EGB_INVALID if `cache` is NULL, the pool is null, or its blocks are too large

@@ -216,6 +216,14 @@ static egb_batch* first_batch(egb_control* control, size_t lane)
     return batch;
 }
 
+// Whose blocks it gets from now on.
+static void enter_lane_of_caller(const egb_control* control, egb_magazine_* magazine, uint64_t key)
+{
+    const size_t lane = egb_thread_self_()->lane;
+    magazine->lane    = (uint16_t)lane;
+    EGB_STORE_(magazine->home, egb_key_in_lane(key, egb_has_own_chunks(control) ? lane : 0));
+}
+
 bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, egb_pool pool)
 {
     if (magazine == NULL || control->batch_blocks == 0) {
@@ -228,7 +236,6 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     }
     magazine->spare = NULL;
     magazine->wish  = 1;
-    magazine->lane  = (uint16_t)lane;
     magazine->away  = NULL;
     EGB_STORE_(magazine->away_top, 0);
     EGB_STORE_(magazine->away_full, EGB_NO_ROOM);
@@ -236,11 +243,9 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     load(control, magazine, batch);
     control->attached++;
     EGB_STORE_(magazine->control, control);
-    EGB_STORE_(
-        magazine->home, egb_key_in_lane(egb_pool_key_(pool), egb_has_own_chunks(control) ? lane : 0)
-    );
     // At level "off" the handle; else one, made up or not, that leads to another magazine.
     const uint64_t key = egb_pool_key_(pool);
+    enter_lane_of_caller(control, magazine, key);
     EGB_STORE_(magazine->open_key, control->is_checked ? key ^ EGB_SLOT_STEP_ : key);
     EGB_STORE_(magazine->key, key);
     return true;
@@ -442,6 +447,7 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine)
         egb_magazine_set_bottom(control, magazine, magazine->lowest);
         return true;
     }
+    enter_lane_of_caller(control, magazine, EGB_LOAD_(magazine->key));  // of a cache: it may be new
     bool is_done = load_other(control, magazine, may_have_batch(control, magazine->lane));
     if (!is_done) {
         step_aside(control, magazine);

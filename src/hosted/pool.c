@@ -15,6 +15,7 @@ static egb_magazine_* magazine_for(egb_pool pool, egb_cache* cache)
     if (cache == NULL) {
         return egb_thread_magazine(pool);
     }
+    (void)egb_thread_magazine(pool);  // the cache takes blocks of the lane of who uses it
     // It may be not open, or emptied in the child of a fork.
     if (cache->magazine.control != NULL || egb_cache_open(cache, pool) == EGB_OK) {
         return &cache->magazine;

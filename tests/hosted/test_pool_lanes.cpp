@@ -130,6 +130,34 @@ TEST_F(pool_lanes, a_pool_is_destroyed_while_some_wait)
     EXPECT_FALSE(egb_pool_alive(other));
 }
 
+// Who opened it is no matter: a program may make one for each of its threads before they start.
+TEST_F(pool_lanes, a_cache_takes_blocks_of_the_lane_of_the_thread_that_uses_it)
+{
+    const auto chunk_of = [](const void* block) {
+        return reinterpret_cast<std::uintptr_t>(block) / unit_bytes;
+    };
+    egb_cache cache{};
+    ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
+    void* const first = egb_cache_alloc(&cache);
+    void* const mine  = egb_pool_alloc(pool);
+    EXPECT_EQ(chunk_of(first), chunk_of(mine));
+    std::thread([&] {
+        const std::size_t  count = 3 * EGB_MAGAZINE_BLOCKS_MAX;  // what main took is used up by then
+        std::vector<void*> blocks;
+        for (std::size_t i = 0; i < count; i++) {
+            blocks.push_back(egb_cache_alloc(&cache));
+        }
+        EXPECT_NE(chunk_of(blocks.back()), chunk_of(mine));
+        for (void* const block : blocks) {
+            egb_cache_free(&cache, block);
+        }
+        EXPECT_EQ(stats_of(pool).in_use, 2u);
+    }).join();
+    egb_cache_free(&cache, first);
+    egb_cache_close(&cache);
+    egb_pool_free(pool, mine);
+}
+
 // The free blocks of a limited pool are for whoever asks first.
 TEST_F(pool_lanes, a_limited_pool_has_no_lanes)
 {
