@@ -12,7 +12,7 @@ define preset
 	ctest --preset $(1)
 endef
 
-.PHONY: help demo test test-all bench bench-originals misuse fuzz prove coverage sizes format clean
+.PHONY: help demo test test-all bench bench-originals misuse soak fuzz prove coverage sizes format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench      measure beside other allocators; results in build/bench"
 	@echo "make bench-originals   the older libraries' own benchmarks; build/bench/originals.html"
 	@echo "make misuse     31 faults of malloc under this library, and under other allocators"
+	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
 	@echo "make coverage   line and branch coverage of the core"
@@ -84,6 +85,12 @@ misuse: | build
 	@cmake --build --preset release -j $(JOBS) --target misuse_faults --target eggbox-malloc
 	python3 scripts/misuse_table.py --json build/misuse.json
 	python3 scripts/misuse_table.py --catalogue
+
+soak: | build
+	@scripts/setup.sh test
+	@cmake --preset release > build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS)
+	python3 scripts/soak.py --minutes $(or $(MINUTES),60)
 
 fuzz: | build
 	@scripts/setup.sh fuzz
