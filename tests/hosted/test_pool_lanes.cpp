@@ -142,7 +142,7 @@ TEST_F(pool_lanes, a_cache_takes_blocks_of_the_lane_of_the_thread_that_uses_it)
     void* const mine  = egb_pool_alloc(pool);
     EXPECT_EQ(chunk_of(first), chunk_of(mine));
     std::thread([&] {
-        const std::size_t  count = 3 * EGB_MAGAZINE_BLOCKS_MAX;  // what main took is used up by then
+        const std::size_t count = 3 * EGB_MAGAZINE_BLOCKS_MAX;  // what main took is used up by then
         std::vector<void*> blocks;
         for (std::size_t i = 0; i < count; i++) {
             blocks.push_back(egb_cache_alloc(&cache));
