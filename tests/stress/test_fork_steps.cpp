@@ -180,6 +180,10 @@ void make_pool(const char* level, int max_blocks)
     pool                = make(options);
 }
 
+// Fewer forks than were wished for, where locks are held; on a busy machine so few that it takes
+// the calls once more to have enough.
+enum { FORKS_WANTED = 21, ROUNDS_MAX = 5 };
+
 // So often, evenly from the first instruction of `calls` to the last; or, with `is_dense`, at each
 // of the first ones.
 template <class Function>
@@ -191,21 +195,23 @@ void fork_within(std::size_t count, bool is_dense, Function&& calls)
     instructions = 0;
     stride       = SIZE_MAX;
     all.through(calls);
-    stride       = is_dense ? 1 : instructions / count + 1;
-    most         = count;
-    instructions = 0;
-    forks        = 0;
-    status_seen  = 0;
-    given        = order::none;
+    stride      = is_dense ? 1 : instructions / count + 1;
+    most        = count;
+    forks       = 0;
+    status_seen = 0;
+    given       = order::none;
     std::thread other(fork_when_told);
-    all.through(calls);
-    while (given != order::none) {
-        sched_yield();
+    for (int round = 0; round < ROUNDS_MAX && forks < FORKS_WANTED; round++) {
+        instructions = 0;
+        all.through(calls);
+        while (given != order::none) {
+            sched_yield();
+        }
     }
     given = order::end;
     other.join();
     EXPECT_EQ(status_seen, 0);
-    EXPECT_GT(forks, 20);  // fewer than were wished for, where locks are held
+    EXPECT_GE(forks, FORKS_WANTED);
     std::printf("%d forks, %zu instructions\n", forks.load(), instructions);
     EXPECT_EQ(stats_of(pool).in_use, 0u);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
