@@ -79,6 +79,20 @@ struct alignas(apart_bytes) own_rival {
     Rival rival{place{nullptr, 0}, block_bytes, 0};
 };
 
+// The loop without an allocator, over a few blocks of its own: what two processors of this machine
+// do, against one, that share nothing.
+class none_apart : public none
+{
+  public:
+    none_apart(place, std::size_t bytes, std::size_t)
+        : none(place{memory_, sizeof memory_}, bytes, 8)
+    {
+    }
+
+  private:
+    alignas(apart_bytes) std::byte memory_[8 * block_bytes];
+};
+
 // Which case: its name without the rival's, its column, and the operations of each thread.
 struct task {
     std::string work;
@@ -275,6 +289,12 @@ struct add_one {
         add_handover<Rival>(size);
     }
 
+    static void add_none(scale size)
+    {
+        const std::size_t few = size.smoke ? 2000 : 400000;
+        add("apart_pair", {1, 2}, few, none::name, run_alike<pairs, true, none_apart>);
+    }
+
     // A multiple of what the queue tells at once.
     template <class Rival>
     static void add_handover(scale size)
@@ -307,5 +327,6 @@ struct add_one {
 void bench::add_threads(scale size)
 {
     add_one::add_handover<none>(size);
+    add_one::add_none(size);
     for_each(shared_rivals{}, add_one{}, size);
 }
