@@ -249,7 +249,8 @@ class heap
 
     static_assert(
         sizes::bytes_of(sizes::count - 1) == block_bytes_max &&
-        sizes::class_of(block_bytes_max) == sizes::count - 1
+            sizes::class_of(block_bytes_max) == sizes::count - 1,
+        "the last class is of the largest blocks"
     );
 
     // A key alone is no way to memory of the pool: a thread comes to that by its own magazine.

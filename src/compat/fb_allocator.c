@@ -13,8 +13,6 @@ EGB_STATIC_ASSERT(EGB_FIXED_LIVE_BYTES(33) <= (33 / 32 + 5) * sizeof(UINT32), "b
 
 const char egb_fb_not_served[] = "fb_allocator";
 
-static ALLOC_Allocator* fb_first;  // of all that were ever used, the newest. Atomic
-
 void* egb_fb_fault(unsigned short line)
 {
     FaultHandler(egb_fb_not_served, line);
@@ -51,37 +49,54 @@ static bool fb_add_live_bits(ALLOC_Allocator* self)
     return self->live != NULL;
 }
 
-static char* fb_blocks(const ALLOC_Allocator* self)
+size_t egb_fb_stride(const ALLOC_Allocator* self)
 {
-    return (char*)(uintptr_t)self->pPool;
+    const size_t word = EGB_WORD_BYTES;
+    return (self->blockSize + word - 1) / word * word;
+}
+
+size_t egb_fb_bytes(const ALLOC_Allocator* self)
+{
+    return egb_fb_stride(self) * self->maxBlocks;
+}
+
+// Of memory that a fixed pool cannot be made on - another alignment than a word's, blocks of 13
+// bytes - only an allocator that a program wrote itself can be: its blocks come from the heap.
+static bool fb_add_blocks(ALLOC_Allocator* self, size_t stride)
+{
+    if (self->blockSize == stride && (uintptr_t)self->pPool % EGB_WORD_BYTES == 0) {
+        return true;
+    }
+    const char* const own = egb_calloc(self->maxBlocks, stride);
+    if (own != NULL) {
+        self->pPool = own;
+    }
+    return own != NULL;
 }
 
 static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
 {
-    const size_t bytes = self->blockSize * self->maxBlocks;
-    if (!fb_add_live_bits(self) ||
-        egb_fixed_init_checked(
-            &core->blocks, fb_blocks(self), bytes, self->blockSize, self->live, self->liveBytes
-        ) != EGB_OK) {
-        return false;
-    }
-    self->next = __atomic_load_n(&fb_first, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(
-        &fb_first, &self->next, self, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED
-    )) {
-    }
-    return true;
+    const size_t stride = egb_fb_stride(self);
+    return fb_add_live_bits(self) && fb_add_blocks(self, stride) &&
+           egb_fixed_init_checked(
+               &core->blocks,
+               (char*)(uintptr_t)self->pPool,
+               egb_fb_bytes(self),
+               stride,
+               self->live,
+               self->liveBytes
+           ) == EGB_OK;
 }
 
 // ---- what is wrong ------------------------------------------------------------------------------
 
-static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance)
+static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance, size_t stride)
 {
-    const size_t index = distance / self->blockSize;
+    const size_t index = distance / stride;
     if (index >= self->maxBlocks) {
         return EGB_EVENT_FOREIGN;
     }
-    if (distance % self->blockSize != 0) {
+    if (distance % stride != 0) {
         return EGB_EVENT_INTERIOR;
     }
     return index < self->poolIndex ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
@@ -90,10 +105,11 @@ static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distan
 // What is wrong with a free of a block that is not in use.
 static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
 {
+    const size_t    stride   = egb_fb_stride(self);
     const size_t    distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
-    const size_t    index    = distance / self->blockSize;
+    const size_t    index    = distance / stride;
     const egb_event event    = {
-           .kind        = fb_kind_of_free(self, distance),
+           .kind        = fb_kind_of_free(self, distance, stride),
            .pool_name   = self->name,
            .pool        = self,
            .address     = block,
@@ -177,16 +193,6 @@ bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
     const bool is_live = egb_fixed_is_live(&core->blocks, block);
     fb_release(self, core, block, is_live, site);
     return is_live;
-}
-
-ALLOC_Allocator* egb_fb_owner(const void* block)
-{
-    ALLOC_Allocator* one = __atomic_load_n(&fb_first, __ATOMIC_ACQUIRE);
-    while (one != NULL &&
-           (uintptr_t)block - (uintptr_t)one->pPool >= one->blockSize * one->maxBlocks) {
-        one = one->next;
-    }
-    return one;
 }
 
 bool egb_fb_product(size_t num, size_t size, size_t* product)

@@ -19,11 +19,12 @@ void* egb_fb_take(ALLOC_Allocator* self, const void* site);
 /// Gives a block back, or reports what is wrong with it. `self` NULL: it is foreign.
 void egb_fb_give(ALLOC_Allocator* self, const void* block, const void* site);
 
-/// The allocator in whose blocks an address is; NULL: none of those that were ever used.
-ALLOC_Allocator* egb_fb_owner(const void* block);
-
 /// Says whether `block` is one of `self` that is in use; if not, reports what is wrong with it.
 bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site);
+
+/// Bytes from one block to the next, and of all.
+size_t egb_fb_stride(const ALLOC_Allocator* self);
+size_t egb_fb_bytes(const ALLOC_Allocator* self);
 
 /// The product. False: it overflows.
 bool egb_fb_product(size_t num, size_t size, size_t* product);

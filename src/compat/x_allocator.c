@@ -5,7 +5,93 @@
 
 #include "fb_private.h"
 
+#include "eggbox/heap.h"
+
 #include <string.h>
+
+// ---- which allocator a block is of --------------------------------------------------------------
+
+// What is known of an allocator that was used here. The program may have ended it, with its stack
+// frame, its heap block, its module; so it is looked at only for a block that is in its memory.
+typedef struct x_note {
+    struct x_note*   next;  // the one made before
+    uintptr_t        first;
+    size_t           bytes;  // 0: another allocator has this memory now. Atomic
+    ALLOC_Allocator* self;
+} x_note;
+
+static struct {
+    egb_lock_ lock;     // of who adds
+    x_note*   newest;   // atomic
+    x_note    few[32];  // so that programs without a heap need none
+    size_t    used;     // of these
+} x_notes;
+
+static bool x_is_noted(const ALLOC_Allocator* self)
+{
+    return __atomic_load_n(&self->listed, __ATOMIC_ACQUIRE) != NULL;
+}
+
+static x_note* x_new_note(void)
+{
+    return x_notes.used < sizeof x_notes.few / sizeof x_notes.few[0]
+               ? &x_notes.few[x_notes.used++]
+               : egb_calloc(1, sizeof(x_note));
+}
+
+static bool x_is_of(const x_note* note, const ALLOC_Allocator* self, uintptr_t first, size_t bytes)
+{
+    return note->self == self && note->first == first && EGB_LOAD_(note->bytes) == bytes;
+}
+
+// Ends the notes of who had this memory, or was this object, before. One that says the same is
+// returned; NULL: there is none.
+static x_note* x_find_note(const ALLOC_Allocator* self, uintptr_t first, size_t bytes)
+{
+    x_note* same = NULL;
+    for (x_note* note = x_notes.newest; note != NULL; note = note->next) {
+        const size_t others = EGB_LOAD_(note->bytes);
+        if (x_is_of(note, self, first, bytes)) {
+            same = note;
+        } else if (note->self == self || first - note->first < others ||
+                   note->first - first < bytes) {
+            EGB_STORE_(note->bytes, 0);
+        }
+    }
+    return same;
+}
+
+// False: no memory for a note.
+static bool x_note_down(ALLOC_Allocator* self)
+{
+    const uintptr_t first = (uintptr_t)self->pPool;
+    const size_t    bytes = egb_fb_bytes(self);
+    egb_lock_take_(&x_notes.lock);
+    x_note* note = x_find_note(self, first, bytes);
+    if (note == NULL) {
+        note = x_new_note();
+        if (note != NULL) {
+            const x_note made = {x_notes.newest, first, bytes, self};
+            *note             = made;
+            __atomic_store_n(&x_notes.newest, note, __ATOMIC_RELEASE);
+        }
+    }
+    __atomic_store_n(&self->listed, note, __ATOMIC_RELEASE);
+    egb_lock_give_(&x_notes.lock);
+    return note != NULL;
+}
+
+// NULL: of none that was used here.
+static ALLOC_Allocator* x_owner(const void* block)
+{
+    const x_note* note = __atomic_load_n(&x_notes.newest, __ATOMIC_ACQUIRE);
+    while (note != NULL && (uintptr_t)block - note->first >= EGB_LOAD_(note->bytes)) {
+        note = note->next;
+    }
+    return note == NULL ? NULL : note->self;
+}
+
+// ---- which allocator serves a size --------------------------------------------------------------
 
 // What the objects of an allocator must have for `size` bytes. None have SIZE_MAX.
 static size_t x_object_bytes(size_t size)
@@ -30,6 +116,17 @@ static ALLOC_Allocator* x_class_of(const XAllocData* self, size_t size)
     return NULL;
 }
 
+// Its memory is where it is to stay only when it has been made.
+static void* x_take_of(ALLOC_Allocator* allocator, const void* site)
+{
+    void* const block = egb_fb_take(allocator, site);
+    if (block != NULL && !x_is_noted(allocator) && !x_note_down(allocator)) {
+        egb_fb_give(allocator, block, site);
+        return NULL;
+    }
+    return block;
+}
+
 // Of all that are large enough, the first one that has a block left.
 static void* x_take(const XAllocData* self, size_t size, const void* site)
 {
@@ -37,7 +134,7 @@ static void* x_take(const XAllocData* self, size_t size, const void* site)
     void*        block = NULL;
     for (size_t i = 0; i < self->maxAllocators && block == NULL; i++) {
         if (x_is_large_enough(self->allocators[i], bytes)) {
-            block = egb_fb_take(self->allocators[i], site);
+            block = x_take_of(self->allocators[i], site);
         }
     }
     return block;
@@ -53,7 +150,7 @@ void* XALLOC_Alloc(XAllocData* self, size_t size)
 {
     ALLOC_Allocator* const first = EGB_LIKELY(self != NULL) ? x_class_of(self, size) : NULL;
     void*                  block;
-    if (EGB_LIKELY(first != NULL) && egb_fb_pop(first, &block)) {
+    if (EGB_LIKELY(first != NULL && x_is_noted(first)) && egb_fb_pop(first, &block)) {
         return block;
     }
     return x_alloc_cold(self, size, EGB_CALLER());
@@ -68,7 +165,7 @@ EGB_COLD static void x_free_cold(ALLOC_Allocator* owner, const void* block, cons
 
 void XALLOC_Free(void* ptr)
 {
-    ALLOC_Allocator* const owner = egb_fb_owner(ptr);
+    ALLOC_Allocator* const owner = x_owner(ptr);
     if (EGB_UNLIKELY(owner == NULL) || !egb_fb_push(owner, ptr)) {
         x_free_cold(owner, ptr, EGB_CALLER());
     }
@@ -98,7 +195,7 @@ void* XALLOC_Realloc(XAllocData* self, void* ptr, size_t new_size)
     if (self == NULL) {
         return egb_fb_fault(__LINE__);
     }
-    ALLOC_Allocator* const owner = egb_fb_owner(ptr);
+    ALLOC_Allocator* const owner = x_owner(ptr);
     if (!egb_fb_is_live(owner, ptr, EGB_CALLER())) {
         return NULL;
     }

@@ -46,7 +46,7 @@ static struct {
     EGB_ALIGNAS_(8) uint64_t pools[POOL_CLASSES];  // keys; 0: not made
     EGB_ALIGNAS_(8) uint64_t nodes[EGB_XNODE_STEPS_];
     uint64_t taken_before[POOL_CLASSES];  // allocations at the last look for quiet classes
-    uint32_t order[CLASSES];              // the manieth class that was used; 0: it was not
+    uint32_t order[CLASSES];              // in which classes were first used, from 1; 0: not
     uint32_t ordered;
     size_t   in_use[LARGE_CLASSES];
     size_t   peak[LARGE_CLASSES];
@@ -467,6 +467,34 @@ static line line_of(size_t index)
     return of;
 }
 
+static egb_xwrite_fn_ stats_to;  // NULL: stdout. Atomic
+
+void egb_xstats_to_(egb_xwrite_fn_ from, egb_xwrite_fn_ to)
+{
+    (void
+    )__atomic_compare_exchange_n(&stats_to, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+static void write_line(size_t index, const line* of)
+{
+    const egb_xwrite_fn_ write = EGB_LOAD_(stats_to);
+    char                 text[128];
+    const int            bytes = snprintf(
+        text,
+        sizeof text,
+        "xallocator Block Size: %zu Block Count: %zu Blocks In Use: %zu\n",
+        bytes_of_class(index),
+        of->count,
+        of->in_use
+    );
+    if (write != NULL && bytes > 0) {
+        write(text, (size_t)bytes);
+    } else {
+        (void)fputs(text, stdout);
+        (void)fflush(stdout);
+    }
+}
+
 void xalloc_stats(void)
 {
     line lines[CLASSES];
@@ -476,16 +504,29 @@ void xalloc_stats(void)
     for (uint32_t order = 1; order <= EGB_LOAD_(x.ordered); order++) {
         for (size_t index = 0; index < CLASSES; index++) {
             if (lines[index].order == order) {
-                printf(
-                    "xallocator Block Size: %zu Block Count: %zu Blocks In Use: %zu\n",
-                    bytes_of_class(index),
-                    lines[index].count,
-                    lines[index].in_use
-                );
+                write_line(index, &lines[index]);
             }
         }
     }
-    (void)fflush(stdout);
+}
+
+static void trim_pool(const uint64_t* place)
+{
+    const egb_pool pool = key_pool(EGB_LOAD_(*place));
+    if (pool.generation != 0) {
+        (void)egb_pool_trim(pool, 0);
+    }
+}
+
+void egb_xtrim_(void)
+{
+    drop_all_nodes();
+    for (size_t index = 0; index < POOL_CLASSES; index++) {
+        trim_pool(&x.pools[index]);
+    }
+    for (size_t step = 1; step < EGB_XNODE_STEPS_; step++) {
+        trim_pool(&x.nodes[step]);
+    }
 }
 
 // True: the pool is gone, or there was none.

@@ -24,6 +24,11 @@ def arguments():
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow",
             "-Wundef", "-Wcast-align", "-Werror"]
+# What compilers have in older standards, too, and warn of.
+OLDER = {
+    "gnu89": ["-Wno-variadic-macros"],
+    "c++14": ["-Wno-c++17-extensions", "-Wno-c++17-attribute-extensions"],
+}
 
 
 def compile_text(command, standard, suffix, text, root):
@@ -32,7 +37,7 @@ def compile_text(command, standard, suffix, text, root):
         source = pathlib.Path(folder, "snippet" + suffix)
         source.write_text(text)
         result = subprocess.run(
-            command + [f"-std={standard}", *WARNINGS, f"-I{root}/include", "-c", str(source),
-                       "-o", str(source) + ".o"],
+            command + [f"-std={standard}", *WARNINGS, *OLDER.get(standard, []),
+                       f"-I{root}/include", "-c", str(source), "-o", str(source) + ".o"],
             capture_output=True, text=True, check=False)
         return result.stderr or "(no message)" if result.returncode != 0 else None

@@ -8,6 +8,17 @@ from compiler import arguments, compile_text
 
 C = ["c11", "c17", "c2x"]
 CXX = ["c++17", "c++20", "c++2b"]
+# Those of older libraries that were for older compilers.
+OLDER = {
+    "eggbox/compat/elr_mpl.h": ["gnu89", "c++14"],
+    "eggbox/compat/elr_mtx.h": ["c90", "c++14"],
+    "eggbox/compat/fb_allocator.h": ["c++14"],
+    "eggbox/compat/kenwright.h": ["c++14"],
+    "eggbox/compat/Allocator.h": ["c++14"],
+    "eggbox/compat/xallocator.h": ["c++14"],
+    "eggbox/compat/stl_allocator.h": ["c++14"],
+    "eggbox/compat/xmap.h": ["c++14"],
+}
 
 
 def cases(root, cc, cxx):
@@ -15,10 +26,13 @@ def cases(root, cc, cxx):
         name = header.relative_to(root / "include").as_posix()
         text = f'#include "{name}"\n#include "{name}"\n' \
             "int main(void);\nint main(void) { return 0; }\n"
+        older = OLDER.get(name, [])
+        yield from ((name, cc, one, ".c", text) for one in older if "++" not in one)
         if header.suffix == ".h" and "C++ only" not in header.read_text():
             yield from ((name, cc, standard, ".c", text) for standard in C)
         text = text.replace("int main(void);\n", "").replace("(void)", "()")
-        yield from ((name, cxx, standard, ".cpp", text) for standard in CXX)
+        yield from ((name, cxx, one, ".cpp", text) for one in CXX)
+        yield from ((name, cxx, one, ".cpp", text) for one in older if "++" in one)
 
 
 def main():

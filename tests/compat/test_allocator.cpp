@@ -451,3 +451,29 @@ TEST(allocator, a_pool_of_more_than_the_machine_has_is_refused)
     Allocator blocks(SIZE_MAX / 2);
     EXPECT_THROW(blocks.Allocate(SIZE_MAX / 2), std::bad_alloc);
 }
+
+// The original's macro had new and delete only: what a class needs beside them it has itself.
+class with_own_placement
+{
+    DECLARE_ALLOCATOR
+
+  public:
+    static void* operator new(size_t, void* place) noexcept
+    {
+        return place;
+    }
+
+    static void* operator new(size_t size, const std::nothrow_t&) noexcept
+    {
+        return operator new(size);
+    }
+};
+IMPLEMENT_ALLOCATOR(with_own_placement, 0, NULL)
+
+TEST(allocator, a_class_keeps_the_forms_that_it_has_itself)
+{
+    alignas(16) unsigned char place[16];
+    EXPECT_EQ(static_cast<void*>(new (place) with_own_placement), static_cast<void*>(place));
+    delete new (std::nothrow) with_own_placement;
+    delete new with_own_placement;
+}

@@ -355,3 +355,18 @@ TEST(pool_c, KB_9_one_block_freed_and_taken_touched_the_whole_pool)
     }
     EXPECT_EQ(pool.Allocate(), pool.AddrFromIndex(1));
 }
+
+// A member of what is assigned, before it is created.
+TEST(pool_c, an_assignment_is_as_a_copy)
+{
+    Pool_c pool;
+    Pool_c other;
+    pool.CreatePool(16, 4);
+    EXPECT_NE(pool.Allocate(), nullptr);
+    pool = other;
+    EXPECT_EQ(pool.Allocate(), nullptr);
+    other.CreatePool(16, 4);
+    pool = other;
+    EXPECT_EQ(pool.Allocate(), nullptr);
+    EXPECT_NE(other.Allocate(), nullptr);
+}

@@ -252,7 +252,9 @@ TEST(x_allocator, allocators_that_threads_use_first_at_the_same_time_are_all_fou
             ready++;
             while (ready != 4) {
             }
-            XALLOC_Free(ALLOC_Alloc(one, 16));
+            ALLOC_Allocator* list[] = {one};
+            XAllocData       own    = {list, 1};
+            XALLOC_Free(XALLOC_Alloc(&own, 16));
         });
     }
     for (std::thread& one : threads) {
@@ -282,4 +284,99 @@ TEST(x_bugs, threads_share_the_classes)
     EXPECT_EQ(
         smallObj.allocations + largeObj.allocations, smallObj.deallocations + largeObj.deallocations
     );
+}
+
+// An allocator as programs write them themselves, in memory that is gone some day.
+class by_hand
+{
+  public:
+    explicit by_hand(std::size_t block_bytes, std::size_t offset = 0)
+    {
+        const ALLOC_Allocator fresh = {
+            "level",
+            memory_ + offset,
+            block_bytes,
+            block_bytes,
+            4,
+            nullptr,
+            0,
+            0,
+            0,
+            0,
+            0,
+            nullptr,
+            nullptr,
+            0,
+            nullptr
+        };
+        std::memcpy(place_, &fresh, sizeof fresh);
+    }
+
+    ALLOC_Allocator* get()
+    {
+        return reinterpret_cast<ALLOC_Allocator*>(place_);
+    }
+
+    void* take()
+    {
+        ALLOC_Allocator* list[] = {get()};
+        XAllocData       own    = {list, 1};
+        return XALLOC_Alloc(&own, 40);
+    }
+
+  private:
+    alignas(ALLOC_Allocator) unsigned char place_[sizeof(ALLOC_Allocator)];
+    alignas(16) char memory_[4 * 64 + 16];
+};
+
+// All that were ever used were in a list through themselves: a free then never ended, crashed, or
+// refused what was right.
+TEST(x_bugs, an_allocator_that_had_ended_was_looked_at)
+{
+    void* const block = XALLOC_Alloc(&self, 20);
+    for (int level = 0; level < 100; level++) {
+        by_hand ended(64);
+        EXPECT_NE(ALLOC_Alloc(ended.get(), 64), nullptr);
+        void* const its = ended.take();
+        ASSERT_NE(its, nullptr);
+        XALLOC_Free(its);
+        EXPECT_EQ(ended.get()->deallocations, 1u);
+        std::memset(static_cast<void*>(&ended), 0xEE, sizeof ended);
+    }
+    const std::size_t before = smallObj.deallocations;
+    XALLOC_Free(block);
+    EXPECT_EQ(smallObj.deallocations, before + 1);
+}
+
+TEST(x_bugs, one_that_was_made_anew_is_in_the_list_once)
+{
+    by_hand again(64);
+    for (int round = 0; round < 3; round++) {
+        again             = by_hand(64);
+        void* const block = again.take();
+        ASSERT_NE(block, nullptr);
+        XALLOC_Free(block);
+        EXPECT_EQ(again.get()->blocksInUse, 0u);
+    }
+}
+
+// There was no alignment: so blocks of any size, anywhere, were served.
+TEST(x_bugs, odd_blocks_and_memory_of_any_alignment_are_served)
+{
+    for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+        for (const std::size_t bytes : {std::size_t{41}, std::size_t{48}, std::size_t{50}}) {
+            by_hand    odd(bytes, offset);
+            const auto blocks = take_all(odd.get(), bytes);
+            ASSERT_EQ(blocks.size(), 4u);
+            for (void* const block : blocks) {
+                std::memset(block, 0x5A, bytes);
+            }
+            ALLOC_Free(odd.get(), blocks[0]);
+            EXPECT_EQ(ALLOC_Alloc(odd.get(), bytes), blocks[0]);
+            ALLOC_Free(odd.get(), blocks[0]);
+            events seen;
+            ALLOC_Free(odd.get(), blocks[0]);
+            EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        }
+    }
 }

@@ -7,12 +7,15 @@
 #include "Allocator.h"
 #include "eggbox/pool.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <new>
 #include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -374,4 +377,62 @@ TEST_F(xallocator, XB_8_memory_was_never_given_back)
         ASSERT_EQ(egb_pool_stats(pool, &now), EGB_OK);
     }
     EXPECT_LE(now.bytes_held, before.bytes_held / 10);
+}
+
+TEST_F(xallocator, X05_stats_go_where_cout_goes)
+{
+    std::ostringstream    text;
+    std::streambuf* const before = std::cout.rdbuf(text.rdbuf());
+    xalloc_stats();
+    std::cout.rdbuf(before);
+    EXPECT_NE(text.str().find("xallocator Block Size: "), std::string::npos);
+}
+
+// What the macro has beyond the original's is no obstacle to forms of the class's own.
+class with_own_forms
+{
+    XALLOCATOR
+
+  public:
+    static void* operator new[](size_t size, const std::nothrow_t&) noexcept
+    {
+        return xmalloc(size + 1);
+    }
+};
+
+TEST_F(xallocator, a_class_keeps_the_forms_that_it_has_itself)
+{
+    with_own_forms* const several = new (std::nothrow) with_own_forms[3];
+    EXPECT_NE(several, nullptr);
+    delete[] several;
+    with_own_forms* const one = new (std::nothrow) with_own_forms;
+    EXPECT_NE(one, nullptr);
+    delete one;
+    alignas(with_own_forms) unsigned char place[sizeof(with_own_forms)];
+    EXPECT_EQ(static_cast<void*>(new (place) with_own_forms), static_cast<void*>(place));
+}
+
+// The last of the static objects ended the pools, also those of threads that were still at work.
+TEST_F(xallocator, threads_go_on_while_the_program_ends)
+{
+    std::atomic<bool>        is_over{false};
+    std::atomic<int>         refused{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; t++) {
+        threads.emplace_back([&] {
+            while (!is_over) {
+                void* const block = xmalloc(500);
+                refused += block == nullptr ? 1 : 0;
+                xfree(block);
+            }
+        });
+    }
+    for (int i = 0; i < 200; i++) {
+        egb_xtrim_();
+    }
+    is_over = true;
+    for (std::thread& one : threads) {
+        one.join();
+    }
+    EXPECT_EQ(refused, 0);
 }

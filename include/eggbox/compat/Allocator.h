@@ -16,6 +16,7 @@
 #include "../heap.hpp"
 #include "../lock.h"
 #include "DataTypes.h"
+#include "new_forms.h"
 #include "stl_nodes.h"
 
 #include <climits>
@@ -391,31 +392,37 @@ class AllocatorPool : public Allocator
 
 /// In a class: its new and delete are those of an allocator of its own. What follows is private.
 /// Arrays are of the global operator new.
-#define DECLARE_ALLOCATOR                                                    \
-  public:                                                                    \
-    static void* operator new(size_t size)                                   \
-    {                                                                        \
-        return _allocator.new_(size);                                        \
-    }                                                                        \
-    static void* operator new(size_t size, const std::nothrow_t&) noexcept   \
-    {                                                                        \
-        return _allocator.new_nothrow_(size);                                \
-    }                                                                        \
-    static void* operator new(size_t, void* place) noexcept                  \
-    {                                                                        \
-        return place;                                                        \
-    }                                                                        \
-    static void operator delete(void* block) noexcept                        \
-    {                                                                        \
-        _allocator.Deallocate(block);                                        \
-    }                                                                        \
-    static void operator delete(void* block, const std::nothrow_t&) noexcept \
-    {                                                                        \
-        _allocator.Deallocate(block);                                        \
-    }                                                                        \
-    static void operator delete(void*, void*) noexcept {}                    \
-                                                                             \
-  private:                                                                   \
+#define DECLARE_ALLOCATOR                                         \
+  public:                                                         \
+    static void* operator new(size_t size)                        \
+    {                                                             \
+        return _allocator.new_(size);                             \
+    }                                                             \
+    template <class Tag, egb_if_nothrow_<Tag> = 0>                \
+    static void* operator new(size_t size, const Tag&) noexcept   \
+    {                                                             \
+        return _allocator.new_nothrow_(size);                     \
+    }                                                             \
+    template <class Place>                                        \
+    static void* operator new(size_t, Place* place) noexcept      \
+    {                                                             \
+        return place;                                             \
+    }                                                             \
+    static void operator delete(void* block) noexcept             \
+    {                                                             \
+        _allocator.Deallocate(block);                             \
+    }                                                             \
+    template <class Tag, egb_if_nothrow_<Tag> = 0>                \
+    static void operator delete(void* block, const Tag&) noexcept \
+    {                                                             \
+        _allocator.Deallocate(block);                             \
+    }                                                             \
+    template <class Place>                                        \
+    static void operator delete(void*, Place*) noexcept           \
+    {                                                             \
+    }                                                             \
+                                                                  \
+  private:                                                        \
     static Allocator _allocator;
 
 /// In one source file: the allocator of the class, as Allocator(sizeof(type), objects, memory).

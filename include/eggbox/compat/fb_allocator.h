@@ -57,10 +57,10 @@ typedef struct ALLOC_Allocator {
     UINT32       deallocations;   // ever, modulo 2^32
 
     // Private.
-    ALLOC_Core*             core;
-    UINT32*                 live;
-    size_t                  liveBytes;
-    struct ALLOC_Allocator* next;
+    ALLOC_Core* core;
+    UINT32*     live;
+    size_t      liveBytes;
+    void*       listed;  // where x_allocator.h has noted it; NULL: not yet
 } ALLOC_Allocator;
 
 /// What blocks and block sizes are multiples of, unless they are no larger than a pointer: enough

@@ -32,6 +32,15 @@ class Pool_c
     /// was freed twice.
     Pool_c(const Pool_c&) noexcept {}
 
+    /// As a copy: the pool is not created any more, whatever the other is.
+    Pool_c& operator=(const Pool_c& other) noexcept
+    {
+        if (this != &other) {
+            DestroyPool();
+        }
+        return *this;
+    }
+
     /// Takes the pool over. No other thread may use it meanwhile.
     Pool_c(Pool_c&& other) noexcept
     {

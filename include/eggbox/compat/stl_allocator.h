@@ -120,11 +120,9 @@ class stl_allocator
     EGB_ALWAYS_INLINE pointer allocate(size_type n, const void* hint = nullptr)
     {
         (void)hint;
-        if constexpr (is_node) {
-            if (EGB_LIKELY(n == 1)) {
-                void* const node = egb_xnode_source_<step>::alloc();
-                return static_cast<pointer>(EGB_LIKELY(node != nullptr) ? node : allocate_many(1));
-            }
+        if (is_node && EGB_LIKELY(n == 1)) {
+            void* const node = egb_xnode_source_<step>::alloc();
+            return static_cast<pointer>(EGB_LIKELY(node != nullptr) ? node : allocate_many(1));
         }
         return static_cast<pointer>(allocate_many(n));
     }
@@ -132,11 +130,9 @@ class stl_allocator
     /// Gives back what allocate(n) gave.
     EGB_ALWAYS_INLINE void deallocate(pointer p, size_type n) noexcept
     {
-        if constexpr (is_node) {
-            if (EGB_LIKELY(n == 1 && p != nullptr)) {
-                egb_xnode_source_<step>::free(p);
-                return;
-            }
+        if (is_node && EGB_LIKELY(n == 1 && p != nullptr)) {
+            egb_xnode_source_<step>::free(p);
+            return;
         }
         xfree(p);
     }
@@ -172,8 +168,9 @@ class stl_allocator
   private:
     static constexpr std::size_t bytes =
         sizeof(T) < sizeof(egb_xnode_) ? sizeof(egb_xnode_) : sizeof(T);
-    static constexpr std::size_t step = (bytes + EGB_XNODE_STEP_BYTES_ - 1) / EGB_XNODE_STEP_BYTES_;
     static constexpr bool        is_node = bytes <= EGB_XNODE_BYTES_MAX_ && alignof(T) <= 16;
+    static constexpr std::size_t step =
+        is_node ? (bytes + EGB_XNODE_STEP_BYTES_ - 1) / EGB_XNODE_STEP_BYTES_ : 0;
 
     static void* allocate_many(size_type n)
     {

@@ -21,8 +21,10 @@
 extern "C++" {
   #include <cstdlib>
   #include <cstring>
+  #include <iostream>
   #include <new>
 }
+  #include "new_forms.h"
 
 extern "C" {
 #endif
@@ -31,7 +33,7 @@ extern "C" {
 void xalloc_init(void);
 
 /// Gives all memory back to the system but that of blocks in use, which remain valid. The next
-/// xmalloc() begins anew. C++ programs need not call it: see XallocInitDestroy.
+/// xmalloc() begins anew. Programs need not call it.
 ///
 /// Threads  No other thread may be inside a call of this header.
 void xalloc_destroy(void);
@@ -54,18 +56,31 @@ void xfree(void* ptr);
 /// Misuse   as egb_free(): returns NULL, and nothing changes.
 void* xrealloc(void* ptr, size_t size);
 
-/// Writes a line for each class to stdout, in the order in which the classes were first used.
-/// Exact, as long as no other thread holds free blocks of x-containers.
+/// Writes a line for each class to stdout, of C++ programs to std::cout, in the order in which the
+/// classes were first used. Exact, as long as no other thread holds free blocks of x-containers.
 void xalloc_stats(void);
 
 // For C++, which knows of alignment: as xmalloc(), aligned to more than 16 bytes.
 void* egb_xmalloc_aligned_(size_t align, size_t size);
 
+// Where xalloc_stats() writes to from now on, if it wrote to `from`; NULL: to stdout.
+typedef void (*egb_xwrite_fn_)(const char* text, size_t bytes);
+void egb_xstats_to_(egb_xwrite_fn_ from, egb_xwrite_fn_ to);
+
+// Gives free memory back to the system. Other threads may go on.
+void egb_xtrim_(void);
+
 #if defined(__cplusplus)
 }
 
+inline void egb_xwrite_(const char* text, size_t bytes)
+{
+    std::cout.write(text, static_cast<std::streamsize>(bytes)).flush();
+}
+
   /// Every source file that includes this header has an object of this class. The last one that
-  /// ends, after all static objects of those files, calls xalloc_destroy().
+  /// ends, after all static objects of those files, gives free memory back. It does not call
+  /// xalloc_destroy(): other threads may still be at work when the program ends.
   #define AUTOMATIC_XALLOCATOR_INIT_DESTROY
 class XallocInitDestroy
 {
@@ -74,6 +89,7 @@ class XallocInitDestroy
     {
         if (count()++ == 0) {
             xalloc_init();
+            egb_xstats_to_(NULL, egb_xwrite_);
         }
     }
 
@@ -83,7 +99,8 @@ class XallocInitDestroy
     ~XallocInitDestroy()
     {
         if (--count() == 0) {
-            xalloc_destroy();
+            egb_xstats_to_(egb_xwrite_, NULL);
+            egb_xtrim_();
         }
     }
 
@@ -123,36 +140,49 @@ inline void* egb_xnew_(size_t size, size_t align)
       EGB_XALLOCATOR_FORMS_(new, delete)     \
       EGB_XALLOCATOR_FORMS_(new[], delete[])
 
-  #define EGB_XALLOCATOR_FORMS_(make, end)                                    \
-      static void* operator make(size_t size)                                 \
-      {                                                                       \
-          return egb_xnew_(size, 1);                                          \
-      }                                                                       \
-      static void* operator make(size_t size, std::align_val_t align)         \
-      {                                                                       \
-          return egb_xnew_(size, static_cast<size_t>(align));                 \
-      }                                                                       \
-      static void* operator make(size_t size, const std::nothrow_t&) noexcept \
-      {                                                                       \
-          return xmalloc(size);                                               \
-      }                                                                       \
-      static void* operator make(size_t, void* place) noexcept                \
-      {                                                                       \
-          return place;                                                       \
-      }                                                                       \
-      static void operator end(void* block) noexcept                          \
-      {                                                                       \
-          xfree(block);                                                       \
-      }                                                                       \
-      static void operator end(void* block, std::align_val_t) noexcept        \
-      {                                                                       \
-          xfree(block);                                                       \
-      }                                                                       \
-      static void operator end(void* block, const std::nothrow_t&) noexcept   \
-      {                                                                       \
-          xfree(block);                                                       \
-      }                                                                       \
-      static void operator end(void*, void*) noexcept {}
+  #define EGB_XALLOCATOR_FORMS_(make, end)                         \
+      static void* operator make(size_t size)                      \
+      {                                                            \
+          return egb_xnew_(size, 1);                               \
+      }                                                            \
+      template <class Tag, egb_if_nothrow_<Tag> = 0>               \
+      static void* operator make(size_t size, const Tag&) noexcept \
+      {                                                            \
+          return xmalloc(size);                                    \
+      }                                                            \
+      template <class Place>                                       \
+      static void* operator make(size_t, Place * place) noexcept   \
+      {                                                            \
+          return place;                                            \
+      }                                                            \
+      static void operator end(void* block) noexcept               \
+      {                                                            \
+          xfree(block);                                            \
+      }                                                            \
+      template <class Tag, egb_if_nothrow_<Tag> = 0>               \
+      static void operator end(void* block, const Tag&) noexcept   \
+      {                                                            \
+          xfree(block);                                            \
+      }                                                            \
+      template <class Place>                                       \
+      static void operator end(void*, Place*) noexcept             \
+      {                                                            \
+      }                                                            \
+      EGB_XALLOCATOR_ALIGNED_(make, end)
+
+  #if defined(__cpp_aligned_new)
+    #define EGB_XALLOCATOR_ALIGNED_(make, end)                           \
+        static void* operator make(size_t size, std::align_val_t align)  \
+        {                                                                \
+            return egb_xnew_(size, static_cast<size_t>(align));          \
+        }                                                                \
+        static void operator end(void* block, std::align_val_t) noexcept \
+        {                                                                \
+            xfree(block);                                                \
+        }
+  #else
+    #define EGB_XALLOCATOR_ALIGNED_(make, end)
+  #endif
 #endif
 
 #endif  // _XALLOCATOR_H

@@ -18,7 +18,7 @@ struct egb_is_allocator_ : std::false_type {
 };
 
 template <typename T>
-struct egb_is_allocator_<T, std::void_t<decltype(std::declval<T&>().allocate(std::size_t(1)))>>
+struct egb_is_allocator_<T, decltype(void(std::declval<T&>().allocate(std::size_t(1))))>
     : std::true_type {
 };
 

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The arguments of a call, as a macro. */
+#define THREE_SIZES NULL, 3, sizes, NULL, NULL
+
 #define CHECK(truth)                                             \
     do {                                                         \
         if (!(truth)) {                                          \
@@ -63,6 +66,9 @@ int main(void)
     check_size(&listed, 33, 64);
     check_size(NULL, 69, 96);
     check_size(NULL, 2096, 3072);
+    several = elr_mpl_create_multi(THREE_SIZES);
+    check_size(&several, 33, 64);
+    CHECK(elr_mpl_avail((elr_mpl_ht)&ELR_MPL_INITIALIZER) == 0);
     several = elr_mpl_create_multi_sync(NULL, 3, sizes, NULL, NULL);
     check_size(&several, 1, 32);
     several = elr_mpl_create_multi_2(NULL, NULL, NULL, 3, 16, 48, 80);
