@@ -53,8 +53,8 @@ typedef struct egb_history {
     size_t    bytes;    // how many were asked for
     ptrdiff_t damaged;  // of OVERRUN, UNDERRUN, OVERWRITTEN: the first byte that was written to,
                         // counted from the start of the block
-    uint64_t serial;    // the block is the pool's so manieth, from 1. This and all below at
-                        // level "track"; the two sites of blocks with a guard page, too
+    uint64_t serial;    // which of the pool's allocations the block is, from 1. This and all
+                        // below at level "track"; the two sites of blocks with a guard page, too
     const void* alloc_site;  // where it was allocated: a code address
     const char* alloc_file;  // and in the source, where that was said; a string that stays
     unsigned    alloc_line;
@@ -66,8 +66,9 @@ typedef struct egb_history {
 typedef struct egb_event {
     egb_event_kind kind;
     const char*    pool_name;  // NULL: the pool has none
-    const void*    pool;       // as the caller passed it
-    const void*    address;    // what was freed; of OVERWRITTEN, where the free list led to, or
+    const void*    pool;       // the egb_fixed or egb_growing; of an egb_pool an address that only
+                               // tells it from others, NULL if the handle is stale or null
+    const void* address;       // what was freed; of OVERWRITTEN, where the free list led to, or
                                // the block that was written to
     size_t      block_index;   // counts from 0; EGB_NO_INDEX: `address` is in no block
     const void* site;  // a code address in the function that made the call, or in its caller

@@ -3,6 +3,7 @@
 // back in parts, they are cut to what is asked for, and those side by side become one: so programs
 // whose blocks are of all sizes find the pages of the last ones.
 #include "heap_kept.h"
+#include "seal.h"
 
 static egb_growing records;
 
@@ -30,6 +31,15 @@ size_t egb_kept_bytes(void)
 size_t egb_kept_count(void)
 {
     return kept_count;
+}
+
+size_t egb_kept_bytes_max(size_t bytes, size_t peak)
+{
+    if (egb_is_sealed()) {
+        return SIZE_MAX;
+    }
+    const size_t under_peak = peak - bytes + peak / 8 + EGB_KEPT_BYTES_OVER_PEAK;
+    return under_peak < EGB_KEPT_BYTES_MAX ? under_peak : EGB_KEPT_BYTES_MAX;
 }
 
 // ---- records ------------------------------------------------------------------------------------

@@ -7,7 +7,9 @@
 #include "heap_private.h"
 
 // How much is kept, for a turn or two. It is also no more than would make the heap hold more than
-// ever was in use, and a little: then what is not of the sizes that are asked for now goes first.
+// ever was in use, an eighth of that, and a little: then what is not of the sizes that are asked
+// for now goes first. Blocks of many sizes leave gaps between them: without the eighth, regions of
+// tens of MiB come from the system again and again.
 enum {
     EGB_KEPT_BYTES_MAX       = (sizeof(void*) < 8 ? 64 : 256) << 20,
     EGB_KEPT_BYTES_OVER_PEAK = 8 << 20
@@ -54,6 +56,10 @@ typedef struct egb_doomed {
 
 // Without the lock. Says how many bytes it gave back.
 size_t egb_doomed_release(const egb_doomed* doomed);
+
+// How many bytes may be kept now, when blocks in use have `bytes`, and had `peak` at most: all,
+// when nothing would come again that goes.
+size_t egb_kept_bytes_max(size_t bytes, size_t peak);
 
 // NULL: refused.
 egb_large* egb_large_new_record(void);

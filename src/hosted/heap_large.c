@@ -253,9 +253,7 @@ void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
     egb_heap_tick();
     const size_t whole = units_for(bytes);
     void*        block = egb_guards_large() ? alloc_guarded(align, bytes, false, site) : NULL;
-    if (align < EGB_UNIT_BYTES) {
-        align = EGB_UNIT_BYTES;
-    }
+    align              = align < EGB_UNIT_BYTES ? EGB_UNIT_BYTES : align;
     if (block == NULL) {
         block = alloc_kept(align, whole, zeroed);
     }
@@ -267,8 +265,7 @@ void* egb_large_alloc(size_t align, size_t bytes, bool zeroed, const void* site)
     if (block == NULL && ((is_alike && egb_heap_trim(0) != 0) || egb_large_make_room())) {
         block = alloc_fresh(align, whole, NULL);
     }
-    const egb_pool heap = egb_heap_pool();
-    egb_seal_report(heap, site);
+    egb_seal_report(egb_heap_pool(), site);
     return block != NULL ? block : refuse();
 }
 
@@ -286,20 +283,10 @@ static int fault_of_large(const egb_large* large, const void* block)
     return is_start ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_INTERIOR;
 }
 
-// How many bytes may be kept now: all, when nothing would come again that goes.
-static size_t kept_bytes_max(void)
-{
-    if (egb_is_sealed()) {
-        return SIZE_MAX;
-    }
-    const size_t under_peak = numbers.bytes_peak - numbers.bytes + EGB_KEPT_BYTES_OVER_PEAK;
-    return under_peak < EGB_KEPT_BYTES_MAX ? under_peak : EGB_KEPT_BYTES_MAX;
-}
-
 // Keeps a region that is no block's any more, or not.
 static void keep(egb_large* large, egb_doomed* doomed)
 {
-    const size_t most = kept_bytes_max();
+    const size_t most = egb_kept_bytes_max(numbers.bytes, numbers.bytes_peak);
     if (large->bytes > most) {
         egb_large_doom(doomed, large);
     } else {
@@ -452,9 +439,13 @@ static bool move_to(egb_large* large, void* to, size_t whole)
         return false;
     }
     egb_chunk_map_clear(from, bytes);
-    if (egb_os_move(from, bytes, to, whole) != EGB_OK) {
+    const egb_status status = egb_os_move(from, bytes, to, whole);
+    if (status != EGB_OK) {
         (void)egb_large_enter(from, bytes, large);
-        egb_chunk_map_clear(to, whole);  // its addresses are lost
+        egb_chunk_map_clear(to, whole);
+        if (status == EGB_UNSUPPORTED) {
+            egb_os_release(to, whole);
+        }
         return false;
     }
     set_place(large, to, whole);
@@ -474,20 +465,30 @@ static bool extend_into_kept(egb_large* large, size_t whole)
     return is_done;
 }
 
-// An eighth more than is asked for, which costs addresses but no memory until it is touched: a
-// block that grows step by step is not moved at each.
-static bool grow(egb_large* large, size_t bytes)
+// Where it is, or elsewhere, but without copying.
+static egb_status grow_to(egb_large* large, size_t whole)
 {
-    const size_t whole = units_for(bytes <= PTRDIFF_MAX / 2 ? bytes + bytes / 8 : bytes);
-    if (extend_into_kept(large, whole) || extend_into_kept(large, units_for(bytes))) {
-        return true;
-    }
     const egb_status status = extend(large, whole);
     if (status != EGB_NO_MEMORY) {
-        return status == EGB_OK;
+        return status;
     }
     void* const to = egb_ask_reserve(whole, EGB_UNIT_BYTES);
-    return to != NULL && move_to(large, to, whole);
+    return to != NULL && move_to(large, to, whole) ? EGB_OK : EGB_NO_MEMORY;
+}
+
+// An eighth more than is asked for, which costs addresses but no memory until it is touched: a
+// block that grows step by step is not moved at each. Where addresses are short, just what is asked
+// for.
+static bool grow(egb_large* large, size_t bytes)
+{
+    const size_t exact = units_for(bytes);
+    const size_t whole = units_for(bytes <= PTRDIFF_MAX / 2 ? bytes + bytes / 8 : bytes);
+    if (extend_into_kept(large, whole) || extend_into_kept(large, exact)) {
+        return true;
+    }
+    const egb_status status = grow_to(large, whole);
+    return status == EGB_OK ||
+           (status == EGB_NO_MEMORY && whole != exact && grow_to(large, exact) == EGB_OK);
 }
 
 // Nobody else has to do with the record as long as its block is in use: what this call changes of

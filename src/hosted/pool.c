@@ -108,7 +108,7 @@ static void* alloc(egb_pool pool, egb_cache* cache, const egb_request* request)
         egb_magazine_* const magazine = magazine_for(pool, cache);
         egb_control* const   control  = egb_pool_lock(pool);
         if (control == NULL) {
-            egb_pool_report_handle(pool, request->site);
+            egb_pool_report_handle(pool, NULL, request->site);
             return NULL;
         }
         void* const            block        = take(control, magazine, pool, request);
@@ -247,7 +247,7 @@ static void put(egb_pool pool, egb_cache* cache, void* block, const void* site)
     egb_magazine_* const magazine = magazine_for(pool, cache);
     egb_control* const   control  = egb_pool_lock(pool);
     if (control == NULL) {
-        egb_pool_report_handle(pool, site);
+        egb_pool_report_handle(pool, block, site);
         return;
     }
     egb_giving giving    = {.block = block};

@@ -174,7 +174,7 @@ void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void*
 void egb_pool_report(
     egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
 );
-void egb_pool_report_handle(egb_pool pool, const void* site);
+void egb_pool_report_handle(egb_pool pool, const void* block, const void* site);
 
 // False: there is no such pool.
 bool egb_pool_level(egb_pool pool, egb_level* level);

@@ -6,11 +6,22 @@
 
 egb_world egb_the_world;
 
-// Fewer slots where the system refuses the address space for all.
+#if !defined(EGB_IS_MALLOC)
+  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
+#endif
+
+// The C library's malloc has the heap's pools, and no others.
+enum { SLOTS_MAX = EGB_IS_MALLOC ? 1024 : EGB_POOLS_MAX + 1, SLOTS_LEAST = 64 };
+
+// Fewer slots where the process may have few addresses, of which they are to be a 16th at most, and
+// where the system refuses them. None of them is touched before it is used.
 static egb_control* reserve_slots(size_t* slots)
 {
-    for (size_t most = EGB_POOLS_MAX + 1; most >= 64; most /= 4) {
-        egb_control* const controls = egb_pages(most * sizeof(egb_control));
+    const size_t bytes_max = egb_os_address_bytes() / 16;
+    for (size_t most = SLOTS_MAX; most >= SLOTS_LEAST; most /= 4) {
+        const size_t       bytes    = most * sizeof(egb_control);
+        const bool         may_be   = bytes <= bytes_max || most / 4 < SLOTS_LEAST;
+        egb_control* const controls = may_be ? egb_pages(bytes) : NULL;
         if (controls != NULL) {
             *slots = most;
             return controls;
@@ -178,10 +189,10 @@ void egb_pool_unlock_and_report(egb_control* control, egb_pool pool, const void*
     }
 }
 
-void egb_pool_report_handle(egb_pool pool, const void* site)
+void egb_pool_report_handle(egb_pool pool, const void* block, const void* site)
 {
     const egb_event_kind kind = egb_is_null(pool) ? EGB_EVENT_NO_POOL : EGB_EVENT_STALE;
-    egb_pool_report(kind, pool, NULL, EGB_NO_INDEX, site);
+    egb_pool_report(kind, pool, block, EGB_NO_INDEX, site);
 }
 
 egb_control* egb_tree_next(const egb_control* root, egb_control* control)

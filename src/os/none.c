@@ -36,6 +36,11 @@ size_t egb_os_page_bytes(void)
     return 0;
 }
 
+size_t egb_os_address_bytes(void)
+{
+    return SIZE_MAX;
+}
+
 void* egb_os_reserve(size_t bytes, size_t align)
 {
     (void)bytes;

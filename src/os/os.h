@@ -62,6 +62,9 @@ bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access ac
 // Bytes of a page, read at run time: a power of two. 0: this system has no pages to give.
 size_t egb_os_page_bytes(void);
 
+// How many bytes of addresses this process may have. SIZE_MAX: the system sets no limit.
+size_t egb_os_address_bytes(void);
+
 // An address range of `bytes`, aligned to `align`, a power of two; both multiples of a page. No
 // page of it is there yet. Its memory is all zero when committed, and not to be touched before.
 // NULL: refused, as 0 bytes and more than PTRDIFF_MAX always are.
@@ -110,9 +113,9 @@ egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes);
 
 // Moves the memory of a committed range into another, without copying it. `to` was reserved, is not
 // smaller, and stays where it is; what is behind the moved is committed, and all zero. `from` is
-// given back by it. Returns EGB_OK; EGB_UNSUPPORTED: this system cannot; EGB_NO_MEMORY: refused,
-// and then `to` must not be used nor released, because another may have its addresses: they are
-// lost. But for EGB_OK `from` is as it was.
+// given back by it. Returns EGB_OK; EGB_UNSUPPORTED: this system cannot, or no longer, and `to` is
+// as it was; EGB_NO_MEMORY: refused, and then `to` must not be used nor released: it was given
+// back, or another may have its addresses. But for EGB_OK `from` is as it was.
 egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes);
 
 // ---- time ---------------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 #include "posix_features.h"
 
 #include "posix_roots.h"
+#include "posix_threads.h"
 #include "posix_wishes.h"
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -17,11 +19,6 @@
   #define EGB_MAP_ANONYMOUS MAP_ANONYMOUS
 #else
   #define EGB_MAP_ANONYMOUS MAP_ANON
-#endif
-#if defined(MAP_NORESERVE)
-  #define EGB_MAP_NORESERVE MAP_NORESERVE
-#else
-  #define EGB_MAP_NORESERVE 0
 #endif
 
 size_t egb_os_page_bytes(void)
@@ -36,21 +33,23 @@ size_t egb_os_page_bytes(void)
     return bytes;
 }
 
+size_t egb_os_address_bytes(void)
+{
+    struct rlimit limit;
+    const bool    is_known = getrlimit(RLIMIT_AS, &limit) == 0;
+    return is_known && limit.rlim_cur < SIZE_MAX ? (size_t)limit.rlim_cur : SIZE_MAX;
+}
+
 // ---- reserve and release ------------------------------------------------------------------------
 
 // Readable and writable at once: a page comes when it is first touched, so that nothing is left for
-// a commit to do but the wishes. A system that counts every promised page (overcommit forbidden)
-// counts the range in full, and refuses here what it could not keep later.
+// a commit to do but the wishes. Without MAP_NORESERVE, with which the system would promise what it
+// can never keep: so it refuses here what is more than all of its memory, and, where it counts
+// every promised page (overcommit forbidden), what it could not keep later.
 static void* map_pages(void* wanted, size_t bytes)
 {
-    void* const start = mmap(
-        wanted,
-        bytes,
-        PROT_READ | PROT_WRITE,
-        MAP_PRIVATE | EGB_MAP_ANONYMOUS | EGB_MAP_NORESERVE,
-        -1,
-        0
-    );
+    void* const start =
+        mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | EGB_MAP_ANONYMOUS, -1, 0);
     return start == MAP_FAILED ? NULL : start;
 }
 
@@ -187,11 +186,32 @@ egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
     return remap(region, bytes, new_bytes, 0, NULL);
 }
 
-// The kernel unmaps the goal first, and only then may find that it has no memory for its tables.
+static void release_if_mapped(void* region, size_t bytes)
+{
+    const int before = errno;
+    if (msync(region, bytes, MS_ASYNC) == 0) {  // says whether all of it is mapped
+        egb_os_release(region, bytes);
+    }
+    errno = before;
+}
+
+// When the kernel refuses it may have unmapped the goal before, or not, by its version and the
+// reason. A thread alone can look. Among others the goal's addresses may be another's by now, so
+// they are lost; but once only: from then on nothing is moved.
 egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     enum { MAY_MOVE = 1, TO_THIS_PLACE = 2 };
-    return remap(from, bytes, to_bytes, MAY_MOVE | TO_THIS_PLACE, to);
+    static bool is_over;  // atomic
+    if (__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
+        return EGB_UNSUPPORTED;
+    }
+    const egb_status status = remap(from, bytes, to_bytes, MAY_MOVE | TO_THIS_PLACE, to);
+    if (status != EGB_OK && egb_posix_is_only_thread()) {
+        release_if_mapped(to, to_bytes);
+    } else if (status != EGB_OK) {
+        __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
+    }
+    return status;
 }
 
 #else

@@ -3,6 +3,7 @@
 #include "posix_features.h"
 
 #include "os.h"
+#include "posix_threads.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -232,6 +233,15 @@ bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(v
 
 // ---- fences -------------------------------------------------------------------------------------
 
+bool egb_posix_is_only_thread(void)
+{
+#if defined(EGB_OS_KNOWS_THREADS)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+}
+
 #if defined(__linux__) && defined(SYS_membarrier)
 
 // Commands of membarrier, by their numbers because headers may be older than the kernel.
@@ -252,8 +262,12 @@ bool egb_os_can_fence_threads(void)
     return can;
 }
 
+// A thread alone needs none, and some programs forbid themselves the call.
 bool egb_os_fence_threads(void)
 {
+    if (egb_posix_is_only_thread()) {
+        return true;
+    }
     const int before  = errno;
     bool      is_done = call_membarrier(FENCE_PRIVATE_EXPEDITED);
     errno             = before;

@@ -4,6 +4,10 @@
 // elsewhere.
 #include "os.h"
 
+#if !defined(EGB_IS_MALLOC)
+  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
+#endif
+
 #if defined(__has_include)
   #if __has_include(<valgrind/memcheck.h>)
     #include <valgrind/memcheck.h>
@@ -16,7 +20,8 @@
 
 // ---- AddressSanitizer ---------------------------------------------------------------------------
 
-#if defined(__ELF__)
+// What stands before malloc is called before AddressSanitizer is ready, and in its place.
+#if defined(__ELF__) && !EGB_IS_MALLOC
 void __asan_poison_memory_region(const volatile void* start, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void* start, size_t bytes) __attribute__((weak));
 int  __asan_address_is_poisoned(const volatile void* address) __attribute__((weak));

@@ -16,6 +16,11 @@ size_t egb_os_page_bytes(void)
     return info.dwPageSize;
 }
 
+size_t egb_os_address_bytes(void)
+{
+    return SIZE_MAX;
+}
+
 // ---- reserve and release ------------------------------------------------------------------------
 
 static void* reserve_at(void* start, size_t bytes)

@@ -251,3 +251,22 @@ TEST(pool_handles, failed_creates_use_up_no_generation)
     EXPECT_EQ(last.generation, UINT32_MAX);
     EXPECT_EQ(egb_pool_destroy(last, EGB_DESTROY_REFUSE), EGB_OK);
 }
+
+// The event had no address, and the report on stderr said 0x0.
+TEST(pool_handles, what_was_freed_with_a_stale_or_null_handle_is_told)
+{
+    events         seen;
+    const guard    pool(make(64));
+    void* const    block = egb_pool_alloc(pool);
+    const egb_pool gone  = make(64);
+    ASSERT_EQ(egb_pool_destroy(gone, EGB_DESTROY_REFUSE), EGB_OK);
+    egb_pool_free(gone, block);
+    egb_event event = seen.take();
+    EXPECT_EQ(event.kind, EGB_EVENT_STALE);
+    EXPECT_EQ(event.address, block);
+    egb_pool_free(egb_pool{}, block);
+    event = seen.take();
+    EXPECT_EQ(event.kind, EGB_EVENT_NO_POOL);
+    EXPECT_EQ(event.address, block);
+    egb_pool_free(pool, block);
+}
