@@ -99,7 +99,7 @@ def compare(eggbox, name, work, command, options):
         rows.append((name if is_base else "", variant["name"],
                      milliseconds(variant["wall_s"]), milliseconds(variant["user_s"]),
                      "1.00" if is_base else f"{variant['relative']:.2f} ± "
-                     f"{variant['relative_error']:.2f}",
+                     f"{variant['relative_spread']:.2f}",
                      resident(variant), f"{variant['minor_faults']['mean']:,.0f}"))
     return rows
 

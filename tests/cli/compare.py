@@ -130,7 +130,14 @@ def input_and_output(folder):
     check(done.returncode == 2 and "printed something else" in done.stderr, "other output", done)
     fails = [*PYTHON, "import sys; print('why', file=sys.stderr); raise SystemExit(3)"]
     done = compare(fails)
-    check("exit status 3" in done.stderr and "\n    why" in done.stderr, "its last words", done)
+    check("on eggbox and on glibc the program ended with exit status 3" in done.stderr and
+          "\n    why" in done.stderr, "its last words", done)
+    fails = [*PYTHON, "import os; raise SystemExit('double' in os.environ.get('LD_PRELOAD', ''))"]
+    done = compare(fails)
+    check("on eggbox the program ended" in done.stderr, "only on eggbox", done)
+    changes = [*PYTHON, "import os; print(os.getpid())"]
+    done = compare(changes, "--check-output")
+    check("without eggbox either" in done.stderr, "never the same", done)
 
 
 def others(folder):

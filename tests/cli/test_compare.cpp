@@ -70,6 +70,17 @@ TEST(Compare, MoreRunsMakeItSurer)
     EXPECT_NE(first_line(comparison_of(slow, fast)).find("same time"), std::string::npos);
 }
 
+// It once took 2 in place of Student's t, and the distance of the quotient from 1.
+TEST(Compare, SaysFastAsEasilyAsSlow)
+{
+    const std::vector<double> one = {1.0, 1.3, 1.6}, other = {0.72, 0.85, 1.06};
+    EXPECT_NE(first_line(comparison_of(one, other)).find("same time"), std::string::npos);
+    EXPECT_NE(first_line(comparison_of(other, one)).find("same time"), std::string::npos);
+    const std::vector<double> surely = {0.51, 0.52, 0.54};
+    EXPECT_NE(first_line(comparison_of(one, surely)).find("times as fast"), std::string::npos);
+    EXPECT_NE(first_line(comparison_of(surely, one)).find("times as slow"), std::string::npos);
+}
+
 TEST(Compare, PrintsEveryNumber)
 {
     EXPECT_EQ(
@@ -99,7 +110,7 @@ TEST(Compare, GivesTheSameAsData)
     EXPECT_NEAR(pools["wall_s"]["mean"], 1.0, 1e-12);
     EXPECT_NEAR(pools["wall_s"]["stddev"], 0.0816497, 1e-6);
     EXPECT_NEAR(pools["relative"], 0.5, 1e-12);
-    EXPECT_NEAR(pools["relative_error"], 0.5 * 0.0912871, 1e-6);
+    EXPECT_NEAR(pools["relative_spread"], 0.5 * 0.0912871, 1e-6);
     EXPECT_EQ(pools["peak_resident_bytes"]["max"], 8 << 20);
     EXPECT_EQ(pools["wall_times_s"].size(), 4u);
 }

@@ -222,14 +222,18 @@ std::string last_lines(const std::string& text)
     return out;
 }
 
-void require_success(const one_run& run, const variant& of, const compare_options& wanted)
+bool has_failed(const one_run& run)
 {
-    const process_end end{0, run.taken.status, 0};
-    if (end.exit_status() != 0 && !wanted.ignore_failure) {
+    return process_end{0, run.taken.status, 0}.exit_status() != 0;
+}
+
+void require_success(const one_run& run, const std::string& where, const compare_options& wanted)
+{
+    if (has_failed(run) && !wanted.ignore_failure) {
         throw failure(fmt::format(
             "on {} the program ended with {}; --ignore-failure compares all the same{}",
-            shown(of.name),
-            end.text(),
+            where,
+            process_end{0, run.taken.status, 0}.text(),
             last_lines(run.complaints)
         ));
     }
@@ -298,10 +302,14 @@ std::set<std::string> programs_in(const std::string& folder)
 // Runs the program once on pools with a report, which shows that they are in use.
 // Returns  the programs that ran.
 std::set<std::string>
-require_effect(const runner& runs, const variant& pools, const compare_options& wanted)
+require_effect(const runner& runs, const comparison& done, const compare_options& wanted)
 {
+    const variant&         base  = done.variants[0];
+    const variant&         pools = done.variants[1];
     const temporary_folder folder;
-    require_success(runs.run(pools, {"EGGBOX_REPORT=" + folder.path()}), pools, wanted);
+    const one_run          run  = runs.run(pools, {"EGGBOX_REPORT=" + folder.path()});
+    const bool             both = has_failed(run) && has_failed(runs.run(base, {}));
+    require_success(run, shown(pools.name) + (both ? " and on " + shown(base.name) : ""), wanted);
     if (fs::is_empty(folder.path())) {
         refuse(pools, wanted);
     }
@@ -338,9 +346,13 @@ void measure_all(comparison& done, const runner& runs, const compare_options& wa
         variant& next = done.variants[(turn + turn / count) % count];
         line.next(next.name);
         one_run run = runs.run(next, {});
-        require_success(run, next, wanted);
+        require_success(run, shown(next.name), wanted);
         if (wanted.check_output && first != nullptr && !are_same(first.get(), run.output.get())) {
-            throw failure(fmt::format("on {} the program printed something else", shown(next.name))
+            const one_run again = runs.run(done.variants.front(), {});
+            throw failure(
+                are_same(first.get(), again.output.get())
+                    ? fmt::format("on {} the program printed something else", shown(next.name))
+                    : "the program does not print the same each time, without eggbox either"
             );
         }
         if (first == nullptr) {
@@ -366,7 +378,7 @@ int compare_command(const compare_options& wanted)
         throw failure(fmt::format("{}: {}", shown(wanted.input), std::strerror(errno)));
     }
     const runner runs{wanted};
-    name_base(done, require_effect(runs, done.variants[1], wanted));
+    name_base(done, require_effect(runs, done, wanted));
 
     measure_all(done, runs, wanted);
     print(wanted.json ? compare_data(done) : compare_page(done));

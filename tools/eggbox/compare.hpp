@@ -37,10 +37,10 @@ struct spread {
 template <class Number>
 spread spread_of(const variant& of, Number sample::* number);
 
-/// How many times as long as the base, with the error of the quotient.
+/// How many times as long as the base, with the spread of the quotient of two runs.
 struct factor {
-    double value = 1;
-    double error = 0;
+    double value  = 1;
+    double spread = 0;
 };
 
 factor relative(const spread& base, const spread& other);

@@ -45,18 +45,26 @@ _eggbox()
             ;;
     esac
     for ((i = 2; i < COMP_CWORD; i++)); do
-        if [ "${COMP_WORDS[i]}" = -- ]; then
-            _eggbox_program $((i + 1)) "$current"
-            return
-        fi
+        case $command:${COMP_WORDS[i]} in
+            *:--)
+                _eggbox_program $((i + 1)) "$current"
+                return
+                ;;
+            run:--report | run:--check | run:--guard-pages) ((i++)) ;;
+            compare:--with | compare:--runs | compare:--warmup | compare:--input) ((i++)) ;;
+            run:[!-]* | compare:[!-]*)
+                _eggbox_program "$i" "$current"
+                return
+                ;;
+        esac
     done
     case $command:$before in
-        run:--check) _eggbox_words "off check guard track passthrough" "$current" ;;
+        run:--check) _eggbox_words "off check guard track" "$current" ;;
         run:--guard-pages) _eggbox_words "large 1/1000 large,1/1000" "$current" ;;
         size:--emit) _eggbox_words "c cpp json" "$current" ;;
         size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
         *:--report | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
-        doctor:*)
+        doctor:* | run:* | compare:*)
             case $current in
                 -*) _eggbox_words "$options" "$current" ;;
                 *) _eggbox_program "$COMP_CWORD" "$current" ;;

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "eggbox/base.h"
 
@@ -43,10 +45,14 @@ std::string check_problem(const std::string& text)
     for (std::size_t at = 0; at <= text.size();) {
         const std::size_t end = std::min(text.find(',', at), text.size());
         level                 = text.substr(at, end - at);
-        level                 = level.substr(level.find(':') + 1);
+        if (level == "passthrough") {
+            return "passthrough is for pools of the program itself, as in frames:passthrough: "
+                   "malloc is on pools here";
+        }
+        level = level.substr(level.find(':') + 1);
         if (level != "off" && level != "check" && level != "guard" && level != "track" &&
             level != "passthrough") {
-            return "no such level: off, check, guard, track, passthrough";
+            return "no such level: off, check, guard, track";
         }
         at = end + 1;
     }
@@ -123,9 +129,7 @@ void add_run(CLI::App& app, run_options& wanted)
     CLI::App* const sub = app.add_subcommand("run", "Run a program with its malloc on pools");
     sub->add_option("--report", wanted.report, "Write what happened to this file")
         ->type_name("FILE");
-    sub->add_option(
-           "--check", wanted.check, "Misuse to look for: off, check, guard, track, passthrough"
-    )
+    sub->add_option("--check", wanted.check, "Misuse to look for: off, check, guard, track")
         ->type_name("LEVEL")
         ->check(CLI::Validator(check_problem, ""));
     sub->add_option(
@@ -247,6 +251,26 @@ split_off(const CLI::App& app, char** argv, std::vector<std::string>& command)
     return words;
 }
 
+// CLI11 says of all these that a command is missing.
+void require_command(const CLI::App& app, const char* word)
+{
+    const std::string first = word == nullptr ? "" : word;
+    if (first.empty() || first == "-h" || first == "--help" || first == "--version") {
+        return;
+    }
+    if (first.front() == '-') {
+        throw bad_usage(fmt::format("there is no option \"{}\" without a command", shown(first)));
+    }
+    const auto all = app.get_subcommands([](const CLI::App*) { return true; });
+    if (std::none_of(all.begin(), all.end(), [&](const CLI::App* one) {
+            return one->get_name() == first;
+        })) {
+        throw bad_usage(fmt::format(
+            "there is no command \"{}\": run, report, size, compare, doctor", shown(first)
+        ));
+    }
+}
+
 int dispatch(const CLI::App& app, all_options& wanted, std::vector<std::string> command)
 {
     if (app.got_subcommand("run") || app.got_subcommand("compare")) {
@@ -271,13 +295,15 @@ int run_main(char** argv)
     };
     all_options wanted;
     add_all(app, wanted);
+    require_command(app, argv[1]);
     std::vector<std::string> command;
     try {
         app.parse(split_off(app, argv, command));
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) {
-            app.exit(error);  // prints the help, or the version
-            print("");
+            std::ostringstream text;
+            app.exit(error, text, text);
+            print(text.str());
             return exit_done;
         }
         throw bad_usage(error.what());

@@ -293,8 +293,9 @@ int size_command(const size_options& wanted)
     );
     if (is_code && made.large.allocations > 0) {
         say(fmt::format(
-            "{} larger than any size class: the header refuses them",
-            number_of(made.large.allocations, "request was", "requests were")
+            "{} larger than any size class: the header refuses {}",
+            number_of(made.large.allocations, "request was", "requests were"),
+            made.large.allocations == 1 ? "it" : "them"
         ));
     }
     return exit_done;
