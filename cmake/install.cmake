@@ -19,5 +19,19 @@ install(FILES ${PROJECT_BINARY_DIR}/eggbox-config.cmake
               ${PROJECT_BINARY_DIR}/eggbox-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
 
+# Where the file is tells where the rest is, whatever prefix it is installed to in the end. Folders
+# that were given as absolute ones stay where they are.
+set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  file(RELATIVE_PATH pc_up /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+  set(pc_prefix "\${pcfiledir}/${pc_up}")
+endif()
+foreach(folder libdir includedir)
+  string(TOUPPER CMAKE_INSTALL_${folder} given)
+  set(pc_${folder} ${${given}})
+  if(NOT IS_ABSOLUTE ${${given}})
+    set(pc_${folder} "\${prefix}/${${given}}")
+  endif()
+endforeach()
 configure_file(cmake/eggbox.pc.in eggbox.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/eggbox.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -62,6 +62,7 @@ begin(int argument_count, char** arguments, char** environment)
         return;
     }
     if (pthread_atfork(NULL, NULL, in_forked_child) == 0) {
+        egb_report_restart();  // that block was not the program's
         egb_heap_measure(true);
         owner = getpid();
         strcpy(folder, wanted);

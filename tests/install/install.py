@@ -87,8 +87,12 @@ def main():
             use_command(prefix)
         (folder / "main.c").write_text(PROGRAM)
         if shutil.which("pkg-config"):
+            # Installed elsewhere than was said when it was configured.
+            prefix = folder / "moved"
+            run("cmake", "--install", folder / "build-OFF", "--prefix", prefix)
             flags = run("pkg-config", "--cflags", "--libs", "eggbox",
                         env={**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}).split()
+            assert all(str(folder / "prefix") not in flag for flag in flags), flags
         else:  # what it would answer
             text = (prefix / "lib/pkgconfig/eggbox.pc").read_text()
             text = text.replace("${prefix}", str(prefix))
