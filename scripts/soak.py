@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests of threads, forks, limits and whole programs again and again, for an hour.
 
-Each round has another seed, for the tests that take one. The first failure ends it, and says how to run that round again.
+Each round has another seed, for the tests that take one. The first failure ends it, and says how
+to run that round again.
 """
 
 import argparse

@@ -34,8 +34,9 @@
 //
 // Large blocks of the heap go by the name "large".
 //
-// At "guard" and "track" a free block waits in quarantine: of `reserve_blocks` as many are not at
-// hand without asking the system, up to 256 blocks or 256 KiB; sealed, or with a limit, they are.
+// At "guard" and "track" a free block waits in quarantine before it is handed out again, up to 256
+// blocks or 256 KiB. So that much of `reserve_blocks` may need the system after all, unless the
+// pool has a limit or the library is sealed: then the quarantine serves.
 //
 // Threads  Any thread, any call, at any time.
 // Cost     At "guard" and "track" each alloc and free takes the pool's lock, and writes all of a

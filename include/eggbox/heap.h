@@ -10,7 +10,8 @@
 // used, as a child of egb_heap_pool(): every call of pool.h that takes a pool takes these.
 //
 // A large block is a region of its own, of whole units of 64 KiB of addresses, of which only those
-// pages are memory that were touched. A few freed ones are kept for the next request.
+// pages are memory that were touched. Freed ones are kept for requests and pools to come, up to
+// 256 MiB (64 where addresses have 32 bits).
 //
 // Blocks are given back by egb_free(), from any thread. egb_block_bytes() says how many bytes a
 // block has room for, and egb_pool_of() which class it is of: a large one, the null pool.

@@ -23,7 +23,8 @@ struct frame_source_ {
 
 /// Where those for objects of type T come from: one pool of exactly their size, made when the first
 /// is, with the name of T, and there until the process ends. What has another size - an object of
-/// a derived class, an array - comes from the heap of the process.
+/// a derived class, an array - comes from the heap of the process; so does all of a class whose
+/// objects are larger than 64 KiB, or aligned to more than a page: it has no pool.
 template <class T>
 class class_source_
 {
@@ -203,7 +204,8 @@ template <class Derived>
 struct pooled {
     EGB_OPERATORS_FROM_(::eggbox::class_source_<Derived>)
 
-    /// The pool: its numbers are those of the class. The null pool before the first object.
+    /// The pool: its numbers are those of the class. The null pool before the first object, and of
+    /// classes that have none.
     [[nodiscard]] static egb_pool pool() noexcept
     {
         return class_source_<Derived>::pool();

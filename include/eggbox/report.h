@@ -19,8 +19,9 @@ extern "C" {
 /// replaced. It has another name until it is whole. What it says of blocks in use, if they are
 /// tracked, is not printed at the end of the process any more.
 ///
-/// Returns  EGB_INVALID if `folder` is NULL or too long; EGB_BUSY: another thread is writing, or
-///          holds a lock for too long; EGB_NO_MEMORY: the file could not be written.
+/// Returns  EGB_OK; EGB_INVALID if `folder` is NULL or too long; EGB_BUSY: another thread is
+///          writing, or holds a lock for too long; EGB_NO_MEMORY: the file could not be written;
+///          EGB_UNSUPPORTED: not on this system.
 egb_status egb_report_write(const char* folder);
 
 /// From now on the report is that of a new process: its requests count from now. In the child of a

@@ -7,11 +7,11 @@ const char* egb_status_text(egb_status status)
     switch (status) {
         case EGB_OK: return "ok";
         case EGB_INVALID: return "invalid argument";
-        case EGB_NO_MEMORY: return "the system has no memory to give";
+        case EGB_NO_MEMORY: return "the system gives no memory, or no file";
         case EGB_LIMIT: return "limit reached";
         case EGB_STALE: return "stale handle";
         case EGB_BUSY: return "blocks are in the way";
-        case EGB_CORRUPT: return "pool data was overwritten";
+        case EGB_CORRUPT: return "bytes around a block were overwritten";
         case EGB_UNSUPPORTED: return "not supported here";
     }
     return "unknown status";
@@ -30,7 +30,7 @@ const char* egb_event_text(egb_event_kind kind)
         case EGB_EVENT_STALE: return "use of a pool that was destroyed";
         case EGB_EVENT_OVERRUN: return "write behind the end of a block";
         case EGB_EVENT_UNDERRUN: return "write before the start of a block";
-        case EGB_EVENT_SEALED: return "request for memory of the system's after egb_seal()";
+        case EGB_EVENT_SEALED: return "request for the system's memory after egb_seal()";
         case EGB_EVENT_WRONG_SIZE: return "delete of another size or alignment than was asked for";
     }
     return "unknown misuse";

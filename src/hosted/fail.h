@@ -7,7 +7,7 @@
 
 // When an allocation of a pool is to fail; all zero: never. Atomic.
 typedef struct egb_fail {
-    uint64_t every;    // each so manieth
+    uint64_t every;    // one in so many
     bool     is_once;  // the first of each place
     uint64_t count;    // of allocations, atomic
 } egb_fail;

@@ -60,7 +60,7 @@ int failures_of(egb_pool pool)
 
 }  // namespace
 
-TEST_F(fail, every_so_manieth_allocation_of_the_named_pools_fails)
+TEST_F(fail, one_in_so_many_allocations_of_the_named_pools_fails)
 {
     const events unexpected;
     set_variable("EGGBOX_FAIL", "net*:every=10,frames:every=1");

@@ -29,7 +29,7 @@ std::atomic<bool>  has_locks{false};  // the fork goes on: no lock is waited for
 std::atomic<int>   forks{0};
 std::atomic<int>   status_seen{0};  // of the first child that ended wrongly
 std::size_t        instructions;
-std::size_t        stride;  // a fork at each so manieth of them
+std::size_t        stride;  // a fork at one in so many of them
 std::size_t        most;    // as long as there were fewer than this
 
 // ---- the child ----------------------------------------------------------------------------------
