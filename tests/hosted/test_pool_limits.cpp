@@ -5,6 +5,7 @@
 
 #include "eggbox/heap.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +42,20 @@ std::size_t address_space_used()
     }
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
+
+  #if SIZE_MAX > UINT32_MAX
+bool always_overcommits()
+{
+    int how = 0;
+    if (std::FILE* const file = std::fopen("/proc/sys/vm/overcommit_memory", "r")) {
+        if (std::fscanf(file, "%d", &how) != 1) {
+            how = 0;
+        }
+        (void)std::fclose(file);
+    }
+    return how == 1;
+}
+  #endif
 
 // Leaves so many bytes of address space to this process.
 bool leave(std::size_t bytes)
@@ -152,6 +167,56 @@ TEST(pool_limits, little_address_space)
         0
     );
 }
+  #if SIZE_MAX > UINT32_MAX
+// Pages were mapped so that the kernel never refused: such a request got its addresses, and the
+// first use of them ended the process.
+TEST(heap_limits, what_the_machine_can_never_have_is_refused)
+{
+    if (is_sanitized || always_overcommits()) {
+        GTEST_SKIP() << "this system promises all that is asked for";
+    }
+    const std::size_t before = address_space_used();
+    EXPECT_EQ(egb_malloc(std::size_t{1} << 46), nullptr);
+    EXPECT_EQ(egb_calloc(1 << 16, std::size_t{1} << 30), nullptr);
+    void* const block = egb_malloc(100);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(egb_realloc(block, std::size_t{1} << 46), nullptr);
+    egb_free(block);
+    EXPECT_LE(address_space_used(), before + (std::size_t{64} << 20));
+}
+  #endif
+
+// A block in the middle of which is another mapping cannot be moved. The addresses that it was to
+// go to were lost, each time.
+TEST(heap_limits, a_large_block_that_cannot_be_moved_loses_no_addresses)
+{
+    if (sizeof(void*) < 8 || is_sanitized) {
+        GTEST_SKIP() << "too few addresses, or too many others who take some";
+    }
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    const auto            run = [] {
+        std::size_t first = 0;
+        for (int round = 0; round < 6; round++) {
+            char* const block = static_cast<char*>(egb_malloc(40 * mib));
+            void* const above = egb_malloc(mib);
+            if (block == nullptr || above == nullptr || madvise(block + mib, mib, MADV_DONTDUMP)) {
+                return 2;
+            }
+            block[0]          = 'x';
+            char* const grown = static_cast<char*>(egb_realloc(block, 120 * mib));
+            EXPECT_NE(grown, nullptr);
+            EXPECT_EQ(grown[0], 'x');
+            egb_free(grown);
+            egb_free(above);
+            (void)egb_heap_trim(0);
+            first = round == 0 ? address_space_used() : first;
+        }
+        EXPECT_LE(address_space_used(), first + 10 * mib);
+        return 0;
+    };
+    EXPECT_EQ(in_child(run), 0);
+}
+
 #endif
 
 TEST(pool_limits, ten_thousand_pools_at_once)

@@ -72,6 +72,20 @@ def limits():
     same("ulimit -v", [CLIENT, "threads"], LIBRARY, preexec_fn=little_space)
 
 
+# It took what was left for itself, and more or less of it where there was more.
+def hardly_any_addresses():
+    if not HAS_SHELL:
+        return
+    for mib in range(28, 80, 6):
+        def so_few(mib=mib):
+            resource.setrlimit(resource.RLIMIT_AS, (mib * MIB, mib * MIB))
+
+        for program in ([sys.executable, "-c", ""], ["/bin/sh", "-c", ":"], ["bash", "-c", ":"]):
+            if run(program, preexec_fn=so_few).returncode == 0:
+                done = run(program, LIBRARY, preexec_fn=so_few)
+                check(done.returncode == 0, f"{program[0]} in {mib} MiB of addresses", done)
+
+
 def early_constructors():
     # Not a C++ program: the C++ library's own constructor asks for memory before.
     if HAS_SHELL:
@@ -102,7 +116,7 @@ def nowhere_to_write():
 
 def main():
     for test in (plain_cases, ends, forked_children_count_from_the_fork, limits,
-                 early_constructors, misuse, nowhere_to_write):
+                 hardly_any_addresses, early_constructors, misuse, nowhere_to_write):
         test()
     print("\n".join(failures))
     return 1 if failures else 0
