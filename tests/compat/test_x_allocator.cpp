@@ -292,6 +292,15 @@ class by_hand
   public:
     explicit by_hand(std::size_t block_bytes, std::size_t offset = 0)
     {
+        begin(block_bytes, offset);
+    }
+
+    by_hand(const by_hand&)            = delete;
+    by_hand& operator=(const by_hand&) = delete;
+
+    // As it was at first, with all blocks free.
+    void begin(std::size_t block_bytes, std::size_t offset)
+    {
         const ALLOC_Allocator fresh = {
             "level",
             memory_ + offset,
@@ -352,7 +361,7 @@ TEST(x_bugs, one_that_was_made_anew_is_in_the_list_once)
 {
     by_hand again(64);
     for (int round = 0; round < 3; round++) {
-        again             = by_hand(64);
+        again.begin(64, 0);
         void* const block = again.take();
         ASSERT_NE(block, nullptr);
         XALLOC_Free(block);
