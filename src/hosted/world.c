@@ -6,10 +6,6 @@
 
 egb_world egb_the_world;
 
-#if !defined(EGB_IS_MALLOC)
-  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
-#endif
-
 // The C library's malloc has the heap's pools, and no others.
 enum { SLOTS_MAX = EGB_IS_MALLOC ? 1024 : EGB_POOLS_MAX + 1, SLOTS_LEAST = 64 };
 

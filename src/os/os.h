@@ -16,6 +16,10 @@ extern "C" {
 // what cannot be written is lost. Safe in a signal handler.
 void egb_os_write_error(const char* text, size_t bytes);
 
+#if !defined(EGB_IS_MALLOC)
+  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
+#endif
+
 // Ends the program at once, as abort() does. Does not return.
 void egb_os_abort(void);
 

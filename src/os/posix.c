@@ -12,10 +12,6 @@
   #include <sys/auxv.h>
 #endif
 
-#if !defined(EGB_IS_MALLOC)
-  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
-#endif
-
 #if defined(CLOCK_MONOTONIC_COARSE)
   #define EGB_CLOCK CLOCK_MONOTONIC_COARSE  // read without asking the kernel, on every machine
 #else

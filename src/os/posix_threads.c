@@ -124,9 +124,9 @@ static bool try_to_lock(atomic_uint* word)
     );
 }
 
-// Whether nobody else looks at a lock, so that no instruction needs to be atomic: eggbox/lock.h,
+// Then nobody else looks at a lock either, so no instruction needs to be atomic: eggbox/lock.h,
 // which has the same inline, says why that holds.
-static inline bool is_only_thread(void)
+bool egb_posix_is_only_thread(void)
 {
 #if defined(EGB_OS_KNOWS_THREADS)
     return __libc_single_threaded != 0;
@@ -142,7 +142,8 @@ void egb_os_lock(egb_os_mutex* mutex)
 {
     enum { LOOKS = 400 };
     atomic_uint* const word = word_of(mutex);
-    if (is_only_thread() && atomic_load_explicit(word, memory_order_relaxed) == LOCK_FREE) {
+    if (egb_posix_is_only_thread() &&
+        atomic_load_explicit(word, memory_order_relaxed) == LOCK_FREE) {
         atomic_store_explicit(word, LOCK_HELD, memory_order_relaxed);
         say_locked(word);
         return;
@@ -164,7 +165,7 @@ void egb_os_unlock(egb_os_mutex* mutex)
 {
     atomic_uint* const word = word_of(mutex);
     say_unlocked(word);
-    if (is_only_thread()) {
+    if (egb_posix_is_only_thread()) {
         atomic_store_explicit(word, LOCK_FREE, memory_order_release);
         return;
     }
@@ -232,15 +233,6 @@ bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(v
 }
 
 // ---- fences -------------------------------------------------------------------------------------
-
-bool egb_posix_is_only_thread(void)
-{
-#if defined(EGB_OS_KNOWS_THREADS)
-    return __libc_single_threaded != 0;
-#else
-    return false;
-#endif
-}
 
 #if defined(__linux__) && defined(SYS_membarrier)
 

@@ -4,10 +4,6 @@
 // elsewhere.
 #include "os.h"
 
-#if !defined(EGB_IS_MALLOC)
-  #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
-#endif
-
 #if defined(__has_include)
   #if __has_include(<valgrind/memcheck.h>)
     #include <valgrind/memcheck.h>
