@@ -52,6 +52,7 @@
   #include "hosted/heap_kept.c"
   #include "hosted/heap_large.c"
   #include "hosted/heap_quiet.c"
+  #include "hosted/heap_sizes.c"
   #include "hosted/holders.c"
   #include "hosted/lanes.c"
   #include "hosted/level.c"

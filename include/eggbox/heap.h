@@ -67,8 +67,8 @@ EGB_NODISCARD void* egb_calloc(size_t count, size_t bytes);
 /// Misuse   as egb_free(): returns NULL, and nothing changes.
 EGB_NODISCARD void* egb_realloc(void* block, size_t bytes);
 
-/// As egb_malloc(), aligned to `align`. Up to a page from the first class whose size is a multiple
-/// of it; more, as a large block.
+/// As egb_malloc(), aligned to `align`. Up to a page from the first class whose blocks are so
+/// aligned, at the latest one of a power of two; more, as a large block.
 ///
 /// Returns  NULL also if `align` is no power of two.
 EGB_NODISCARD void* egb_aligned_alloc(size_t align, size_t bytes);

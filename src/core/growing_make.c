@@ -309,6 +309,13 @@ void egb_growing_lengthen_lazily(egb_growing* pool, size_t bytes)
     pool->eager_bytes = bytes;
 }
 
+void egb_growing_lead(egb_growing* pool, size_t bytes)
+{
+    pool->options.lead_bytes = bytes;
+    (void)settle(&pool->options);  // a chunk of one block may be longer now
+    pool->next_bytes = egb_larger(pool->next_bytes, pool->options.chunk_bytes);
+}
+
 // Gives a chunk back. Whether blocks of it are in use or lost is destroy's business, which forgets
 // those counts anyway.
 static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)

@@ -49,6 +49,10 @@ egb_chunk_* egb_growing_grow(egb_growing* pool);
 enum { EGB_LAZY_CHUNKS = 256 };
 void egb_growing_lengthen_lazily(egb_growing* pool, size_t bytes);
 
+// Keeps so many bytes free in front of each chunk's first block, in place of what the options say,
+// which bound them. Not once there is a chunk.
+void egb_growing_lead(egb_growing* pool, size_t bytes);
+
 // The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
 egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address);
 

@@ -19,34 +19,6 @@ EGB_ALIGNAS_(8) static uint64_t top_key;  // of the pool above them, atomic
 static bool     is_measured;              // atomic
 static egb_fail large_fail;               // made before the key of that pool
 
-// ---- sizes --------------------------------------------------------------------------------------
-
-// The position of the highest bit.
-static unsigned high_bit(size_t number)
-{
-    return (unsigned)sizeof(long long) * 8 - 1 - (unsigned)__builtin_clzll(number);
-}
-
-// Sizes over 128 bytes by their highest bit and the next three: 2^7 is the first doubling.
-size_t egb_heap_class_of(size_t bytes)
-{
-    if (bytes <= EGB_HEAP_FINE_BYTES_MAX) {
-        return bytes == 0 ? 0 : (bytes - 1) / EGB_HEAP_STEP_BYTES_;
-    }
-    const unsigned doubling = high_bit(bytes - 1) - 7;
-    return doubling * (size_t)EGB_HEAP_STEPS_TO_DOUBLE + ((bytes - 1) >> (doubling + 4));
-}
-
-size_t egb_heap_class_bytes(size_t index)
-{
-    if (index < EGB_HEAP_STEPS_TO_DOUBLE) {
-        return (index + 1) * EGB_HEAP_STEP_BYTES_;
-    }
-    const size_t doubling = index / EGB_HEAP_STEPS_TO_DOUBLE - 1;
-    const size_t step     = index % EGB_HEAP_STEPS_TO_DOUBLE + 1;
-    return (EGB_HEAP_STEPS_TO_DOUBLE + step) << (doubling + 4);
-}
-
 // ---- pools --------------------------------------------------------------------------------------
 
 static egb_pool pool_of_key(const uint64_t* place)
@@ -84,23 +56,10 @@ static void name_class(char* name, size_t block_bytes)
     *name = '\0';
 }
 
-// The largest power of two that divides the size, up to a page.
-static size_t align_of_class(size_t block_bytes)
-{
-    const size_t natural = block_bytes & (0 - block_bytes);
-    const size_t page    = egb_os_page_bytes();
-    return natural < page ? natural : page;
-}
-
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
-static bool make_pool(uint64_t* place, const egb_pool_options* options)
+static void store_key(uint64_t* place, egb_pool pool)
 {
-    egb_pool pool;
-    if (egb_pool_make(&pool, options) != EGB_OK) {
-        return false;
-    }
     __atomic_store_n(place, egb_pool_key_(pool), __ATOMIC_RELEASE);
-    return true;
 }
 
 // The classes' lock is held.
@@ -111,7 +70,12 @@ static bool make_top(void)
         return true;
     }
     large_fail = egb_fail_of("large");
-    return make_pool(&top_key, &options);
+    egb_pool pool;
+    if (egb_pool_make(&pool, &options) != EGB_OK) {
+        return false;
+    }
+    store_key(&top_key, pool);
+    return true;
 }
 
 egb_fail egb_heap_large_fail(void)
@@ -137,15 +101,21 @@ bool egb_heap_is_made(void)
 // A chunk that is wholly free can be another class's, which a short one is sooner than a long one.
 // Still shorter ones than these cost time, and many of them mappings, of which a process has not as
 // many as it likes.
-static void keep_chunks_short(egb_pool pool)
+static void shape_chunks(egb_pool pool)
 {
     enum { SMALL_CHUNK_BYTES = 64 << 10, CHUNK_BYTES = 256 << 10 };
     egb_control* const control = egb_pool_lock(pool);
-    if (control != NULL) {
-        const bool is_small = control->block_bytes <= EGB_HEAP_SMALL_BYTES_;
-        egb_growing_lengthen_lazily(&control->growing, is_small ? SMALL_CHUNK_BYTES : CHUNK_BYTES);
-        egb_pool_unlock(control);
+    if (control == NULL) {
+        return;
     }
+    const size_t bytes = control->block_bytes;
+    egb_growing_lengthen_lazily(
+        &control->growing, bytes <= EGB_HEAP_SMALL_BYTES_ ? SMALL_CHUNK_BYTES : CHUNK_BYTES
+    );
+    if (control->guards == NULL) {  // they have the blocks start elsewhere anyway
+        egb_growing_lead(&control->growing, egb_heap_class_lead(bytes));
+    }
+    egb_pool_unlock(control);
 }
 
 static bool make_class(size_t index)
@@ -157,15 +127,19 @@ static bool make_class(size_t index)
     const egb_pool_options options = {
         .name        = name,
         .block_bytes = bytes,
-        .block_align = align_of_class(bytes),
+        .block_align = egb_heap_class_align(bytes),
         .parent      = egb_heap_pool(),
     };
-    if (egb_pool_alive(pool_of_key(&one->key))) {
+    egb_pool pool = pool_of_key(&one->key);
+    if (egb_pool_alive(pool)) {
         return true;
     }
-    const bool is_made = make_pool(&one->key, &options);
-    keep_chunks_short(pool_of_key(&one->key));
-    return is_made;
+    if (egb_pool_make(&pool, &options) != EGB_OK) {
+        return false;
+    }
+    shape_chunks(pool);
+    store_key(&one->key, pool);  // not before: then others take blocks of it
+    return true;
 }
 
 // Lets the hot path find the pool of a small class, from the size behind that of the class before.
@@ -288,15 +262,15 @@ void* egb_malloc_more_(size_t bytes, const void* site)
     return is_hot ? block : alloc_from_class(index, 1, bytes, site);
 }
 
-// The class for a request that is not large. A power of two is among any eight classes, and a
-// multiple of every smaller one.
+// The class for a request that is not large. A power of two is among any eight classes, and its
+// blocks are aligned to it.
 static size_t class_for(size_t align, size_t bytes)
 {
     if (align <= EGB_HEAP_STEP_BYTES_) {
         return egb_heap_class_of(bytes);
     }
     size_t index = egb_heap_class_of(bytes < align ? align : bytes);
-    while ((egb_heap_class_bytes(index) & (align - 1)) != 0) {
+    while (egb_heap_class_align(egb_heap_class_bytes(index)) < align) {
         index++;
     }
     return index;

@@ -11,11 +11,18 @@
 
 enum { EGB_HEAP_STEPS_TO_DOUBLE = 8, EGB_HEAP_FINE_BYTES_MAX = 128 };
 
-// ---- heap.c: size classes -----------------------------------------------------------------------
+// ---- heap_sizes.c -------------------------------------------------------------------------------
 
 // Which class serves so many bytes, up to the largest class.
 size_t egb_heap_class_of(size_t bytes);
 size_t egb_heap_class_bytes(size_t index);
+
+// What the blocks of a class are aligned to: the largest power of two in their size, up to a page,
+// or half of it. And how far behind the start of a chunk the first one starts.
+size_t egb_heap_class_align(size_t block_bytes);
+size_t egb_heap_class_lead(size_t block_bytes);
+
+// ---- heap.c: size classes -----------------------------------------------------------------------
 
 // The pool of a class; the null pool if it was not used yet.
 egb_pool egb_heap_pool_of_class(size_t index);

@@ -80,6 +80,22 @@ TEST(growing_chunks, longer_ones_come_lazily_when_one_is_a_small_part_of_all)
     EXPECT_TRUE(all.whole());
 }
 
+TEST(growing_chunks, blocks_start_behind_what_is_kept_free_later_on)
+{
+    for (const std::size_t chunk_bytes : {std::size_t{0}, std::size_t{1}}) {  // or one block's
+        counting_backing    backing(64);
+        egb_growing_options options = small_chunks(512);
+        options.chunk_bytes = options.chunk_bytes_max = chunk_bytes;
+        growing_pool all(backing, options);
+        egb_growing_lead(&all.pool, 128);
+        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        ASSERT_NE(chunk, nullptr);
+        EXPECT_EQ(chunk->shape.first - reinterpret_cast<std::uintptr_t>(chunk->region), 128u);
+        EXPECT_NE(egb_growing_alloc(&all.pool), nullptr);
+        EXPECT_TRUE(all.whole());
+    }
+}
+
 TEST(growing_chunks, states_are_zero_at_first_and_one_for_each_block)
 {
     for (const bool zeroed : {false, true}) {
