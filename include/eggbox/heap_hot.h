@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-// Sizes up to this find their pool in a table, one entry for each 16 bytes.
-enum { EGB_HEAP_STEP_BYTES_ = 16, EGB_HEAP_SMALL_BYTES_ = 1024 };
+// Sizes up to this, a page and what programs put around it among them, find their pool in a table,
+// one entry for each 16 bytes.
+enum { EGB_HEAP_STEP_BYTES_ = 16, EGB_HEAP_SMALL_BYTES_ = 8192 };
 
 // The keys of the pools of small sizes. Null pools at first, and for as long as requests are
 // measured: in no thread's magazine, they send each call to the cold path without a test of their

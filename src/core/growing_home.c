@@ -5,7 +5,7 @@
 // after a while is no order at all: a program that walks what it made then misses every cache.
 // jemalloc finds the free regions of a slab in order, too, by a bitmap (Evans, BSDCan 2006).
 //
-// The blocks of a chunk stand in as many equal groups as a word has bits, and one word says in
+// The blocks of a chunk stand in equal groups, no more than a word has bits, and one word says in
 // which groups some are at home: so only groups that blocks are taken from are looked through.
 #include "growing_private.h"
 
@@ -65,10 +65,13 @@ static size_t next_home(const egb_shape_* shape, size_t index, size_t end)
 
 // ---- groups -------------------------------------------------------------------------------------
 
+// Of 8 blocks: their states are looked at as one word anyway.
+enum { LEAST_GROUP = 3 };
+
 void egb_home_plan(egb_shape_* shape)
 {
     const size_t groups = sizeof(size_t) * 8;
-    shape->group        = 0;
+    shape->group        = LEAST_GROUP;
     while (((size_t)shape->blocks - 1) >> shape->group >= groups) {
         shape->group++;
     }

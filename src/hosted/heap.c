@@ -103,14 +103,14 @@ bool egb_heap_is_made(void)
 // many as it likes.
 static void shape_chunks(egb_pool pool)
 {
-    enum { SMALL_CHUNK_BYTES = 64 << 10, CHUNK_BYTES = 256 << 10 };
+    enum { CHUNK_BYTES = 256 << 10, SHORT_CHUNK_BYTES = 64 << 10, SHORT_BLOCK_BYTES_MAX = 1024 };
     egb_control* const control = egb_pool_lock(pool);
     if (control == NULL) {
         return;
     }
     const size_t bytes = control->block_bytes;
     egb_growing_lengthen_lazily(
-        &control->growing, bytes <= EGB_HEAP_SMALL_BYTES_ ? SMALL_CHUNK_BYTES : CHUNK_BYTES
+        &control->growing, bytes <= SHORT_BLOCK_BYTES_MAX ? SHORT_CHUNK_BYTES : CHUNK_BYTES
     );
     if (control->guards == NULL) {  // they have the blocks start elsewhere anyway
         egb_growing_lead(&control->growing, egb_heap_class_lead(bytes));
