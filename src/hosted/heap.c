@@ -262,14 +262,17 @@ void* egb_malloc_more_(size_t bytes, const void* site)
     return is_hot ? block : alloc_from_class(index, 1, bytes, site);
 }
 
-// The class for a request that is not large. A power of two is among any eight classes, and its
-// blocks are aligned to it.
+// What C++ libraries make of a size that is to be aligned, before they ask for it.
+static size_t padded_to(size_t bytes, size_t align)
+{
+    return (bytes + (align - 1)) & ~(align - 1);
+}
+
+// The class for a request that is not large: of blocks of a multiple of the alignment the first
+// whose blocks are so aligned. A power of two, whose are, is among any eight classes.
 static size_t class_for(size_t align, size_t bytes)
 {
-    if (align <= EGB_HEAP_STEP_BYTES_) {
-        return egb_heap_class_of(bytes);
-    }
-    size_t index = egb_heap_class_of(bytes < align ? align : bytes);
+    size_t index = egb_heap_class_of(padded_to(bytes == 0 ? 1 : bytes, align));
     while (egb_heap_class_align(egb_heap_class_bytes(index)) < align) {
         index++;
     }
@@ -284,12 +287,15 @@ static bool is_large(size_t align, size_t bytes)
 
 static void* alloc_aligned(size_t align, size_t bytes, const void* site)
 {
+    void* block;
     if (align <= EGB_HEAP_STEP_BYTES_) {
-        void* block;
         return egb_malloc_pop_(bytes, &block) ? block : egb_malloc_more_(bytes, site);
     }
+    const size_t padded = padded_to(bytes, align);
+    if (padded <= EGB_HEAP_NATURAL_BYTES_MAX && padded != 0 && egb_malloc_pop_(padded, &block)) {
+        return block;
+    }
     const size_t index = class_for(align, bytes);
-    void*        block;
     const bool   is_hot =
         !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
     return is_hot ? block : alloc_from_class(index, align, bytes, site);
@@ -398,12 +404,6 @@ void* egb_realloc(void* block, size_t bytes)
 }
 
 // ---- frees of a known size ----------------------------------------------------------------------
-
-// What C++ libraries make of a size that is to be aligned, before they ask for it.
-static size_t padded_to(size_t bytes, size_t align)
-{
-    return (bytes + (align - 1)) & ~(align - 1);
-}
 
 // Whether a pool gives the blocks for such requests.
 static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)

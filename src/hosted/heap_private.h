@@ -9,7 +9,11 @@
 #include "eggbox/heap.h"
 #include "pool_private.h"
 
-enum { EGB_HEAP_STEPS_TO_DOUBLE = 8, EGB_HEAP_FINE_BYTES_MAX = 128 };
+enum {
+    EGB_HEAP_STEPS_TO_DOUBLE   = 8,
+    EGB_HEAP_FINE_BYTES_MAX    = 128,
+    EGB_HEAP_NATURAL_BYTES_MAX = 1024
+};
 
 // ---- heap_sizes.c -------------------------------------------------------------------------------
 
@@ -18,7 +22,7 @@ size_t egb_heap_class_of(size_t bytes);
 size_t egb_heap_class_bytes(size_t index);
 
 // What the blocks of a class are aligned to: the largest power of two in their size, up to a page,
-// or half of it. And how far behind the start of a chunk the first one starts.
+// or half of it where they are over EGB_HEAP_NATURAL_BYTES_MAX bytes. And how far behind the start of a chunk the first one starts.
 size_t egb_heap_class_align(size_t block_bytes);
 size_t egb_heap_class_lead(size_t block_bytes);
 

@@ -40,10 +40,10 @@ static size_t power_in(size_t block_bytes)
 // such a multiple.
 size_t egb_heap_class_lead(size_t block_bytes)
 {
-    enum { ALIAS_BYTES = 4096, UNHARMED_BYTES_MAX = 1024 };
+    enum { ALIAS_BYTES = 4096 };
     const size_t power  = power_in(block_bytes);
     const bool   is_odd = power < block_bytes && power < ALIAS_BYTES;
-    return is_odd && block_bytes > UNHARMED_BYTES_MAX ? power / 2 : 0;
+    return is_odd && block_bytes > EGB_HEAP_NATURAL_BYTES_MAX ? power / 2 : 0;
 }
 
 size_t egb_heap_class_align(size_t block_bytes)
