@@ -21,8 +21,9 @@ enum {
 size_t egb_heap_class_of(size_t bytes);
 size_t egb_heap_class_bytes(size_t index);
 
-// What the blocks of a class are aligned to: the largest power of two in their size, up to a page,
-// or half of it where they are over EGB_HEAP_NATURAL_BYTES_MAX bytes. And how far behind the start of a chunk the first one starts.
+// What the blocks of a class are aligned to: the largest power of two in their size, up to a page;
+// half of it where they are over EGB_HEAP_NATURAL_BYTES_MAX bytes, and neither a power of two nor
+// whole pages. And how far behind the start of a chunk the first one starts.
 size_t egb_heap_class_align(size_t block_bytes);
 size_t egb_heap_class_lead(size_t block_bytes);
 

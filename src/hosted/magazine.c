@@ -122,7 +122,7 @@ static egb_batch* empty_batch(egb_control* control, size_t lane)
     return batch;
 }
 
-// A block that was freed a while ago is in no cache, and the next is in another place: it is fetched
+// A block that was freed a while ago is in no cache, and the next one elsewhere: they are fetched
 // ahead, or each is waited for.
 void egb_batch_flush(egb_control* control, egb_batch* batch)
 {
