@@ -75,8 +75,8 @@ typedef struct egb_growing_options {
 
 /// Private: the pool's own bit of a block's state, the others are the caller's. It is set while the
 /// block is free and was in use before, and is in place of a free list: such blocks are handed out
-/// in order of address. To find the next one up to a 64th of the chunk's states are looked through
-/// (a 32nd on machines of 32 bits), as many at once as a word has bytes.
+/// in order of address. To find the next one 8 of the chunk's states are looked through, or up to a
+/// 64th of them (a 32nd on machines of 32 bits), as many at once as a word has bytes.
 #define EGB_STATE_HOME_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
