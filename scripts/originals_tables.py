@@ -196,26 +196,33 @@ def elr(cases):
             "tables": [elr_table(cases, i, name) for i, name in enumerate(names)]}
 
 
-def run_row(label, case):
-    if case is None:
-        return None
-    values = [statistics.median(process[run][0] if len(process[run]) == 1 else sum(process[run])
-                                for process in case["processes"]) / 1e6 for run in range(3)]
-    return [label, *(number(one) for one in values),
+def has_more_runs(case):
+    return all(len(process) > len(RUNS) for process in case["processes"])
+
+
+def run_row(label, case, has_more):
+    """The documents' runs, what those after them come to, and what is to be drawn."""
+    runs = [[sum(one) / 1e6 for one in process] for process in case["processes"]]
+    values = [statistics.median(process[i] for process in runs) for i in range(len(RUNS))]
+    later = [statistics.median(one for process in runs for one in process[len(RUNS):])
+             ] if has_more else []
+    return [label, *(number(one) for one in values + later),
             f"{spread_of(samples(case, True)):.0%}"], dict(zip(RUNS, values))
 
 
 def run_tables(cases, title, name, theirs, year):
-    """Runs 1, 2 and 3: theirs above, today's below."""
-    rows = [[f"theirs, {year}: {label}", *(number(one) for one in values), ""]
+    """Runs 1, 2 and 3: theirs above, today's below. And the later ones, where there are some."""
+    here = [(rival, case) for (case_name, rival), case in cases.items() if case_name == name]
+    has_more = bool(here) and all(has_more_runs(case) for _, case in here)
+    later = ["later"] if has_more else []
+    rows = [[f"theirs, {year}: {label}", *(number(one) for one in values), *(len(later) * [""]), ""]
             for label, values in theirs.items()]
     dots = []
-    for (case_name, rival), case in cases.items():
-        if case_name == name:
-            row, values = run_row(rival, case)
-            rows.append(row)
-            dots.append((rival, values))
-    made = table(f"{title}: ms", ["", *RUNS, "spread, warm"], rows)
+    for rival, case in here:
+        row, values = run_row(rival, case, has_more)
+        rows.append(row)
+        dots.append((rival, values))
+    made = table(f"{title}: ms", ["", *RUNS, *later, "spread, warm"], rows)
     return made, plot(f"{title}, today", "ms", dots)
 
 

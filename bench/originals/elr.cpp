@@ -149,7 +149,7 @@ void begin(records& out)
     for (std::size_t bytes = 16; bytes <= 16384; bytes *= 2) {
         record& mine    = out.all[out.count++];
         mine.size       = bytes;
-        mine.pass_count = passes_max;
+        mine.pass_count = passes;
     }
 }
 
@@ -167,7 +167,7 @@ void run(const one_case& what, scale size, records& out)
 {
     const std::size_t count = size.of(what.count);
     begin(out);
-    for (std::size_t turn = 0; turn < passes_max; turn++) {
+    for (std::size_t turn = 0; turn < passes; turn++) {
         for (record& mine : out.all) {
             Rival rival(mine.size);
             pass(rival, mine.size, count, mine.passes[turn]);
@@ -183,7 +183,7 @@ void run_kept(const one_case& what, scale size, records& out)
     begin(out);
     for (record& mine : out.all) {
         Rival rival(mine.size);
-        for (std::size_t turn = 0; turn < passes_max; turn++) {
+        for (std::size_t turn = 0; turn < passes; turn++) {
             pass(rival, mine.size, count, mine.passes[turn]);
         }
     }

@@ -167,7 +167,7 @@ void run(const one_case& what, scale size, records& out)
     record&           mine  = out.all[out.count++];
     double            from  = nanoseconds();
     Rival             rival(what.block_bytes, count);
-    for (std::size_t pass = 0; pass < passes_max; pass++) {
+    for (std::size_t pass = 0; pass < passes; pass++) {
         allocate(rival, count);
         const double half    = nanoseconds();
         mine.passes[pass][0] = half - from;
@@ -200,7 +200,7 @@ void run_ping_pong(const one_case& what, scale size, records& out)
     record&           mine  = out.all[out.count++];
     double            from  = nanoseconds();
     Rival             rival(what.block_bytes, what.count);
-    for (std::size_t pass = 0; pass < passes_max; pass++) {
+    for (std::size_t pass = 0; pass < passes; pass++) {
         ping_pong(rival, count);
         mine.passes[pass][0] = (nanoseconds() - from) / static_cast<double>(count);
         mine.pass_count++;

@@ -23,7 +23,8 @@ namespace originals
 {
 
 constexpr std::size_t columns_max = 5;
-constexpr std::size_t passes_max  = 5;  // the first one is cold
+constexpr std::size_t passes      = 5;  // the first one is cold
+constexpr std::size_t passes_max  = 8;  // of a case that has more, see phases.hpp
 constexpr std::size_t sizes_max   = 11;
 
 // What came of one case, of one of its sizes where it has several.
