@@ -21,11 +21,11 @@
 //          freed by another thread than the one that allocated it.
 // Progress alloc and free take no lock while the thread's magazine serves them. Else they take the
 //          pool's lock, for as many steps as a batch has blocks at most. Where nearly all blocks of
-//          a chunk are in use, each block of a batch takes as long as it takes to look through a
-//          64th of the chunk's states, 8 at a time (on machines of 32 bits a 32nd, 4 at a time);
-//          where those are more than 1,024, which only static memory has, all together do. They
-//          take one lock of the process when the pool is used up, and for a thread's first
-//          magazine and its table's growth.
+//          a chunk are in use, each block of a batch takes as long as it takes to look through 8 of
+//          the chunk's states or, if that is more, a 64th of them, 8 at a time (on machines of 32
+//          bits a 32nd, 4 at a time); where those are more than 1,024, which only static memory
+//          has, all together do. They take one lock of the process when the pool is used up, and
+//          for a thread's first magazine and its table's growth.
 // Signals  No call is safe in a signal handler that may interrupt another call of this header. A
 //          handler that needs blocks may have a fixed pool of its own, wherever it interrupts.
 // Fork     Both sides may go on with every call. In the child the blocks that other threads had in

@@ -388,6 +388,19 @@ TEST(allocator, AB_3_an_object_of_a_derived_class_was_an_assertion)
     EXPECT_EQ(shape::from().GetBlocksInUse(), 0u);
 }
 
+TEST(allocator, an_object_of_a_derived_class_is_aligned_for_its_type)
+{
+    struct alignas(128) aligned_polygon : shape {
+        char corners[1080];
+    };
+    static_assert(sizeof(aligned_polygon) > 1024, "the heap aligns those to half as much");
+    for (int i = 0; i < 20; i++) {
+        const std::unique_ptr<shape> one(new aligned_polygon);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(one.get()) % 128, 0u);
+    }
+    EXPECT_EQ(shape::from().GetBlocksInUse(), 0u);
+}
+
 TEST(allocator, AB_4_new_returned_null_when_the_handler_returned)
 {
     const handler                     set(count_it);

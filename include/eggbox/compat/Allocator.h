@@ -276,7 +276,7 @@ class Allocator
     // Larger than a block: an object of a derived class, whose delete comes here, too.
     EGB_COLD void* take_other(size_t size)
     {
-        void* const block = egb_malloc(size);
+        void* const block = egb_aligned_alloc(align_of(size), size);
         if (block != NULL) {
             __atomic_fetch_add(&m_others, 1, __ATOMIC_RELAXED);
         }
