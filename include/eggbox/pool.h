@@ -113,11 +113,12 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// The most pools at one time. Fewer where the system refuses the address space for so many.
 #define EGB_POOLS_MAX 65535u
 
-/// The most bytes that the library keeps of pools that were destroyed, and of the heap's while they
-/// go from one size class to another. They count for no budget. If the system refuses addresses
-/// they go back, and it is asked again; and by halves, a few times a second, while the heap is in
-/// use.
-#define EGB_SHELF_BYTES_MAX ((size_t)8 << 20)
+/// The most memory that the library keeps of pools that were destroyed, and of the heap's while it
+/// goes from one size class to another: 8 MiB, of pages that were touched; and the most addresses
+/// that belong to it, 64 MiB. They count for no budget. If the system refuses addresses they go
+/// back, and it is asked again; and by halves, a few times a second, while the heap is in use.
+#define EGB_SHELF_BYTES_MAX     ((size_t)8 << 20)
+#define EGB_SHELF_ADDRESSES_MAX ((size_t)64 << 20)
 
 /// What destroy does about blocks that are in use.
 typedef enum egb_destroy {

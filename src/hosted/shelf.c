@@ -3,46 +3,74 @@
 // destroyed within a request then asks the system for nothing, and what one size class of the heap
 // had is another's. Chunks grow by doubling, so a region of just the size that is asked for is
 // likely to be there. If not, short ones are cut or joined, where the system takes back parts. When
-// there is no room the oldest one goes, so sizes that nobody asks for do not stay. The ledger's
-// lock keeps them.
+// there is no room the oldest one goes, so sizes that nobody asks for do not stay. Room is memory:
+// a thousand small pools have touched two pages each of as many chunks. The ledger's lock keeps it.
 #include "pool_private.h"
 
-enum { REGIONS_MAX = EGB_SHELF_BYTES_MAX / EGB_UNIT_BYTES };  // none is smaller
+enum { REGIONS_MAX = EGB_SHELF_ADDRESSES_MAX / EGB_UNIT_BYTES };  // none is smaller
 enum { NONE = REGIONS_MAX };
+
+// So many of the newest are looked through for one to be cut, or to be joined with others.
+enum { LOOKED_AT = 128 };
 
 // Longer ones are neither joined nor cut: they go to the system one at a time, and should be there
 // whole for who asks for them.
 enum { SHORT_BYTES_MAX = 1 << 20 };
 
+static const egb_shelved no_region = {NULL, 0, 0, 0};
+
 // The oldest first.
 static egb_shelved regions[REGIONS_MAX];
 static size_t      count;
-static size_t      held;  // bytes
-
-static egb_shelved remove_at(size_t index)
-{
-    const egb_shelved one = regions[index];
-    count--;
-    held -= one.bytes;
-    for (; index < count; index++) {
-        regions[index] = regions[index + 1];
-    }
-    return one;
-}
-
-static size_t add_newest(const egb_shelved* one)
-{
-    regions[count] = *one;
-    held += one->bytes;
-    return count++;
-}
-
-// ---- joined and cut -----------------------------------------------------------------------------
+static size_t      held;    // bytes of addresses
+static size_t      memory;  // bytes of pages that were touched
 
 static size_t at_most(size_t one, size_t other)
 {
     return one < other ? one : other;
 }
+
+static size_t in_pages(size_t bytes)
+{
+    const size_t page = egb_os_page_bytes();
+    return (bytes + page - 1) / page * page;
+}
+
+// The blocks that were touched, and what stands behind all of them.
+static size_t memory_of(const egb_shelved* one)
+{
+    return at_most(in_pages(one->touched) + in_pages(one->bytes - one->end), one->bytes);
+}
+
+static void set_at(size_t index, const egb_shelved* one)
+{
+    regions[index] = *one;
+    held += one->bytes;
+    memory += memory_of(one);
+}
+
+static void subtract(const egb_shelved* one)
+{
+    held -= one->bytes;
+    memory -= memory_of(one);
+}
+
+static egb_shelved remove_at(size_t index)
+{
+    const egb_shelved one = regions[index];
+    subtract(&one);
+    count--;
+    __builtin_memmove(&regions[index], &regions[index + 1], (count - index) * sizeof(regions[0]));
+    return one;
+}
+
+static size_t add_newest(const egb_shelved* one)
+{
+    set_at(count, one);
+    return count++;
+}
+
+// ---- joined and cut -----------------------------------------------------------------------------
 
 static egb_shelved first_part(const egb_shelved* one, size_t bytes)
 {
@@ -75,10 +103,15 @@ static egb_shelved both(const egb_shelved* first, const egb_shelved* behind)
     return whole;
 }
 
+static size_t first_looked_at(void)
+{
+    return count > LOOKED_AT ? count - LOOKED_AT : 0;
+}
+
 // The short region that starts where this one ends.
 static size_t behind(const egb_shelved* one)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first_looked_at(); i < count; i++) {
         if ((char*)one->region + one->bytes == (char*)regions[i].region) {
             return regions[i].bytes <= SHORT_BYTES_MAX ? i : NONE;
         }
@@ -126,7 +159,7 @@ static size_t of_size(size_t bytes)
 static size_t longer_than(size_t bytes)
 {
     size_t best = NONE;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first_looked_at(); i < count; i++) {
         const size_t there = regions[i].bytes;
         if (there > bytes && there <= SHORT_BYTES_MAX &&
             (best == NONE || there < regions[best].bytes)) {
@@ -138,7 +171,7 @@ static size_t longer_than(size_t bytes)
 
 static size_t made_of_several(size_t bytes)
 {
-    for (size_t i = 0; i < count && bytes <= SHORT_BYTES_MAX; i++) {
+    for (size_t i = first_looked_at(); i < count && bytes <= SHORT_BYTES_MAX; i++) {
         if (regions[i].bytes < bytes && can_be_joined(&regions[i], bytes)) {
             return joined(i, bytes);
         }
@@ -156,18 +189,24 @@ static size_t find_region(size_t bytes)
     return index;
 }
 
+// The first part of a longer one, whose place the rest takes.
+static egb_shelved cut_at(size_t index, size_t bytes)
+{
+    const egb_shelved whole = regions[index];
+    const egb_shelved rest  = last_part(&whole, bytes);
+    subtract(&whole);
+    set_at(index, &rest);
+    return first_part(&whole, bytes);
+}
+
 // Out of the list. While a region is in it a tool says who still uses it.
 egb_shelved egb_shelf_take(size_t bytes)
 {
-    egb_shelved found = {NULL, 0, 0, 0};
+    egb_shelved found = no_region;
     egb_os_lock(&egb_the_world.ledger);
     const size_t index = find_region(bytes);
-    if (index != NONE && regions[index].bytes == bytes) {
-        found = remove_at(index);
-    } else if (index != NONE) {
-        found          = first_part(&regions[index], bytes);
-        regions[index] = last_part(&regions[index], bytes);
-        held -= bytes;
+    if (index != NONE) {
+        found = regions[index].bytes == bytes ? remove_at(index) : cut_at(index, bytes);
     }
     egb_os_unlock(&egb_the_world.ledger);
     if (found.region != NULL) {
@@ -176,24 +215,19 @@ egb_shelved egb_shelf_take(size_t bytes)
     return found;
 }
 
-// Gives the oldest region to the system if the shelf has more than `most` bytes, and says how many
-// bytes that were. Where it has not, `one` is put there; it may be NULL.
-static size_t release_oldest(size_t most, const egb_shelved* one)
+static size_t give_to_system(const egb_shelved* one)
 {
-    egb_shelved oldest = {NULL, 0, 0, 0};
-    egb_os_lock(&egb_the_world.ledger);
-    if (held > most) {
-        oldest = remove_at(0);
-    } else if (one != NULL) {
-        egb_os_watch_close(one->region, one->bytes);
-        (void)add_newest(one);
+    if (one->region != NULL) {
+        egb_os_watch_open(one->region, one->bytes);
+        egb_os_release(one->region, one->bytes);
     }
-    egb_os_unlock(&egb_the_world.ledger);
-    if (oldest.region != NULL) {
-        egb_os_watch_open(oldest.region, oldest.bytes);
-        egb_os_release(oldest.region, oldest.bytes);
-    }
-    return oldest.bytes;
+    return one->bytes;
+}
+
+static bool has_room(const egb_shelved* one)
+{
+    return one->bytes <= EGB_SHELF_ADDRESSES_MAX - held &&
+           memory_of(one) <= EGB_SHELF_BYTES_MAX - memory;
 }
 
 bool egb_shelf_put(const egb_shelved* one)
@@ -201,8 +235,18 @@ bool egb_shelf_put(const egb_shelved* one)
     if (one->bytes > EGB_SHELF_BYTES_MAX) {
         return false;
     }
-    while (release_oldest(EGB_SHELF_BYTES_MAX - one->bytes, one) != 0) {
-    }
+    egb_shelved oldest;
+    do {
+        oldest = no_region;
+        egb_os_lock(&egb_the_world.ledger);
+        if (has_room(one)) {
+            egb_os_watch_close(one->region, one->bytes);
+            (void)add_newest(one);
+        } else {
+            oldest = remove_at(0);
+        }
+        egb_os_unlock(&egb_the_world.ledger);
+    } while (give_to_system(&oldest) != 0);
     return true;
 }
 
@@ -217,11 +261,13 @@ size_t egb_shelf_held(void)
 size_t egb_shelf_trim(size_t keep_bytes)
 {
     size_t given = 0;
-    for (;;) {
-        const size_t bytes = release_oldest(keep_bytes, NULL);
-        if (bytes == 0) {
-            return given;
-        }
-        given += bytes;
-    }
+    size_t last;
+    do {
+        egb_os_lock(&egb_the_world.ledger);
+        const egb_shelved oldest = held > keep_bytes ? remove_at(0) : no_region;
+        egb_os_unlock(&egb_the_world.ledger);
+        last = give_to_system(&oldest);
+        given += last;
+    } while (last != 0);
+    return given;
 }

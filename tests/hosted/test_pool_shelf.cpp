@@ -5,8 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
+
+#if !defined(_WIN32)
+  #include <unistd.h>
+#endif
 
 namespace
 {
@@ -40,6 +45,15 @@ std::vector<void*> take(egb_pool pool, std::size_t count)
     const std::vector<void*> blocks = take_all(pool, count);
     EXPECT_EQ(blocks.size(), count);
     return blocks;
+}
+
+std::size_t page_bytes()
+{
+#if defined(_WIN32)
+    return 4096;
+#else
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+#endif
 }
 
 // As many blocks as have so many bytes, all of them ones.
@@ -382,20 +396,46 @@ TEST(pool_shelf, what_is_on_it_counts_for_no_budget_but_the_new_pools)
     EXPECT_EQ(egb_pool_trim(none, 0), 3 * unit_bytes);
 }
 
-TEST(pool_shelf, holds_no_more_than_it_says)
+TEST(pool_shelf, holds_no_more_memory_than_it_says)
 {
     std::vector<egb_pool> pools;
     egb_pool_trim(none, 0);
     for (std::size_t i = 0; i < EGB_SHELF_BYTES_MAX / unit_bytes + 50; i++) {
         pools.push_back(make(64));
-        ASSERT_NE(egb_pool_alloc(pools.back()), nullptr);
+        fill(pools.back(), 64);
     }
     for (const egb_pool pool : pools) {
-        ASSERT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+        end(pool);
     }
     EXPECT_EQ(egb_pool_trim(none, EGB_SHELF_BYTES_MAX), 0u);
     EXPECT_EQ(egb_pool_trim(none, EGB_SHELF_BYTES_MAX - unit_bytes), unit_bytes);
     EXPECT_EQ(egb_pool_trim(none, 0), EGB_SHELF_BYTES_MAX - unit_bytes);
+}
+
+// One page of blocks and one of states each. Where pages are large it is as before.
+TEST(pool_shelf, small_pools_are_kept_by_the_memory_they_touched)
+{
+    const std::size_t fit =
+        std::min(EGB_SHELF_BYTES_MAX / (2 * page_bytes()), EGB_SHELF_ADDRESSES_MAX / unit_bytes);
+    std::vector<egb_pool> pools;
+    std::set<void*>       blocks;
+    egb_pool_trim(none, 0);
+    for (std::size_t i = 0; i < fit + 50; i++) {
+        pools.push_back(make(64));
+        blocks.insert(egb_pool_alloc(pools.back()));
+    }
+    for (const egb_pool pool : pools) {
+        end(pool);
+    }
+    for (std::size_t i = 0; i < fit; i++) {
+        pools[i] = make(64);
+        ASSERT_EQ(blocks.count(egb_pool_alloc(pools[i])), 1u) << i;
+    }
+    EXPECT_EQ(egb_pool_trim(none, 0), 0u) << "all that was kept has served again";
+    for (std::size_t i = 0; i < fit; i++) {
+        end(pools[i]);
+    }
+    EXPECT_EQ(egb_pool_trim(none, 0), fit * unit_bytes);
 }
 
 TEST(pool_shelf, what_a_living_pool_gives_back_goes_to_the_system)
