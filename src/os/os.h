@@ -79,7 +79,8 @@ void* egb_os_reserve(size_t bytes, size_t align);
 #define EGB_OS_HUGE_PAGES 2u  // large pages
 
 // What was obtained: bytes of the range that are in memory, or in large pages, now. Less where the
-// system does not tell all, never more.
+// system does not tell all, never more. Who did not wish for large pages is told of none: on Linux
+// to find out takes as long as the process has mappings, 300 us where it has a few hundred.
 typedef struct egb_os_obtained {
     size_t prefaulted;
     size_t huge;

@@ -260,15 +260,16 @@ static bool prefault_pages(void* region, size_t bytes)
 
 egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
 {
-    const int before = errno;
-    if ((wishes & EGB_OS_HUGE_PAGES) != 0) {
+    const int  before     = errno;
+    const bool wants_huge = (wishes & EGB_OS_HUGE_PAGES) != 0;
+    if (wants_huge) {
         egb_posix_wish_huge(region, bytes);
     }
     const bool prefault = (wishes & EGB_OS_PREFAULT) != 0;
     const bool is_done  = !prefault || prefault_pages(region, bytes);
     if (is_done && obtained != NULL) {
         obtained->prefaulted = egb_posix_prefaulted(region, bytes, wishes);
-        obtained->huge       = egb_posix_huge(region, bytes);
+        obtained->huge       = wants_huge ? egb_posix_huge(region, bytes) : 0;
     }
     errno = before;
     return is_done ? EGB_OK : EGB_NO_MEMORY;
