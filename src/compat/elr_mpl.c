@@ -305,10 +305,18 @@ void elr_mpl_destroy(elr_mpl_ht pool)
 
 // ---- the module ---------------------------------------------------------------------------------
 
-// What there is once in a process and once in a thread is made now, and not by the first alloc.
-static void elr_warm_up(egb_pool root)
+// What there is once in a process and once in a thread is made now, and not by the first alloc. The
+// chunk that is left is for the first pool.
+static void elr_warm_up(void)
 {
-    egb_pool_free(root, egb_pool_alloc(root));
+    const egb_pool_options options = {
+        .name = "elr", .block_bytes = 16, .flags = EGB_FRESH_ZERO, .check = "check"
+    };
+    egb_pool pool;
+    if (egb_pool_create(&pool, &options) == EGB_OK) {
+        egb_pool_free(pool, egb_pool_alloc(pool));
+        (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
+    }
 }
 
 int elr_mpl_init(void)
@@ -321,7 +329,7 @@ int elr_mpl_init(void)
         const egb_elr_record* const root = egb_elr_make(none, shape);
         is_ready                         = root != NULL;
         if (is_ready) {
-            elr_warm_up(egb_elr_pool_of(root));
+            elr_warm_up();
             __atomic_store_n(&elr_module.root, elr_key_of(egb_elr_pool_of(root)), __ATOMIC_RELEASE);
         }
     }
