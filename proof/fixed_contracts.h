@@ -25,6 +25,15 @@ EGB_INLINE size_t egb_fixed_distance_(const egb_fixed* pool, const void* address
 */
 EGB_INLINE size_t egb_fixed_index_(const egb_fixed* pool, size_t distance);
 
+/*@ requires laid_out(pool);
+    assigns \nothing;
+    ensures \result < capacity ==>
+      (egb_word*)address == pool->first + start(\result, pool->stride);
+    ensures \forall integer i; 0 <= i < capacity ==>
+      (egb_word*)address == pool->first + start(i, pool->stride) ==> \result == i;
+*/
+EGB_INLINE size_t egb_fixed_index_at_(const egb_fixed* pool, const void* address);
+
 // The next three are not reached: not by a pool with marks, and not while its list is whole.
 
 /*@ requires \false;
@@ -192,6 +201,14 @@ static bool push_cold(egb_fixed* pool, size_t distance);
     disjoint behaviors;
 */
 EGB_COLD void egb_fixed_free_cold_(egb_fixed* pool, void* block);
+
+/*@ requires laid_out(pool);
+    requires index < pool->limit ==> \valid_read((egb_word*)block + 1);
+    assigns \nothing;
+    ensures \result != 0 <==>
+      index < pool->limit && *((egb_word*)block + 1) != EGB_FIXED_MARK_;
+*/
+EGB_INLINE bool egb_fixed_can_push_at_(const egb_fixed* pool, const void* block, size_t index);
 
 /*@ requires whole(pool) && marked(pool);
     assigns \nothing;

@@ -59,7 +59,8 @@ WP_MUTANTS = [
     ("free does not mark the block", HEADER,
      "    words[1]                 = EGB_FIXED_MARK_;\n", "", "egb_fixed_push_"),
     ("the second free is taken", HEADER,
-     " &&\n           ((const egb_word*)block)[1] != EGB_FIXED_MARK_", "", "egb_fixed_can_push_"),
+     "index < pool->limit && ((const egb_word*)block)[1] != EGB_FIXED_MARK_",
+     "index < pool->limit", "egb_fixed_can_push_at_"),
     ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "",
      "egb_fixed_alloc_cold_"),
 ]
@@ -78,7 +79,8 @@ CBMC_CASES = {
 }
 CBMC_MUTANTS = [
     ("the second free is taken", HEADER,
-     " &&\n           ((const egb_word*)block)[1] != EGB_FIXED_MARK_", "", "marks"),
+     "index < pool->limit && ((const egb_word*)block)[1] != EGB_FIXED_MARK_",
+     "index < pool->limit", "marks"),
     ("a fresh block behind the last one", PRIVATE, "if (distance >= pool->reach) {",
      "if (distance > pool->reach + pool->stride - 1) {", "unchecked"),
     ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "", "marks"),

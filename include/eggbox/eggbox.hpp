@@ -229,9 +229,8 @@ class fixed_pool
 
     EGB_ALWAYS_INLINE egb_fixed with_constants() const noexcept
     {
-        constexpr std::size_t stride = block_bytes / EGB_WORD_BYTES;
-        constexpr int         shift  = EGB_FIXED_SHIFT_(stride);
-        constexpr std::size_t odd    = stride >> shift;
+        constexpr int         shift = EGB_FIXED_SHIFT_(block_bytes);
+        constexpr std::size_t odd   = block_bytes >> shift;
 
         return egb_fixed_known_(&pool_, blocks_, EGB_FIXED_INVERSE_(odd), shift);
     }

@@ -75,7 +75,7 @@ typedef EGB_MAY_ALIAS uint32_t egb_word;
 /// It refers to its region by address: copy or move the pool object and use only one of the copies.
 typedef struct egb_fixed {
     egb_word* first;    // block 0; NULL: not initialised
-    size_t    inverse;  // times the stride's odd part it is 1, modulo 2^(bits of size_t)
+    size_t    inverse;  // times the odd part of a block's bytes it is 1, modulo 2^(bits of size_t)
     union {
         egb_word* live;    // mode LIVE: see EGB_FIXED_LIVE_HEAD_
         uint32_t  hidden;  // mode TINY: complement of the newest free block's distance
@@ -87,7 +87,7 @@ typedef struct egb_fixed {
     uint32_t reach;   // every block starts before this distance, the last one right before
     uint32_t stride;  // words from one block to the next
     uint16_t seal;    // EGB_FIXED_SEAL_ of what never changes between init and resize
-    uint8_t  shift;   // the stride is its odd part times 2^shift
+    uint8_t  shift;   // a block's bytes are their odd part times 2^shift, 4 at least
     uint8_t  mode;    // EGB_FIXED_MARKED_ ...
 } egb_fixed;
 
@@ -295,6 +295,8 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_LIVE_TOUCHED_  3u  // blocks handed out at least once since init or clear
 #define EGB_FIXED_LIVE_BITS_     4u  // from here on a bit per block: in use; first fresh one: 0
 
+#define EGB_FIXED_WORD_SHIFT_ 2  // a word has 2^2 bytes
+
 #define EGB_FIXED_POSSIBLE_(block_bytes, count)                                          \
     ((block_bytes) != 0 && (block_bytes) % EGB_WORD_BYTES == 0 &&                        \
      (block_bytes) / EGB_WORD_BYTES < EGB_FIXED_COUNT_MAX && (count) != 0 &&             \
@@ -311,8 +313,8 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_SHAPE_(name, type, count)                                            \
     enum {                                                                             \
         name##_stride_ = (int)((sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
-        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_),                     \
-        name##_odd_    = name##_stride_ >> name##_shift_                               \
+        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_ * EGB_WORD_BYTES),    \
+        name##_odd_    = name##_stride_ >> (name##_shift_ - EGB_FIXED_WORD_SHIFT_)     \
     };                                                                                 \
     EGB_STATIC_ASSERT(                                                                 \
         sizeof(type) < SIZE_MAX / 4u && sizeof(type) < UINT32_MAX / 4u &&              \
@@ -381,7 +383,9 @@ EGB_INLINE size_t egb_rotate_right_(size_t value, unsigned bits)
 // or far behind the region gives a number that no block has.
 EGB_INLINE size_t egb_fixed_distance_(const egb_fixed* pool, const void* address)
 {
-    return egb_rotate_right_((size_t)((uintptr_t)address - (uintptr_t)pool->first), 2);
+    return egb_rotate_right_(
+        (size_t)((uintptr_t)address - (uintptr_t)pool->first), EGB_FIXED_WORD_SHIFT_
+    );
 }
 
 // The index of the block at `distance`, or a number larger than any index if none starts there.
@@ -392,7 +396,15 @@ EGB_INLINE size_t egb_fixed_distance_(const egb_fixed* pool, const void* address
 // number of blocks answers "foreign, interior or misaligned?" at once.
 EGB_INLINE size_t egb_fixed_index_(const egb_fixed* pool, size_t distance)
 {
-    return egb_rotate_right_(distance * pool->inverse, pool->shift);
+    return egb_rotate_right_(distance * pool->inverse, pool->shift - EGB_FIXED_WORD_SHIFT_);
+}
+
+// The same of an address: one rotation does for bytes and for words.
+EGB_INLINE size_t egb_fixed_index_at_(const egb_fixed* pool, const void* address)
+{
+    return egb_rotate_right_(
+        (size_t)((uintptr_t)address - (uintptr_t)pool->first) * pool->inverse, pool->shift
+    );
 }
 
 EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance)
@@ -422,11 +434,15 @@ EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool)
     return egb_fixed_pop_(pool);
 }
 
-// Whether free need look no further. NULL is at no block's distance.
+// Whether free need look no further. NULL has no block's index.
+EGB_INLINE bool egb_fixed_can_push_at_(const egb_fixed* pool, const void* block, size_t index)
+{
+    return index < pool->limit && ((const egb_word*)block)[1] != EGB_FIXED_MARK_;
+}
+
 EGB_INLINE bool egb_fixed_can_push_(const egb_fixed* pool, const void* block)
 {
-    return egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < pool->limit &&
-           ((const egb_word*)block)[1] != EGB_FIXED_MARK_;
+    return egb_fixed_can_push_at_(pool, block, egb_fixed_index_at_(pool, block));
 }
 
 EGB_INLINE void egb_fixed_push_(egb_fixed* pool, void* block)
@@ -471,7 +487,8 @@ EGB_INLINE void* egb_fixed_alloc_known_(egb_fixed* pool, egb_fixed known)
 
 EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* block)
 {
-    if (EGB_UNLIKELY(!egb_fixed_can_push_(&known, block))) {
+    const size_t distance = egb_fixed_distance_(&known, block);  // push needs it anyway
+    if (EGB_UNLIKELY(!egb_fixed_can_push_at_(&known, block, egb_fixed_index_(&known, distance)))) {
         egb_fixed_free_cold_(pool, block);
         return;
     }

@@ -87,7 +87,7 @@ typedef struct egb_shape_ {
     size_t         inverse;  // as in egb_fixed
     unsigned char* states;   // NULL: there are none
     uint32_t       blocks;
-    uint8_t        shift;  // counts bytes, not words
+    uint8_t        shift;  // as in egb_fixed
     uint8_t        group;  // so many blocks, as a power of two, are a group: see growing_home.c
 } egb_shape_;
 

@@ -62,7 +62,8 @@ static bool push_cold(egb_fixed* pool, size_t distance)
 
 void egb_fixed_free_cold_(egb_fixed* pool, void* block)
 {
-    if (block == NULL || (pool != NULL && push_cold(pool, egb_fixed_distance_(pool, block)))) {
+    if (block == NULL ||
+        (egb_fixed_is_made(pool) && push_cold(pool, egb_fixed_distance_(pool, block)))) {
         return;
     }
     egb_fixed_report_free(pool, block, EGB_CALLER());

@@ -2,17 +2,15 @@
 // The questions one can ask a fixed pool that alloc and free never ask.
 #include "fixed_private.h"
 
-// The counts are all zero in a pool that was not made, so they need not ask whether it was.
-
 size_t egb_fixed_capacity(const egb_fixed* pool)
 {
-    return pool != NULL ? egb_fixed_index_(pool, (size_t)pool->reach - 1 + pool->stride) : 0;
+    return egb_fixed_is_made(pool) ? egb_fixed_index_(pool, (size_t)pool->reach - 1 + pool->stride)
+                                   : 0;
 }
 
 bool egb_fixed_owns(const egb_fixed* pool, const void* block)
 {
-    return pool != NULL &&
-           egb_fixed_index_(pool, egb_fixed_distance_(pool, block)) < egb_fixed_capacity(pool);
+    return pool != NULL && egb_fixed_index_at_(pool, block) < egb_fixed_capacity(pool);
 }
 
 bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
@@ -24,7 +22,7 @@ bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
     if (pool->mode != EGB_FIXED_MARKED_) {
         return egb_fixed_is_live_in_mode(pool, distance);
     }
-    return egb_fixed_index_(pool, distance) < pool->limit &&
+    return egb_fixed_index_at_(pool, block) < pool->limit &&
            (pool->first[distance + 1] != EGB_FIXED_MARK_ ||
             !egb_fixed_leads_to(pool, pool->limit, pool->head, (uint32_t)distance));
 }
@@ -70,10 +68,11 @@ size_t egb_fixed_available(const egb_fixed* pool)
 
 static bool geometry_is_whole(const egb_fixed* pool)
 {
-    const size_t stride = pool->stride;
-    const size_t odd    = pool->shift < 32 ? stride >> pool->shift : 0;
-    return (uintptr_t)pool->first % EGB_WORD_BYTES == 0 && odd % 2 == 1 &&
-           odd << pool->shift == stride && odd * pool->inverse == 1 &&
+    const size_t   stride = pool->stride;
+    const unsigned shift  = pool->shift - (unsigned)EGB_FIXED_WORD_SHIFT_;  // of words
+    const size_t   odd    = shift < 32 ? stride >> shift : 0;
+    return (uintptr_t)pool->first % EGB_WORD_BYTES == 0 && odd % 2 == 1 && odd << shift == stride &&
+           odd * pool->inverse == 1 &&
            pool->seal == (uint16_t)EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode) &&
            pool->bound <= pool->reach &&
            (pool->bound == 0 || egb_fixed_index_(pool, pool->bound - 1) < egb_fixed_capacity(pool));

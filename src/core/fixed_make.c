@@ -76,13 +76,12 @@ static egb_status make(
         (mode == EGB_FIXED_LIVE_ && live.capacity < count)) {
         return EGB_INVALID;
     }
-    const size_t stride = block_bytes / EGB_WORD_BYTES;
-    pool->first         = (egb_word*)region;
-    pool->shift         = (uint8_t)(EGB_FIXED_SHIFT_(stride));
-    pool->inverse       = EGB_FIXED_INVERSE_(stride >> pool->shift);
-    pool->stride        = (uint32_t)stride;
-    pool->mode          = (uint8_t)mode;
-    pool->side.live     = live.words;
+    pool->first     = (egb_word*)region;
+    pool->shift     = (uint8_t)(EGB_FIXED_SHIFT_(block_bytes));
+    pool->inverse   = EGB_FIXED_INVERSE_(block_bytes >> pool->shift);
+    pool->stride    = (uint32_t)(block_bytes / EGB_WORD_BYTES);
+    pool->mode      = (uint8_t)mode;
+    pool->side.live = live.words;
     if (mode == EGB_FIXED_LIVE_) {
         live.words[EGB_FIXED_LIVE_CAPACITY_] = live.capacity;
     }

@@ -13,7 +13,7 @@ void egb_report(
 
 size_t egb_fixed_index_at(const egb_fixed* pool, const void* address)
 {
-    const size_t index = egb_fixed_index_(pool, egb_fixed_distance_(pool, address));
+    const size_t index = egb_fixed_index_at_(pool, address);
     return index < egb_fixed_capacity(pool) ? index : EGB_NO_INDEX;
 }
 

@@ -145,7 +145,7 @@ static bool shape_is_right(const egb_chunk_* chunk, const egb_chunk_place* place
 {
     const egb_shape_* const shape = &chunk->shape;
     return shape->first == (uintptr_t)place->first && shape->blocks == place->count &&
-           shape->inverse == chunk->fixed.inverse && shape->shift == chunk->fixed.shift + 2;
+           shape->inverse == chunk->fixed.inverse && shape->shift == chunk->fixed.shift;
 }
 
 // Of the blocks that were touched those are free that are at home, or else on the list.

@@ -219,7 +219,7 @@ bool egb_chunk_plan(
     shape->inverse = fixed->inverse;
     shape->states  = options->with_states ? (unsigned char*)place->first + used : NULL;
     shape->blocks  = (uint32_t)place->count;
-    shape->shift   = (uint8_t)(fixed->shift + 2);
+    shape->shift   = fixed->shift;
     egb_home_plan(shape);
     return true;
 }
