@@ -114,9 +114,9 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 #define EGB_POOLS_MAX 65535u
 
 /// The most memory that the library keeps of pools that were destroyed, and of the heap's while it
-/// goes from one size class to another: 8 MiB, of pages that were touched; and the most addresses
-/// that belong to it, 64 MiB. They count for no budget. If the system refuses addresses they go
-/// back, and it is asked again; and by halves, a few times a second, while the heap is in use.
+/// goes from one size class to another: 8 MiB, of pages that were ever touched; and the most
+/// addresses that belong to it, 64 MiB. They count for no budget. If the system refuses memory they
+/// go back, and it is asked again; and by halves, a few times a second, while the heap is in use.
 #define EGB_SHELF_BYTES_MAX     ((size_t)8 << 20)
 #define EGB_SHELF_ADDRESSES_MAX ((size_t)64 << 20)
 
@@ -137,7 +137,8 @@ typedef enum egb_destroy {
 ///          egb_cache of it is open, pages go back to the system at once, and addresses later: when
 ///          each of those threads has made an alloc or free that took a lock, or has ended, and
 ///          every cache is closed. Then, else at once, chunks stay with the library for pools to
-///          come, up to EGB_SHELF_BYTES_MAX, for which the oldest ones go back to the system;
+///          come, up to EGB_SHELF_BYTES_MAX of a pool. For them up to 32 of the oldest ones each
+///          go back to the system, or they themselves if those are not enough;
 ///          egb_pool_trim() of the null pool gives all of them back. Not those of pools with
 ///          EGB_PREFAULT or EGB_HUGE_PAGES.
 /// Cost     O(pools of the subtree, their chunks, and threads); with EGB_FRESH_ZERO, of blocks that

@@ -27,6 +27,9 @@ struct egb_chunk_ {
     // Not the growing pool's: what the pool that stands on it got for the region's pages.
     size_t prefaulted;
     size_t huge;
+    // And which of them were in memory before: those in front of `front` bytes, and from `back` on.
+    size_t front;
+    size_t back;
 };
 
 // What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,

@@ -16,7 +16,7 @@ void* egb_pages(size_t bytes)
     }
     const size_t whole  = whole_units(bytes, page);
     void* const  region = whole == 0 ? NULL : egb_ask_reserve(whole, page);
-    if (region != NULL && egb_os_commit(region, whole, 0, NULL) != EGB_OK) {
+    if (region != NULL && egb_ask_commit(region, whole, 0, NULL) != EGB_OK) {
         egb_os_release(region, whole);
         return NULL;
     }
@@ -41,7 +41,7 @@ static void* reserve_pages(void* user, size_t least, size_t* bytes)
 static egb_status commit_pages(void* user, void* region, size_t bytes)
 {
     (void)user;
-    return egb_os_commit(region, bytes, 0, NULL);
+    return egb_ask_commit(region, bytes, 0, NULL);
 }
 
 static void release_pages(void* user, void* region, size_t bytes)
@@ -124,7 +124,7 @@ static bool is_fresh_zero(const egb_control* control)
 // What other pools or large blocks do not need any more. Of a large block all is as if touched.
 static egb_shelved recycle(const egb_control* control, size_t bytes)
 {
-    const egb_shelved none = {NULL, 0, 0, 0};
+    const egb_shelved none = {NULL, 0, 0, 0, 0, 0};
     if (!may_be_shelved(control)) {
         return none;
     }
@@ -132,7 +132,7 @@ static egb_shelved recycle(const egb_control* control, size_t bytes)
     if (shelved.region != NULL || is_fresh_zero(control)) {
         return shelved;  // a large block's would have to be written zero
     }
-    const egb_shelved passed_on = {egb_large_pass_on(bytes), bytes, bytes, bytes};
+    const egb_shelved passed_on = {egb_large_pass_on(bytes), bytes, bytes, bytes, bytes, bytes};
     return passed_on.region != NULL ? passed_on : none;
 }
 
@@ -223,9 +223,11 @@ static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t b
     place.header->prefaulted     = 0;
     place.header->huge           = 0;
     place.header->touched_before = is_fresh_zero(control) ? 0 : control->recycled.touched;
-    const size_t lane            = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
-    unit.key                     = egb_key_in_lane(key_of(control), lane);
-    unit.chunk                   = place.header;
+    place.header->front          = control->recycled.front;
+    place.header->back = control->recycled.region != NULL ? control->recycled.back : bytes;
+    const size_t lane  = egb_has_own_chunks(control) ? egb_thread_self_()->lane : 0;
+    unit.key           = egb_key_in_lane(key_of(control), lane);
+    unit.chunk         = place.header;
     return egb_chunk_map_set(region, bytes, &unit) ? place.header : NULL;
 }
 
@@ -238,7 +240,7 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
     if (control->recycled.region != NULL) {
         clear_recycled(control);
-    } else if (egb_os_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
+    } else if (egb_ask_commit(region, bytes, prefault | huge, asked) != EGB_OK) {
         control->refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }
@@ -272,8 +274,9 @@ shelved_of(const egb_control* control, const egb_chunk_* chunk, void* region, si
     const size_t                     count   = egb_fixed_count_touched(&chunk->fixed);
     const size_t                     end     = bytes_of_blocks(options, region, bytes, SIZE_MAX);
     const size_t                     now     = bytes_of_blocks(options, region, bytes, count);
-    const size_t      touched = now > chunk->touched_before ? now : chunk->touched_before;
-    const egb_shelved one     = {region, bytes, touched < end ? touched : end, end};
+    const size_t      touched = egb_smaller(egb_larger(now, chunk->touched_before), end);
+    const size_t      front   = egb_smaller(egb_larger(now, chunk->front), bytes);
+    const egb_shelved one     = {region, bytes, touched, end, front, egb_smaller(end, chunk->back)};
     return one;
 }
 
@@ -294,7 +297,7 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const      control = user;
     const egb_chunk_* const chunk   = egb_chunk_map_find(control, region);
-    egb_shelved             one     = {NULL, 0, 0, 0};
+    egb_shelved             one     = {NULL, 0, 0, 0, 0, 0};
     if (chunk != NULL) {
         control->prefaulted -= chunk->prefaulted;
         control->huge -= chunk->huge;

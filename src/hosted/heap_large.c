@@ -137,7 +137,8 @@ static void* map_region(size_t align, size_t whole, egb_large* large)
     }
     large->region = region;
     large->bytes  = whole;
-    if (egb_os_commit(region, whole, 0, NULL) != EGB_OK || !egb_large_enter(region, whole, large)) {
+    if (egb_ask_commit(region, whole, 0, NULL) != EGB_OK ||
+        !egb_large_enter(region, whole, large)) {
         egb_os_release(region, whole);
         return NULL;
     }

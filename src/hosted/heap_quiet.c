@@ -14,6 +14,9 @@ static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 // Most of kept large regions that goes in one turn.
 static const size_t EXPIRED_BYTES_MAX = (size_t)64 << 20;
 
+// The same of regions on the shelf, of which half would go.
+enum { SHELVED_AT_ONCE_MAX = 64 };
+
 // Growth of the heap until it is looked for what may be passed on from one class to others, which
 // is then as much. No chunk is longer.
 static const size_t GROWTH_BYTES = (size_t)4 << 20;
@@ -204,7 +207,7 @@ void egb_heap_tick(void)
     size_t         cached;
     (void)egb_large_held(&cached);
     (void)egb_large_release(current - 1, rest_of(cached, EXPIRED_BYTES_MAX));
-    (void)egb_shelf_trim(egb_shelf_held() / 2);
+    (void)egb_shelf_trim(egb_shelf_held() / 2, SHELVED_AT_ONCE_MAX);
     trim_one_class();
 }
 
@@ -226,7 +229,7 @@ size_t egb_heap_trim(size_t keep_bytes)
 {
     const size_t shelved = egb_shelf_held();
     const size_t room    = rest_of(egb_heap_held() + shelved, keep_bytes);
-    size_t       given   = egb_shelf_trim(rest_of(shelved, room));
+    size_t       given   = egb_shelf_trim(rest_of(shelved, room), SIZE_MAX);
     size_t       cached;
     (void)egb_large_held(&cached);
     const size_t more = given < room ? room - given : 0;

@@ -197,7 +197,7 @@ size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf)
 
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
 {
-    return egb_is_null(pool) ? egb_shelf_trim(keep_bytes)
+    return egb_is_null(pool) ? egb_shelf_trim(keep_bytes, SIZE_MAX)
                              : egb_pool_give_up(pool, keep_bytes, false);
 }
 

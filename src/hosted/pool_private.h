@@ -55,6 +55,8 @@ typedef struct egb_shelved {
     size_t bytes;
     size_t touched;  // bytes from the start; touched <= end
     size_t end;      // where states and header begin
+    size_t front;    // pages in front of it may be in memory,
+    size_t back;     // and those from it on
 } egb_shelved;
 
 // What a handle leads to. There is an array of them, which is never given back: a stale handle
@@ -211,16 +213,16 @@ size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf);
 
 // ---- shelf.c: regions for pools to come ---------------------------------------------------------
 
-// A region of exactly so many bytes, or none. And back, which may push out others; false: it is
-// larger than the shelf.
+// A region of exactly so many bytes, or none. And back, which may push out others; false: it has
+// more bytes of addresses than the shelf has room for in memory, or there are too many in its way.
 egb_shelved egb_shelf_take(size_t bytes);
 bool        egb_shelf_put(const egb_shelved* one);
 
 size_t egb_shelf_held(void);
 
-// Gives the oldest back to the system until no more than `keep_bytes` are left, and says how many
-// bytes that were.
-size_t egb_shelf_trim(size_t keep_bytes);
+// Gives the oldest back to the system until no more than `keep_bytes` are left, but no more than so
+// many regions, and says how many bytes that were.
+size_t egb_shelf_trim(size_t keep_bytes, size_t regions_max);
 
 // ---- chunk_map.c: from an address to its chunk --------------------------------------------------
 

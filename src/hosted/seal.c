@@ -44,7 +44,16 @@ void* egb_ask_reserve(size_t bytes, size_t align)
     }
     // What is on the shelf is nobody's need: it goes before a request is refused.
     void* const region = egb_os_reserve(bytes, align);
-    return region == NULL && egb_shelf_trim(0) != 0 ? egb_os_reserve(bytes, align) : region;
+    return region == NULL && egb_shelf_trim(0, SIZE_MAX) != 0 ? egb_os_reserve(bytes, align)
+                                                              : region;
+}
+
+egb_status egb_ask_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+{
+    const egb_status status = egb_os_commit(region, bytes, wishes, obtained);
+    return status != EGB_OK && egb_shelf_trim(0, SIZE_MAX) != 0
+               ? egb_os_commit(region, bytes, wishes, obtained)
+               : status;
 }
 
 void egb_seal_report(egb_pool pool, const void* site)

@@ -3,11 +3,15 @@
 #ifndef EGGBOX_SRC_HOSTED_SEAL_H
 #define EGGBOX_SRC_HOSTED_SEAL_H
 
+#include "../os/os.h"
 #include "eggbox/guard.h"
 
 // Every request for memory of the system's comes by here: as egb_os_reserve(), and NULL if it is
 // sealed, which is remembered for the report. Takes the ledger's lock if the system refuses.
 void* egb_ask_reserve(size_t bytes, size_t align);
+
+// As egb_os_commit(), once more where the shelf had something to give back when it was refused.
+egb_status egb_ask_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained);
 
 // The same question of a request that is another call. And of one that is no need, such as giving
 // back what is not used: that is not remembered.

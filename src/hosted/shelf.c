@@ -17,18 +17,17 @@ enum { LOOKED_AT = 128 };
 // whole for who asks for them.
 enum { SHORT_BYTES_MAX = 1 << 20 };
 
-static const egb_shelved no_region = {NULL, 0, 0, 0};
+// So many are given to the system to make room for one, and no more: each is a system call, with
+// locks held.
+enum { PUSHED_OUT_MAX = 32 };
+
+static const egb_shelved no_region = {NULL, 0, 0, 0, 0, 0};
 
 // The oldest first.
 static egb_shelved regions[REGIONS_MAX];
 static size_t      count;
 static size_t      held;    // bytes of addresses
-static size_t      memory;  // bytes of pages that were touched
-
-static size_t at_most(size_t one, size_t other)
-{
-    return one < other ? one : other;
-}
+static size_t      memory;  // bytes of pages that may be there
 
 static size_t in_pages(size_t bytes)
 {
@@ -36,10 +35,9 @@ static size_t in_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-// The blocks that were touched, and what stands behind all of them.
 static size_t memory_of(const egb_shelved* one)
 {
-    return at_most(in_pages(one->touched) + in_pages(one->bytes - one->end), one->bytes);
+    return egb_smaller(in_pages(one->front) + in_pages(one->bytes - one->back), one->bytes);
 }
 
 static void set_at(size_t index, const egb_shelved* one)
@@ -75,7 +73,12 @@ static size_t add_newest(const egb_shelved* one)
 static egb_shelved first_part(const egb_shelved* one, size_t bytes)
 {
     const egb_shelved part = {
-        one->region, bytes, at_most(one->touched, bytes), at_most(one->end, bytes)
+        one->region,
+        bytes,
+        egb_smaller(one->touched, bytes),
+        egb_smaller(one->end, bytes),
+        egb_smaller(one->front, bytes),
+        egb_smaller(one->back, bytes)
     };
     return part;
 }
@@ -85,20 +88,25 @@ static egb_shelved last_part(const egb_shelved* one, size_t from)
     const egb_shelved part = {
         (char*)one->region + from,
         one->bytes - from,
-        one->touched - at_most(one->touched, from),
-        one->end - at_most(one->end, from)
+        one->touched - egb_smaller(one->touched, from),
+        one->end - egb_smaller(one->end, from),
+        one->front - egb_smaller(one->front, from),
+        one->back - egb_smaller(one->back, from)
     };
     return part;
 }
 
-// Of the first all is as if it had been touched: it has states and a header at its end.
+// Of the first all is as if it had been touched, and were in memory: it has states and a header at
+// its end.
 static egb_shelved both(const egb_shelved* first, const egb_shelved* behind)
 {
     const egb_shelved whole = {
         first->region,
         first->bytes + behind->bytes,
         first->bytes + behind->touched,
-        first->bytes + behind->end
+        first->bytes + behind->end,
+        first->bytes + behind->front,
+        first->bytes + behind->back
     };
     return whole;
 }
@@ -235,9 +243,8 @@ bool egb_shelf_put(const egb_shelved* one)
     if (one->bytes > EGB_SHELF_BYTES_MAX) {
         return false;
     }
-    egb_shelved oldest;
-    do {
-        oldest = no_region;
+    for (size_t pushed_out = 0; pushed_out <= PUSHED_OUT_MAX; pushed_out++) {
+        egb_shelved oldest = no_region;
         egb_os_lock(&egb_the_world.ledger);
         if (has_room(one)) {
             egb_os_watch_close(one->region, one->bytes);
@@ -246,8 +253,11 @@ bool egb_shelf_put(const egb_shelved* one)
             oldest = remove_at(0);
         }
         egb_os_unlock(&egb_the_world.ledger);
-    } while (give_to_system(&oldest) != 0);
-    return true;
+        if (give_to_system(&oldest) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 size_t egb_shelf_held(void)
@@ -258,16 +268,17 @@ size_t egb_shelf_held(void)
     return bytes;
 }
 
-size_t egb_shelf_trim(size_t keep_bytes)
+size_t egb_shelf_trim(size_t keep_bytes, size_t regions_max)
 {
     size_t given = 0;
-    size_t last;
-    do {
+    for (size_t i = 0; i < regions_max; i++) {
         egb_os_lock(&egb_the_world.ledger);
         const egb_shelved oldest = held > keep_bytes ? remove_at(0) : no_region;
         egb_os_unlock(&egb_the_world.ledger);
-        last = give_to_system(&oldest);
-        given += last;
-    } while (last != 0);
+        if (give_to_system(&oldest) == 0) {
+            break;
+        }
+        given += oldest.bytes;
+    }
     return given;
 }

@@ -322,3 +322,22 @@ TEST(pool_refused, each_request_once_and_from_then_on)
         }
     }
 }
+
+// Last, in this process itself. The next pool asks for a region that the shelf does not have, and
+// for its memory.
+TEST(pool_refused, what_is_on_the_shelf_goes_before_memory_is_refused)
+{
+    regions = new address_book;
+    egb_pool_trim(egb_pool{}, 0);
+    const egb_pool kept = make(64);
+    EXPECT_NE(egb_pool_alloc(kept), nullptr);
+    EXPECT_EQ(egb_pool_destroy(kept, EGB_DESTROY_FORCE), EGB_OK);
+    const egb_pool pool = make(200000);
+    refuse_from = refuse_to = requests + 1;
+    void* const block       = egb_pool_alloc(pool);
+    refuse_from             = -1;
+    EXPECT_NE(block, nullptr);
+    EXPECT_EQ(egb_pool_trim(egb_pool{}, 0), 0u);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+    egb_pool_trim(egb_pool{}, 0);
+}

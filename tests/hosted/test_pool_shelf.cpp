@@ -10,6 +10,7 @@
 #include <vector>
 
 #if !defined(_WIN32)
+  #include <sys/mman.h>
   #include <unistd.h>
 #endif
 
@@ -55,6 +56,32 @@ std::size_t page_bytes()
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 #endif
 }
+
+// With a page of blocks and one of states each.
+std::size_t small_pools_that_fit()
+{
+    return std::min(
+        EGB_SHELF_BYTES_MAX / std::min(2 * page_bytes(), unit_bytes),
+        EGB_SHELF_ADDRESSES_MAX / unit_bytes
+    );
+}
+
+#if defined(__linux__)
+std::size_t resident_bytes(const std::set<std::uintptr_t>& units)
+{
+    std::size_t sum = 0;
+    for (const std::uintptr_t unit : units) {
+        std::vector<unsigned char> pages(unit_bytes / page_bytes());
+        void* const                start = reinterpret_cast<void*>(unit * unit_bytes);
+        if (mincore(start, unit_bytes, pages.data()) == 0) {  // else it is not mapped
+            for (const unsigned char page : pages) {
+                sum += (page & 1u) != 0 ? page_bytes() : 0;
+            }
+        }
+    }
+    return sum;
+}
+#endif
 
 // As many blocks as have so many bytes, all of them ones.
 std::vector<void*> take_filled(egb_pool pool, std::size_t bytes, std::size_t block_bytes)
@@ -412,11 +439,9 @@ TEST(pool_shelf, holds_no_more_memory_than_it_says)
     EXPECT_EQ(egb_pool_trim(none, 0), EGB_SHELF_BYTES_MAX - unit_bytes);
 }
 
-// One page of blocks and one of states each. Where pages are large it is as before.
 TEST(pool_shelf, small_pools_are_kept_by_the_memory_they_touched)
 {
-    const std::size_t fit =
-        std::min(EGB_SHELF_BYTES_MAX / (2 * page_bytes()), EGB_SHELF_ADDRESSES_MAX / unit_bytes);
+    const std::size_t     fit = small_pools_that_fit();
     std::vector<egb_pool> pools;
     std::set<void*>       blocks;
     egb_pool_trim(none, 0);
@@ -437,6 +462,64 @@ TEST(pool_shelf, small_pools_are_kept_by_the_memory_they_touched)
     }
     EXPECT_EQ(egb_pool_trim(none, 0), fit * unit_bytes);
 }
+
+// Each of the small ones that had to go would be a system call, with locks held.
+TEST(pool_shelf, a_large_pool_does_not_push_out_all_the_small_ones)
+{
+    std::vector<egb_pool> pools;
+    egb_pool_trim(none, 0);
+    for (std::size_t i = 0; i < small_pools_that_fit(); i++) {
+        pools.push_back(make(64));
+        (void)take(pools.back(), 1);
+    }
+    for (const egb_pool pool : pools) {
+        end(pool);
+    }
+    leave_region(EGB_SHELF_BYTES_MAX / unit_bytes);
+    const std::size_t pushed_out = 33;
+    EXPECT_EQ(egb_pool_trim(none, 0), (small_pools_that_fit() - pushed_out) * unit_bytes);
+}
+
+#if defined(__linux__)
+// Blocks that were cleared for the next pool, and what stood behind the blocks of other pools, are
+// no less in memory.
+TEST(pool_shelf, has_no_more_memory_than_it_says_whatever_pools_there_were)
+{
+    struct shape {
+        std::size_t bytes, taken, count;
+        unsigned    flags;
+    };
+    const std::vector<std::vector<shape>> histories = {
+        {{1024, 56, 1000, EGB_FRESH_ZERO}},
+        {{900, 1000, 64, EGB_FRESH_ZERO}},
+        {{4, 1, 300, 0}, {64, 1, 1000, 0}},
+        {{1024, 56, 128, 0}, {64, 1, 1000, EGB_FRESH_ZERO}, {4, 1, 900, 0}},
+    };
+    for (const auto& history : histories) {
+        std::set<std::uintptr_t> units;
+        egb_pool_trim(none, 0);
+        for (const shape& each : history) {
+            egb_pool_options options = options_for(each.bytes);
+            options.flags            = each.flags;
+            std::vector<egb_pool> pools;
+            for (std::size_t i = 0; i < each.count; i++) {
+                pools.push_back(make(options));
+                for (void* const block : take(pools.back(), each.taken)) {
+                    std::memset(block, 1, each.bytes);
+                    units.insert(reinterpret_cast<std::uintptr_t>(block) / unit_bytes);
+                }
+            }
+            for (const egb_pool pool : pools) {
+                end(pool);
+            }
+        }
+        const std::size_t resident = resident_bytes(units);
+        EXPECT_LE(egb_pool_trim(none, 0), EGB_SHELF_ADDRESSES_MAX);
+        EXPECT_GT(resident, 0u);
+        EXPECT_LE(resident - resident_bytes(units), EGB_SHELF_BYTES_MAX);
+    }
+}
+#endif
 
 TEST(pool_shelf, what_a_living_pool_gives_back_goes_to_the_system)
 {
