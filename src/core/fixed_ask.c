@@ -15,7 +15,7 @@ bool egb_fixed_owns(const egb_fixed* pool, const void* block)
 
 bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
 {
-    if (pool == NULL) {
+    if (!egb_fixed_is_made(pool)) {
         return false;
     }
     const size_t distance = egb_fixed_distance_(pool, block);
