@@ -41,7 +41,7 @@ typedef struct egb_stats {
 
 /// The most blocks, and the most bytes of blocks, in one of a magazine's three batches.
 #define EGB_MAGAZINE_BLOCKS_MAX 128u
-#define EGB_MAGAZINE_BYTES_MAX  131072u
+#define EGB_MAGAZINE_BYTES_MAX  262144u
 
 #if defined(__cplusplus)
 }

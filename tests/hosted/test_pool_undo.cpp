@@ -337,7 +337,7 @@ class trimmed
     static constexpr std::size_t BYTES = 4096;
 
   private:
-    static constexpr std::size_t COUNT   = 200;
+    static constexpr std::size_t COUNT   = 400;
     static constexpr std::size_t BATCH   = EGB_MAGAZINE_BYTES_MAX / BYTES;
     static constexpr std::size_t BATCHES = 3 * BATCH + 2;
 
