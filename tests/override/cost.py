@@ -5,6 +5,7 @@
 usage: cost.py LIBRARY COST
 """
 
+import statistics
 import sys
 import tempfile
 
@@ -14,10 +15,16 @@ LIBRARY, COST = sys.argv[1:3]
 NAMES = ("system calls", "page faults", "KiB resident")
 
 
-def cost(*names):
+def cost_once(names):
     done = run([COST, "/bin/true", *names])
     check(done.returncode == 0, "it could not be measured", done)
     return [int(each) for each in done.stdout.split()]
+
+
+def cost(*names):
+    """Medians: the kernel maps pages of files around each fault, and counts resident ones a
+    processor at a time: of one program 0.5 to 1.1 MiB."""
+    return [int(statistics.median(each)) for each in zip(*(cost_once(names) for _ in range(9)))]
 
 
 def main():
