@@ -121,7 +121,7 @@ class fixed_pool
             egb_fixed_free_unchecked(&pool_, block);
         } else {
             egb_fixed known = with_constants();
-            if (EGB_UNLIKELY(!egb_fixed_can_push_(&known, block))) {
+            if (EGB_UNLIKELY(!egb_fixed_can_push_known_(&known, block))) {
                 egb_fixed_free_cold_(made(), block);
                 return;
             }
@@ -223,7 +223,7 @@ class fixed_pool
             return true;
         } else {
             const egb_fixed known = with_constants();
-            return egb_fixed_can_push_(&known, object) || is_live(object);
+            return egb_fixed_can_push_known_(&known, object) || is_live(object);
         }
     }
 

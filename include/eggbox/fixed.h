@@ -475,6 +475,13 @@ egb_fixed_known_(const egb_fixed* pool, egb_word* first, size_t inverse, int shi
     return known;
 }
 
+// Here the index is that of the distance, which push needs anyway.
+EGB_INLINE bool egb_fixed_can_push_known_(const egb_fixed* known, const void* block)
+{
+    const size_t distance = egb_fixed_distance_(known, block);
+    return egb_fixed_can_push_at_(known, block, egb_fixed_index_(known, distance));
+}
+
 EGB_INLINE void* egb_fixed_alloc_known_(egb_fixed* pool, egb_fixed known)
 {
     if (EGB_UNLIKELY(!egb_fixed_can_pop_(&known))) {
@@ -487,8 +494,7 @@ EGB_INLINE void* egb_fixed_alloc_known_(egb_fixed* pool, egb_fixed known)
 
 EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* block)
 {
-    const size_t distance = egb_fixed_distance_(&known, block);  // push needs it anyway
-    if (EGB_UNLIKELY(!egb_fixed_can_push_at_(&known, block, egb_fixed_index_(&known, distance)))) {
+    if (EGB_UNLIKELY(!egb_fixed_can_push_known_(&known, block))) {
         egb_fixed_free_cold_(pool, block);
         return;
     }

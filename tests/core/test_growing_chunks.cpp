@@ -177,12 +177,12 @@ TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
 TEST(growing_chunks, the_tree_is_as_deep_as_a_random_one_and_stays_so)
 {
     struct arena {
-        std::unique_ptr<char[]>  memory{new char[2000 * 256 + 64]};
+        std::unique_ptr<char[]>  memory{new char[2000 * 320 + 64]};
         std::vector<std::size_t> unused;
         char*                    at(std::size_t i) const
         {
             char* const start = memory.get();
-            return start + (64 - reinterpret_cast<uintptr_t>(start) % 64) + i * 256;
+            return start + (64 - reinterpret_cast<uintptr_t>(start) % 64) + i * 320;
         }
     } from;
     for (std::size_t i = 2000; i-- > 0;) {
@@ -190,19 +190,19 @@ TEST(growing_chunks, the_tree_is_as_deep_as_a_random_one_and_stays_so)
     }
     egb_growing_options wanted{};
     wanted.block_bytes = 64;
-    wanted.chunk_bytes = wanted.chunk_bytes_max = 256;
+    wanted.chunk_bytes = wanted.chunk_bytes_max = 320;
     wanted.backing.granule                      = 64;
     wanted.backing.user                         = &from;
     wanted.backing.reserve                      = [](void* user, std::size_t, std::size_t* bytes) {
         auto* const self = static_cast<arena*>(user);
-        *bytes           = 256;
+        *bytes           = 320;
         const auto last  = self->unused.back();
         self->unused.pop_back();
         return static_cast<void*>(self->at(last));
     };
     wanted.backing.give_back = [](void* user, void* region, std::size_t) {
         auto* const self = static_cast<arena*>(user);
-        self->unused.push_back(std::size_t(static_cast<char*>(region) - self->at(0)) / 256);
+        self->unused.push_back(std::size_t(static_cast<char*>(region) - self->at(0)) / 320);
     };
     egb_growing pool{};
     ASSERT_EQ(egb_growing_init(&pool, &wanted), EGB_OK);
@@ -211,6 +211,7 @@ TEST(growing_chunks, the_tree_is_as_deep_as_a_random_one_and_stays_so)
     for (int round = 0; round < 4; round++) {
         while (pool.chunks < 1900) {
             held.push_back(egb_growing_alloc(&pool));
+            ASSERT_NE(held.back(), nullptr);
         }
         EXPECT_TRUE(egb_growing_whole(&pool));
         EXPECT_LE(depth_of(pool.tree), 44) << "four times the least";
