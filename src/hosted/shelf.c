@@ -243,21 +243,21 @@ bool egb_shelf_put(const egb_shelved* one)
     if (one->bytes > EGB_SHELF_BYTES_MAX) {
         return false;
     }
-    for (size_t pushed_out = 0; pushed_out <= PUSHED_OUT_MAX; pushed_out++) {
+    bool is_in = false;
+    for (size_t pushed_out = 0; !is_in && pushed_out <= PUSHED_OUT_MAX; pushed_out++) {
         egb_shelved oldest = no_region;
         egb_os_lock(&egb_the_world.ledger);
-        if (has_room(one)) {
+        is_in = has_room(one);
+        if (is_in) {
             egb_os_watch_close(one->region, one->bytes);
             (void)add_newest(one);
-        } else {
+        } else if (pushed_out < PUSHED_OUT_MAX) {
             oldest = remove_at(0);
         }
         egb_os_unlock(&egb_the_world.ledger);
-        if (give_to_system(&oldest) == 0) {
-            return true;
-        }
+        (void)give_to_system(&oldest);
     }
-    return false;
+    return is_in;
 }
 
 size_t egb_shelf_held(void)
