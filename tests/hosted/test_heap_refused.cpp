@@ -28,6 +28,7 @@ int           refuse_from = -1;  // counted from 0; -1: none
 int           refuse_to   = -1;  // the last
 std::size_t   most_bytes  = SIZE_MAX;
 bool          has_guards  = false;  // pages behind large blocks, and some small ones
+bool          can_move    = true;
 bool          is_undoing  = false;  // what was changed just before: never refused
 
 bool is_refused()
@@ -123,12 +124,13 @@ egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size
         regions->erase(to);
         return EGB_NO_MEMORY;
     }
-    const egb_status status = __real_egb_os_move(from, bytes, to, to_bytes);
+    const egb_status status =
+        can_move ? __real_egb_os_move(from, bytes, to, to_bytes) : EGB_UNSUPPORTED;
+    is_undoing = status != EGB_OK;
     if (status == EGB_OK) {
         (void)taken_off(regions, from, bytes);
     }
     if (status == EGB_NO_MEMORY) {  // what was got as several ranges does not move as one
-        is_undoing = true;
         regions->erase(to);
     }
     return status;
@@ -261,8 +263,10 @@ void scenario()
         (void)egb_heap_guard_pages("large,1/4");  // refused with the heap
     }
     use_large_blocks();
-    use_small_blocks();
-    if (!has_guards) {
+    if (can_move) {
+        use_small_blocks();
+    }
+    if (can_move && !has_guards) {
         std::thread(use_small_blocks).join();
         use_large_blocks();
     }
@@ -347,6 +351,14 @@ void refuse_each()
 TEST(heap_refused, each_request_once_and_from_then_on)
 {
     refuse_each();
+}
+
+// As on Windows, and on Linux once the kernel has refused to move something.
+TEST(heap_refused, each_request_where_no_block_moves)
+{
+    can_move = false;
+    refuse_each();
+    can_move = true;
 }
 
 // What cannot have a page has none.
