@@ -110,7 +110,7 @@ static egb_status settle(egb_growing_options* options)
         options->block_align = EGB_WORD_BYTES;
     }
     if (block_bytes == 0 || block_bytes % EGB_WORD_BYTES != 0 ||
-        !is_power_of_two(options->block_align) || block_bytes % options->block_align != 0 ||
+        !is_power_of_two(options->block_align) || (block_bytes & (options->block_align - 1)) != 0 ||
         options->lead_bytes > egb_smaller(block_bytes, EGB_LEAD_BYTES_MAX)) {
         return EGB_INVALID;
     }

@@ -115,11 +115,12 @@ typedef struct egb_last_finding {
 
 static void take_finding(egb_last_finding* last, egb_control* control)
 {
-    if (last->finding.kind == 0) {
-        last->finding = egb_guard_finding(control);
-        for (size_t i = 0; i < EGB_NAME_BYTES; i++) {
-            last->name[i] = control->name[i];
-        }
+    if (last->finding.kind != 0) {
+        return;
+    }
+    last->finding = egb_guard_finding(control);
+    for (size_t i = 0; last->finding.kind != 0 && i < EGB_NAME_BYTES; i++) {
+        last->name[i] = control->name[i];
     }
 }
 

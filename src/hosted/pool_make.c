@@ -35,7 +35,7 @@ static size_t align_of(const egb_pool_options* options, bool has_guards)
     size_t align = options->block_align;
     if (align == 0) {
         align = ALIGN_MAX_NATURAL;
-        while (options->block_bytes % align != 0) {
+        while ((options->block_bytes & (align - 1)) != 0) {
             align /= 2;
         }
     }
@@ -138,7 +138,7 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
     const size_t      align      = align_of(options, has_guards);
     const size_t      lead       = has_guards ? egb_guard_lead(control->level, align) : 0;
     const size_t      around     = lead + (has_guards ? EGB_BACK_BYTES_MIN : 0);
-    const size_t      stride     = (around + options->block_bytes + align - 1) / align * align;
+    const size_t      stride     = (around + options->block_bytes + align - 1) & ~(align - 1);
     const egb_backing backing =
         is_static ? egb_static_backing(&control->memory) : egb_pool_backing(control);
     const egb_growing_options growing = {
