@@ -85,25 +85,51 @@ static void unlink_from_tree(egb_control* control)
 }
 
 // The thread that destroys a pool is in no other call, and often the only one that has used it.
-static void detach_own(egb_control* control)
+static egb_magazine_* own_magazine(const egb_control* control)
 {
     egb_magazine_* const own = egb_magazine_of_(egb_thread_self_(), egb_handle_of(control));
-    if (own->control == control) {
+    return own->control == control ? own : NULL;
+}
+
+// All that is free goes to the chunks, and then they know how many blocks are in use.
+static size_t count_in_use(egb_control* control)
+{
+    egb_magazine_* const own = own_magazine(control);
+    if (own != NULL) {
         egb_magazine_detach(control, own);
+    }
+    (void)egb_reclaim(control);
+    return control->growing.in_use;
+}
+
+// Where nobody asks for that number no block is touched, unless other threads have some.
+static void discard_free(egb_control* control)
+{
+    egb_magazine_* const own = own_magazine(control);
+    if (own != NULL) {
+        egb_magazine_discard(control, own);
+    }
+    if (control->attached != 0) {
+        (void)egb_reclaim(control);
+    } else {
+        egb_depot_drop(control);
+        egb_quarantine_flush(control);
     }
 }
 
-// Locks the pools of the subtree and says how many blocks are in use in them.
-static size_t lock_all(egb_control* root)
+// Locks the pools of the subtree and says whether there are blocks in use that forbid it.
+static bool lock_all(egb_control* root, egb_destroy how)
 {
     size_t in_use = 0;
     for (egb_control* one = root; one != NULL; one = egb_tree_next(root, one)) {
         egb_os_lock(&one->lock);
-        detach_own(one);
-        (void)egb_reclaim(one);
-        in_use += one->growing.in_use;
+        if (how == EGB_DESTROY_REFUSE) {
+            in_use += count_in_use(one);
+        } else {
+            discard_free(one);
+        }
     }
-    return in_use;
+    return in_use != 0;
 }
 
 // What was found in blocks on their way out of quarantine, to be reported when no lock is held and
@@ -144,7 +170,7 @@ static void report_last(const egb_last_finding* last, const void* site)
 
 static egb_status destroy(egb_control* root, egb_destroy how, egb_last_finding* last)
 {
-    const bool is_refused = lock_all(root) != 0 && how == EGB_DESTROY_REFUSE;
+    const bool is_refused = lock_all(root, how);
     for (egb_control* one = root; one != NULL;) {
         egb_control* const following = egb_tree_next(root, one);
         if (!is_refused) {

@@ -146,6 +146,15 @@ void egb_batch_flush(egb_control* control, egb_batch* batch)
     batch->count = 0;
 }
 
+static void drop_empty_batches(egb_control* control)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        while (control->lanes[lane].empty != NULL) {
+            egb_batch_drop(pop_batch(&control->lanes[lane].empty));
+        }
+    }
+}
+
 void egb_depot_flush(egb_control* control)
 {
     while (control->depot_batches != 0) {
@@ -153,11 +162,15 @@ void egb_depot_flush(egb_control* control)
         egb_batch_flush(control, batch);
         egb_batch_drop(batch);
     }
-    for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        while (control->lanes[lane].empty != NULL) {
-            egb_batch_drop(pop_batch(&control->lanes[lane].empty));
-        }
+    drop_empty_batches(control);
+}
+
+void egb_depot_drop(egb_control* control)
+{
+    while (control->depot_batches != 0) {
+        egb_batch_drop(depot_pop(control, 0));
     }
+    drop_empty_batches(control);
 }
 
 egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry)
@@ -316,6 +329,12 @@ void egb_magazine_clear(egb_magazine_* magazine)
     end_magazine(magazine);
     EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
     EGB_STORE_(magazine->allocations, 0);
+}
+
+void egb_magazine_discard(egb_control* control, egb_magazine_* magazine)
+{
+    end_magazine(magazine);
+    egb_magazine_detach(control, magazine);
 }
 
 void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)

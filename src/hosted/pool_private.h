@@ -416,6 +416,9 @@ void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine);
 // Gives all its blocks back and makes it no pool's. Its thread calls it, or is no more.
 void egb_magazine_detach(egb_control* control, egb_magazine_* magazine);
 
+// The same for a pool that is being destroyed: the blocks stay where they are, as nobody's.
+void egb_magazine_discard(egb_control* control, egb_magazine_* magazine);
+
 // Puts a block on top, which is the pool's, and in use. False, and nothing has changed: it is full.
 // `state` is not looked at where blocks have none.
 EGB_INLINE bool
@@ -482,6 +485,9 @@ size_t egb_magazine_count_away(const egb_magazine_* magazine);
 void egb_put_back(egb_control* control, void* block);
 void egb_batch_flush(egb_control* control, egb_batch* batch);
 void egb_depot_flush(egb_control* control);
+
+// The depot of a pool that is being destroyed, with its blocks.
+void egb_depot_drop(egb_control* control);
 
 // The free list, or the mark, may use a block that a tool watches.
 static inline void egb_open_link(const egb_control* control, const void* block)

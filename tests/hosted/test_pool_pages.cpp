@@ -161,6 +161,23 @@ TEST(pool_pages, alloc_of_a_block_that_nobody_had_touches_no_page)
     give_all(one.pool, blocks);
 }
 
+// What is free is not written to on the way. Its chunk is kept for pools to come, with the pages
+// that were never touched.
+TEST(pool_pages, destroy_touches_no_block)
+{
+    if (!has_magazines()) {
+        GTEST_SKIP() << "there are no magazines here: each free block has a mark";
+    }
+    for (const std::size_t count : {1u, 30u, 100u}) {  // in the magazine, in the depot
+        const egb_pool           pool   = make(first_chunk::page_blocks(0));
+        const std::vector<void*> blocks = take_all(pool, count);
+        const auto               lowest = std::min_element(blocks.begin(), blocks.end());
+        give_all(pool, blocks);
+        ASSERT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
+        EXPECT_EQ(resident_pages(static_cast<char*>(*lowest), std::min(count, std::size_t{8})), 0u);
+    }
+}
+
 // Large pages are the system's to give or not: what was obtained is never more than is held, and
 // goes with the chunks that had it, not with others.
 TEST(pool_pages, large_pages_are_reported_as_far_as_they_are_there)
