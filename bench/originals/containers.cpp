@@ -77,7 +77,9 @@ void run(const one_case& what, scale size, records& out)
 template <class Rival, std::size_t (*Fill)(int count)>
 void add_one(all_cases& cases, const char* name)
 {
-    cases.push_back({name, Rival::name, "ns", {"fill and clear"}, run<Rival, Fill>, 0, elements});
+    cases.add(
+        {named("%s", name), Rival::name, "ns", {"fill and clear"}, run<Rival, Fill>, 0, elements}
+    );
 }
 
 template <class Rival>

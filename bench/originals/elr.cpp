@@ -193,9 +193,13 @@ void run_kept(const one_case& what, scale size, records& out)
 template <class Rival>
 void add(all_cases& cases)
 {
-    const std::vector<const char*> columns{"alloc", "free", "access"};
-    cases.push_back({"elr", Rival::name, "cycles", columns, run<Rival>, 0, steps});
-    cases.push_back({"elr_kept", Rival::name, "cycles", columns, run_kept<Rival>, 0, steps});
+    one_case one{
+        named("elr"), Rival::name, "cycles", {"alloc", "free", "access"}, run<Rival>, 0, steps
+    };
+    cases.add(one);
+    one.name = named("elr_kept");
+    one.run  = run_kept<Rival>;
+    cases.add(one);
 }
 
 }  // namespace

@@ -212,10 +212,9 @@ void run_ping_pong(const one_case& what, scale size, records& out)
 template <class Rival>
 void add(all_cases& cases, std::size_t block_bytes)
 {
-    const std::string size = std::to_string(block_bytes);
     for (const std::size_t count : {std::size_t{1000}, std::size_t{10000}, count_max}) {
-        cases.push_back(
-            {"kenwright/" + size + "/" + std::to_string(count),
+        cases.add(
+            {named("kenwright/%zu/%zu", block_bytes, count),
              Rival::name,
              "ns",
              {"allocate", "free"},
@@ -224,8 +223,8 @@ void add(all_cases& cases, std::size_t block_bytes)
              count}
         );
     }
-    cases.push_back(
-        {"kenwright_ping_pong/" + size,
+    cases.add(
+        {named("kenwright_ping_pong/%zu", block_bytes),
          Rival::name,
          "ns a pair",
          {"pair"},

@@ -59,16 +59,17 @@ void print_record(const record& one, std::size_t columns, double clock)
 void print(const one_case& what, const records& found)
 {
     const double clock = std::strcmp(what.unit, "ns") == 0 ? clock_nanoseconds() : 0;
-    std::printf("{\"case\": \"%s\", \"rival\": \"%s\", ", what.name.c_str(), what.rival.c_str());
+    std::printf("{\"case\": \"%s\", \"rival\": \"%s\", ", what.name.text, what.rival);
     std::printf("\"unit\": \"%s\", \"malloc\": \"%s\", ", what.unit, malloc_file());
     std::printf("\"clock\": %.0f, \"columns\": [", clock);
-    for (std::size_t i = 0; i < what.columns.size(); i++) {
-        std::printf(i == 0 ? "\"%s\"" : ", \"%s\"", what.columns[i]);
+    std::size_t columns = 0;
+    for (; columns < columns_max && what.columns[columns] != nullptr; columns++) {
+        std::printf(columns == 0 ? "\"%s\"" : ", \"%s\"", what.columns[columns]);
     }
     std::printf("], \"records\": [");
     for (std::size_t i = 0; i < found.count; i++) {
         std::printf(i == 0 ? "" : ", ");
-        print_record(found.all[i], what.columns.size(), clock);
+        print_record(found.all[i], columns, clock);
     }
     std::printf("]}\n");
 }
@@ -77,7 +78,7 @@ void print(const one_case& what, const records& found)
 
 int main(int argc, char** argv)
 {
-    all_cases cases;
+    static all_cases cases;
     add_kenwright(cases);
     add_elr(cases);
     add_allocator(cases);
@@ -87,7 +88,7 @@ int main(int argc, char** argv)
 
     if (argc == 2 && std::strcmp(argv[1], "--list") == 0) {
         for (const one_case& one : cases) {
-            std::printf("%s %s\n", one.name.c_str(), one.rival.c_str());
+            std::printf("%s %s\n", one.name.text, one.rival);
         }
         return 0;
     }
@@ -97,7 +98,7 @@ int main(int argc, char** argv)
         return 2;
     }
     for (const one_case& one : cases) {
-        if (one.name == argv[1] && one.rival == argv[2]) {
+        if (std::strcmp(one.name.text, argv[1]) == 0 && std::strcmp(one.rival, argv[2]) == 0) {
             static records found;
             bench::pin(0);
             one.run(one, scale{quick}, found);

@@ -13,11 +13,12 @@
 
 #include "../bench.hpp"
 
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstdio>
+#include <cstdlib>
 #include <time.h>
-#include <vector>
 
 namespace originals
 {
@@ -50,15 +51,58 @@ struct scale {
     }
 };
 
+struct case_name {
+    char text[32];
+};
+
+__attribute__((format(printf, 1, 2))) inline case_name named(const char* format, ...)
+{
+    case_name    name{};
+    std::va_list values;
+    va_start(values, format);
+    (void)std::vsnprintf(name.text, sizeof name.text, format, values);
+    va_end(values);
+    return name;
+}
+
 struct one_case {
-    std::string              name, rival;
-    const char*              unit;
-    std::vector<const char*> columns;
+    case_name   name;
+    const char* rival;
+    const char* unit;
+    const char* columns[columns_max];  // behind the last one nullptr
     void (*run)(const one_case& what, scale size, records& out);
     std::size_t block_bytes, count;
 };
 
-using all_cases = std::vector<one_case>;
+// Static, too, and without strings and vectors: malloc's first pass would not be cold in a process
+// that had some before.
+class all_cases
+{
+  public:
+    void add(const one_case& one)
+    {
+        if (count_ == cases_max) {
+            std::abort();
+        }
+        all_[count_++] = one;
+    }
+
+    const one_case* begin() const
+    {
+        return all_;
+    }
+
+    const one_case* end() const
+    {
+        return all_ + count_;
+    }
+
+  private:
+    static constexpr std::size_t cases_max = 256;
+
+    one_case    all_[cases_max] = {};
+    std::size_t count_          = 0;
+};
 
 // One per file.
 void add_kenwright(all_cases& cases);

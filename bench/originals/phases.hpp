@@ -134,14 +134,19 @@ void run_phases(const one_case& what, scale size, records& out)
 template <class Rival>
 void add_phases(all_cases& cases, const char* document, std::size_t bytes, std::size_t count)
 {
-    const std::vector<const char*> columns{
-        "1: allocate half", "2: free even", "3: allocate full", "4: free odd", "5: free full"
+    one_case one{
+        named("%s", document),
+        Rival::name,
+        "ns",
+        {"1: allocate half", "2: free even", "3: allocate full", "4: free odd", "5: free full"},
+        run_phases<false, Rival>,
+        bytes,
+        count
     };
-    const std::string name = document;
-    cases.push_back({name, Rival::name, "ns", columns, run_phases<false, Rival>, bytes, count});
-    cases.push_back(
-        {name + "_touched", Rival::name, "ns", columns, run_phases<true, Rival>, bytes, count}
-    );
+    cases.add(one);
+    one.name = named("%s_touched", document);
+    one.run  = run_phases<true, Rival>;
+    cases.add(one);
 }
 
 // The numbers of both machines: Rival<bytes, blocks of a pool>.
