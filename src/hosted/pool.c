@@ -298,24 +298,23 @@ static inline bool give_unchecked(egb_magazine_* magazine, void* block)
     return block != NULL && egb_magazine_push(magazine, block, NULL, false);
 }
 
-// A block whose chunk is of the pool that the magazine is of, by the handle or by the map. `unit`
-// is its chunk's; NULL: that is in no map.
-static inline bool
-give_other(egb_magazine_* magazine, bool is_checked, const egb_unit* unit, void* block)
+// A block that is in a chunk of the map's, if that is of the pool that the magazine is of: to be
+// handed out again from here, or on its way to the lane it is from.
+EGB_INLINE bool give_mapped(egb_magazine_* magazine, const egb_unit* unit, void* block)
 {
-    if (!is_checked) {
-        return give_unchecked(magazine, block);
-    }
-    const uint64_t key  = unit == NULL ? 0 : egb_key_at(unit);
-    const uint64_t home = EGB_LOAD_(magazine->home);
-    if (EGB_LIKELY(key == home)) {
+    const uint64_t apart = egb_key_at(unit) ^ EGB_LOAD_(magazine->home);
+    if (EGB_LIKELY(apart == 0)) {
         return give_checked(magazine, &unit->shape, block);
     }
-    if (((key ^ home) & ~EGB_KEY_LANES) == 0) {
-        unsigned char* state;
-        return find_live(&unit->shape, block, &state) && egb_magazine_send(magazine, block, state);
-    }
-    // Of a pool that is just destroyed, too, for as long as another thread is inside of a call.
+    unsigned char* state;
+    return (apart & ~EGB_KEY_LANES) == 0 && find_live(&unit->shape, block, &state) &&
+           egb_magazine_send(magazine, block, state);
+}
+
+// A block of a pool on static memory, which is in no map. Of a pool that is just destroyed, too,
+// for as long as another thread is inside of a call.
+EGB_INLINE bool give_static(egb_magazine_* magazine, void* block)
+{
     const egb_control* const control = EGB_LOAD_(magazine->control);
     const egb_shape_* const  shape   = control == NULL ? NULL : EGB_LOAD_(control->static_shape);
     return shape != NULL && give_checked(magazine, shape, block);
@@ -339,22 +338,28 @@ static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
     return is_its;
 }
 
-// At level "off" nothing has looked at the block yet: put() does, at least now.
-static EGB_COLD bool give_after_room(
-    egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block, const void* site
-)
+// Into the thread's magazine, if that is the pool's. An address that has more bits than others gets
+// the unit of another one, in which it is no block's.
+EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, void* block)
 {
-    return block != NULL && egb_pool_is_checked_(pool) && make_room(magazine, pool, site) &&
-           give_other(magazine, true, unit, block);
+    if (EGB_UNLIKELY(!egb_key_is_(&magazine->key, egb_pool_key_(pool)))) {
+        return false;
+    }
+    if (!egb_pool_is_checked_(pool)) {
+        return give_unchecked(magazine, block);
+    }
+    const egb_unit* const unit = egb_unit_like(block);
+    return EGB_LIKELY(unit != NULL && give_mapped(magazine, unit, block)) ||
+           give_static(magazine, block);
 }
 
-// Into the thread's magazine, if that is the pool's. False: for put() to find out.
-EGB_INLINE bool
-give(egb_magazine_* magazine, egb_pool pool, const egb_unit* unit, void* block, const void* site)
+// What give() did not take, if that was for want of room. False: for put() to find out. At level
+// "off" nothing has looked at the block yet: put() does, at least now.
+static bool give_after_room(egb_magazine_* magazine, egb_pool pool, void* block, const void* site)
 {
-    return EGB_LIKELY(EGB_LOAD_(magazine->key) == egb_pool_key_(pool)) &&
-           (EGB_LIKELY(give_other(magazine, egb_pool_is_checked_(pool), unit, block)) ||
-            give_after_room(magazine, pool, unit, block, site));
+    return block != NULL && egb_pool_is_checked_(pool) &&
+           EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && make_room(magazine, pool, site) &&
+           give(magazine, pool, block);
 }
 
 void egb_pool_free_cold_(egb_pool pool, void* block)
@@ -362,20 +367,27 @@ void egb_pool_free_cold_(egb_pool pool, void* block)
     put(pool, NULL, block, EGB_CALLER());
 }
 
+static EGB_COLD void
+free_other(egb_magazine_* magazine, egb_pool pool, egb_cache* cache, void* block, const void* site)
+{
+    if (!give_after_room(magazine, pool, block, site)) {
+        put(pool, cache, block, site);
+    }
+}
+
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
     egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block, EGB_CALLER()))) {
-        put(pool, NULL, block, EGB_CALLER());
+    if (EGB_UNLIKELY(!give(magazine, pool, block))) {
+        free_other(magazine, pool, NULL, block, EGB_CALLER());
     }
 }
 
 void egb_cache_free_other_(egb_cache* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
-    const egb_pool       pool     = cache->pool;
-    if (EGB_UNLIKELY(!give(magazine, pool, egb_unit_of(block), block, EGB_CALLER()))) {
-        put(pool, cache, block, EGB_CALLER());
+    if (EGB_UNLIKELY(!give(magazine, cache->pool, block))) {
+        free_other(magazine, cache->pool, cache, block, EGB_CALLER());
     }
 }
 
@@ -424,7 +436,7 @@ static void free_elsewhere(void* block, const void* site)
         const uint64_t       key      = egb_key_of_unit(unit);
         const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
         egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-        if (give(magazine, pool, unit, block, site)) {
+        if (give(magazine, pool, block) || give_after_room(magazine, pool, block, site)) {
             return;
         }
     }
