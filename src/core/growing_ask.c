@@ -164,12 +164,11 @@ static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
         !egb_chunk_find_place(&pool->options, chunk->region, chunk->region_bytes, &place)) {
         return false;
     }
-    const size_t         block_bytes = pool->options.block_bytes;
-    unsigned char* const states      = (unsigned char*)place.first + place.count * block_bytes;
+    const size_t block_bytes = pool->options.block_bytes;
     return place.header == chunk && place.first == (void*)chunk->fixed.first &&
            place.count == egb_fixed_capacity(&chunk->fixed) && shape_is_right(chunk, &place) &&
            block_bytes == (size_t)chunk->fixed.stride * EGB_WORD_BYTES &&
-           chunk->shape.states == (pool->options.with_states ? states : NULL) &&
+           chunk->shape.states == (pool->options.with_states ? place.states : NULL) &&
            counts_are_right(chunk);
 }
 

@@ -211,7 +211,7 @@ void* egb_home_take_fresh(egb_chunk_* chunk)
     if (fixed->mode == EGB_FIXED_MARKED_) {
         fixed->limit++;
     }
-    set_state(&chunk->shape, index, egb_state_at(&chunk->shape, index));
+    set_state(&chunk->shape, index, 0);  // not read before: that would be a page fault more
     return block;
 }
 

@@ -189,6 +189,7 @@ bool egb_chunk_find_place(
     place->count  = egb_smaller(
         (bytes - tail - head) / bytes_per_block(options), fixed_count_max(options->block_bytes)
     );
+    place->states = (unsigned char*)place->header - (options->with_states ? place->count : 0);
     return true;
 }
 
@@ -217,7 +218,7 @@ bool egb_chunk_plan(
     }
     shape->first   = (uintptr_t)place->first;
     shape->inverse = fixed->inverse;
-    shape->states  = options->with_states ? (unsigned char*)place->first + used : NULL;
+    shape->states  = options->with_states ? place->states : NULL;
     shape->blocks  = (uint32_t)place->count;
     shape->shift   = fixed->shift;
     egb_home_plan(shape);
@@ -233,8 +234,8 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
         return NULL;
     }
     if (chunk->shape.states != NULL && !pool->options.backing.zeroed) {
-        const char* const end = (const char*)place->header;
-        egb_clear_words(chunk->shape.states, (size_t)(end - (const char*)chunk->shape.states));
+        unsigned char* const start = place->states - (uintptr_t)place->states % EGB_WORD_BYTES;
+        egb_clear_words(start, (size_t)((const unsigned char*)place->header - start));
         chunk->touched_before = bytes;
     }
     chunk->owner        = pool;

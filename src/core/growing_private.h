@@ -6,7 +6,7 @@
 #include "eggbox/growing.h"
 #include "fixed_private.h"
 
-// Stands at the end of its region; blocks stand at the start.
+// Stands at the end of its region; blocks stand at the start, states right in front of this.
 struct egb_chunk_ {
     egb_fixed    fixed;  // over the blocks
     egb_growing* owner;
@@ -209,11 +209,14 @@ static inline void egb_clear_words(void* start, size_t bytes)
     }
 }
 
-// How a chunk stands in its region. `header` at the end; `count` is 0 if no block fits.
+// How a chunk stands in its region: the blocks at the start, at the end the header, and right in
+// front of that the states, so that both are on one page where they are few. `count` is 0 if no
+// block fits.
 typedef struct egb_chunk_place {
-    void*       first;
-    size_t      count;
-    egb_chunk_* header;
+    void*          first;
+    size_t         count;
+    unsigned char* states;  // where they would start, if there are none
+    egb_chunk_*    header;
 } egb_chunk_place;
 
 // False if the region has no room for the header.

@@ -173,8 +173,7 @@ static uint64_t key_of(const egb_control* control)
     return egb_pool_key_(pool);
 }
 
-// From the region's start to the end of its first `count` blocks, or of all it has if that are
-// fewer. 0: it has none.
+// From the region's start to the end of its first `count` blocks. 0: it has none.
 static size_t
 bytes_of_blocks(const egb_growing_options* options, void* region, size_t bytes, size_t count)
 {
@@ -183,7 +182,16 @@ bytes_of_blocks(const egb_growing_options* options, void* region, size_t bytes, 
         return 0;
     }
     const size_t before = (size_t)((const char*)place.first - (const char*)region);
-    return before + (count < place.count ? count : place.count) * options->block_bytes;
+    return before + egb_smaller(count, place.count) * options->block_bytes;
+}
+
+// To where the states begin, or the header if there are none.
+static size_t bytes_to_states(const egb_growing_options* options, void* region, size_t bytes)
+{
+    egb_chunk_place place;
+    return egb_chunk_find_place(options, region, bytes, &place)
+               ? (size_t)((const char*)place.states - (const char*)region)
+               : 0;
 }
 
 static void clear(const egb_shelved* one, size_t from, size_t end)
@@ -193,14 +201,13 @@ static void clear(const egb_shelved* one, size_t from, size_t end)
     }
 }
 
-// What stands behind the blocks is zero again; of some pools, the blocks as well. Regions from the
+// States and header are zero again; of some pools, the blocks as well. Regions from the
 // system are so anyway. Where nothing was touched, nothing is: pages may not be there.
 static void clear_recycled(const egb_control* control)
 {
     const egb_shelved* const old = &control->recycled;
-    const size_t             blocks =
-        bytes_of_blocks(&control->growing.options, old->region, old->bytes, SIZE_MAX);
-    clear(old, is_fresh_zero(control) ? 0 : blocks, old->touched);
+    const size_t to_states = bytes_to_states(&control->growing.options, old->region, old->bytes);
+    clear(old, is_fresh_zero(control) ? 0 : to_states, old->touched);
     clear(old, old->end, old->bytes);
 }
 
@@ -272,7 +279,7 @@ shelved_of(const egb_control* control, const egb_chunk_* chunk, void* region, si
 {
     const egb_growing_options* const options = &control->growing.options;
     const size_t                     count   = egb_fixed_count_touched(&chunk->fixed);
-    const size_t                     end     = bytes_of_blocks(options, region, bytes, SIZE_MAX);
+    const size_t                     end     = bytes_to_states(options, region, bytes);
     const size_t                     now     = bytes_of_blocks(options, region, bytes, count);
     const size_t      touched = egb_smaller(egb_larger(now, chunk->touched_before), end);
     const size_t      front   = egb_smaller(egb_larger(now, chunk->front), bytes);

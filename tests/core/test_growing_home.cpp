@@ -290,20 +290,3 @@ TEST(growing_home, a_block_that_nobody_has_written_to_is_zero_again)
         give(all.pool, blocks);
     }
 }
-
-// Words of states are read up to there.
-TEST(growing_home, what_is_between_states_and_header_is_zero)
-{
-    for (const std::size_t granule : {0u, 64u}) {
-        for (const std::size_t bytes : {4u, 12u, 20u, 100u}) {
-            counting_backing backing(granule);
-            growing_pool     all(backing, with_states(bytes));
-            void* const      block = egb_growing_alloc(&all.pool);
-            for (unsigned char* state = egb_growing_chunk_of(&all.pool, block)->shape.states;
-                 state < reinterpret_cast<unsigned char*>(egb_growing_chunk_of(&all.pool, block));
-                 state++) {
-                ASSERT_EQ(*state, 0u);
-            }
-        }
-    }
-}
