@@ -73,10 +73,12 @@ typedef struct egb_growing_options {
     egb_backing backing;      // required
 } egb_growing_options;
 
-/// Private: the pool's own bit of a block's state, the others are the caller's. It is set while the
-/// block is free and was in use before, and is in place of a free list: such blocks are handed out
-/// in order of address. To find the next one 8 of the chunk's states are looked through, or up to a
-/// 64th of them (a 32nd on machines of 32 bits), as many at once as a word has bytes.
+/// Private: the pool's own bits of a block's state, the lowest two are the caller's. The highest is
+/// set while the block is free and was in use before, and is in place of a free list: such blocks
+/// are handed out in order of address. The others are never set. To find the next one 8 of the
+/// chunk's states are looked through, or up to a 64th of them (a 32nd on machines of 32 bits), as
+/// many at once as a word has bytes.
+#define EGB_STATE_OWN_  0xFCu
 #define EGB_STATE_HOME_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
@@ -142,11 +144,12 @@ void egb_growing_destroy(egb_growing* pool);
 /// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. What egb_fixed_alloc() notices
 ///          is noticed here, and also that a free list ends too early (then the event's address is
 ///          NULL); with states, that the first 8 bytes of the block that is to be handed out were
-///          written to. The blocks behind the damage, with states that one and those right behind
-///          it that were written to as well, are lost until destroy, and so is the chance that
-///          trim gives their chunk back; the call goes on with other blocks. If the states were
-///          written to, so that no free block is found where one should be: the event's address is
-///          NULL, and the chunk's free blocks are lost.
+///          written to, if it is shorter than 1 KiB, or its state was. The blocks behind the
+///          damage, with states that one and those right behind it of which the same is true, are
+///          lost until destroy, and so is the chance that trim gives their chunk back; the call
+///          goes on with other blocks. If the states were written to, so that no free block is
+///          found where one should be: the event's address is NULL, and the chunk's free blocks
+///          are lost.
 /// Cost     O(1); with states O(states of the chunk / 512) when few of its blocks are free
 EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 

@@ -22,9 +22,9 @@
 // by their start alone. Not on static memory, and not in libeggbox-malloc.so.
 //
 // AddressSanitizer and Valgrind are told of every block of every level: they report a use of one
-// that is free. Of free blocks below "guard" the first 8 bytes stay open; so where a tool watches a
-// pool of which nobody says otherwise is at "guard", not at "check". There are no magazines then
-// (docs/decisions/0011). ASAN_OPTIONS=allow_user_poisoning=0 ends all that.
+// that is free. Of free blocks of less than 1 KiB below "guard" the first 8 bytes stay open; so
+// where a tool watches a pool of which nobody says otherwise is at "guard", not at "check". There
+// are no magazines then (docs/decisions/0011). ASAN_OPTIONS=allow_user_poisoning=0 ends all that.
 //
 // And allocations fail on purpose, so that a program's answer can be tested: NULL, as if the pool
 // were used up and on_exhausted had given up.

@@ -155,7 +155,9 @@ bool egb_pool_alive(egb_pool pool);
 ///          budget is used up, or the system refused. Before that all free blocks in magazines of
 ///          other threads have been tried, and `on_exhausted`.
 /// Misuse   EGB_EVENT_NO_POOL, EGB_EVENT_STALE: returns NULL. EGB_EVENT_OVERWRITTEN: a free block
-///          was written to, and as far as it is known that has no other effect.
+///          was written to, and as far as it is known that has no other effect. At "check" it is
+///          not noticed of blocks that are 1 KiB or more apart: they are not touched while they are
+///          free.
 /// Cost     O(1) while blocks of the pool are at hand; a system call when they are not.
 EGB_NODISCARD EGB_INLINE void* egb_pool_alloc(egb_pool pool);
 

@@ -11,11 +11,20 @@
 
 // ---- marks --------------------------------------------------------------------------------------
 
+// Larger ones are not touched, see egb_touches_free().
+static bool wants_marks(size_t stride)
+{
+    return stride < EGB_UNMARKED_BYTES / sizeof(egb_word);
+}
+
 // A block at home is marked as one of a list is, so that a write to it is noticed: in both words
 // where a list has a link and a mark, or in the only one. They are zero when it leaves: so a block
 // that was zero, and that nobody had, is zero again.
 static void set_marks(egb_word* words, size_t stride, egb_word mark)
 {
+    if (!wants_marks(stride)) {
+        return;
+    }
     words[0] = mark;
     if (stride != 1) {
         words[1] = mark;
@@ -24,7 +33,8 @@ static void set_marks(egb_word* words, size_t stride, egb_word mark)
 
 static bool has_marks(const egb_word* words, size_t stride)
 {
-    return words[0] == EGB_FIXED_MARK_ && (stride == 1 || words[1] == EGB_FIXED_MARK_);
+    return !wants_marks(stride) ||
+           (words[0] == EGB_FIXED_MARK_ && (stride == 1 || words[1] == EGB_FIXED_MARK_));
 }
 
 // ---- states -------------------------------------------------------------------------------------
@@ -36,30 +46,64 @@ static void set_state(const egb_shape_* shape, size_t index, unsigned state)
     __atomic_store_n(&shape->states[index], (unsigned char)state, __ATOMIC_RELAXED);
 }
 
-typedef size_t __attribute__((may_alias)) egb_states;
-
-// Whether none of the states of this word has the bit. It may reach behind the last one, but not
-// into the header, which starts where a word does.
-static bool is_nobody_home(const unsigned char* states)
+static unsigned get_state(const egb_shape_* shape, size_t index)
 {
-    const size_t bits = SIZE_MAX / 0xff * EGB_STATE_HOME_;
-    return (__atomic_load_n((const egb_states*)(const void*)states, __ATOMIC_RELAXED) & bits) == 0;
+    return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED);
 }
 
-// The first block from `index` on that is at home; if there is none, `end` or more.
-static size_t next_home(const egb_shape_* shape, size_t index, size_t end)
+// Whether a block with this state may be handed out, which is at home. If someone wrote to it or to
+// its state it may not: it could be in use.
+static bool is_sound(unsigned state, const egb_word* words, size_t stride)
 {
-    while (index < end) {
-        const unsigned char* const state   = shape->states + index;
-        const bool                 is_word = (uintptr_t)state % sizeof(egb_states) == 0;
-        if (is_word && is_nobody_home(state)) {
-            index += sizeof(egb_states);
-        } else if (egb_is_home(shape, index)) {
-            return index;
-        } else {
-            index++;
-        }
+    return (state & EGB_STATE_OWN_) == EGB_STATE_HOME_ && has_marks(words, stride);
+}
+
+// A walk along the states that finds the blocks at home, a word of them at a time.
+typedef struct egb_homes {
+    const unsigned char* states;
+    size_t               end;    // looks no further than the word that this index is in
+    size_t               index;  // of the first state of the word that is looked at
+    size_t               width;  // states in it
+    size_t               left;   // a bit in a byte for each that is still to be found
+} egb_homes;
+
+static egb_homes homes_from(const egb_shape_* shape, size_t index, size_t end)
+{
+    const egb_homes walk = {shape->states, end, index, 0, 0};
+    return walk;
+}
+
+typedef size_t __attribute__((may_alias)) egb_states;
+
+// In front of the first word there are single states. The last word ends where the header starts.
+EGB_INLINE void look_at_word(egb_homes* walk)
+{
+    const unsigned char* const state = walk->states + walk->index;
+    size_t                     word;
+    if ((uintptr_t)state % sizeof(egb_states) != 0) {
+        word        = __atomic_load_n(state, __ATOMIC_RELAXED);
+        walk->width = 1;
+    } else {
+        word        = __atomic_load_n((const egb_states*)(const void*)state, __ATOMIC_RELAXED);
+        word        = egb_first_byte_lowest(word);
+        walk->width = sizeof(egb_states);
     }
+    walk->left = word & SIZE_MAX / 0xff * EGB_STATE_HOME_;
+}
+
+// The next block that is at home; if there is none, the walk's end or more.
+EGB_INLINE size_t next_home(egb_homes* walk)
+{
+    while (walk->left == 0) {
+        walk->index += walk->width;
+        if (walk->index >= walk->end) {
+            walk->width = 0;
+            return walk->end;
+        }
+        look_at_word(walk);
+    }
+    const size_t index = walk->index + egb_lowest_bit(walk->left) / 8;
+    walk->left &= walk->left - 1;
     return index;
 }
 
@@ -85,7 +129,7 @@ static size_t group_bit(const egb_shape_* shape, size_t index)
 // The first group that has blocks at home: there is one.
 static size_t first_group(const egb_chunk_* chunk)
 {
-    return (size_t)EGB_FIXED_SHIFT_(chunk->groups);
+    return egb_lowest_bit(chunk->groups);
 }
 
 static size_t end_of_group(const egb_chunk_* chunk)
@@ -115,11 +159,15 @@ size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count)
     size_t           put     = 0;
     for (size_t i = 0; i < count && put < chunk->in_use; i++) {
         const size_t index = egb_shape_index_(&shape, blocks[i]);
-        if (index >= touched || egb_is_home(&shape, index)) {
+        if (index >= touched) {
+            continue;
+        }
+        const unsigned state = get_state(&shape, index);
+        if ((state & EGB_STATE_HOME_) != 0) {
             continue;
         }
         set_marks((egb_word*)blocks[i], stride, EGB_FIXED_MARK_);
-        set_state(&shape, index, egb_state_at(&shape, index) | EGB_STATE_HOME_);
+        set_state(&shape, index, state | EGB_STATE_HOME_);
         groups |= group_bit(&shape, index);
         lowest = egb_smaller(lowest, index);
         put++;
@@ -140,17 +188,19 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
     egb_word* const  first  = chunk->fixed.first;
     const size_t     group  = first_group(chunk);
     const size_t     end    = end_of_group(chunk);
-    size_t           index  = egb_larger(chunk->lowest, group << shape.group);
-    size_t           taken  = 0;
-    while ((index = next_home(&shape, index, end)) < end && taken < count) {
+    egb_homes walk  = homes_from(&shape, egb_larger(chunk->lowest, group << shape.group), end);
+    size_t    index = next_home(&walk);
+    size_t    taken = 0;
+    while (index < end && taken < count) {
         egb_word* const words = first + index * stride;
-        if (!has_marks(words, stride)) {
+        const unsigned  state = get_state(&shape, index);
+        if (!is_sound(state, words, stride)) {
             break;
         }
         set_marks(words, stride, 0);
-        set_state(&shape, index, egb_state_at(&shape, index));
+        set_state(&shape, index, state & ~EGB_STATE_HOME_);
         blocks[taken++] = words;
-        index++;
+        index           = next_home(&walk);
     }
     go_on_at(chunk, index, end);
     return taken;
@@ -181,15 +231,17 @@ size_t egb_home_strike(egb_chunk_* chunk, const void** first)
     }
     const egb_shape_ shape  = chunk->shape;
     const size_t     stride = chunk->fixed.stride;
+    egb_word* const  at     = chunk->fixed.first;
     const size_t     end    = end_of_group(chunk);
     size_t           index  = chunk->lowest;
+    egb_homes        walk   = homes_from(&shape, index + 1, end);
     size_t           struck = 0;
-    *first                  = chunk->fixed.first + index * stride;
+    *first                  = at + index * stride;
     do {
         set_state(&shape, index, egb_state_at(&shape, index));
         struck++;
-        index = next_home(&shape, index + 1, end);
-    } while (index < end && !has_marks(chunk->fixed.first + index * stride, stride));
+        index = next_home(&walk);
+    } while (index < end && !is_sound(get_state(&shape, index), at + index * stride, stride));
     go_on_at(chunk, index, end);
     return struck;
 }
@@ -205,7 +257,7 @@ void* egb_home_take_fresh(egb_chunk_* chunk)
     if (block == NULL) {
         return NULL;
     }
-    if (before < chunk->touched_before) {
+    if (before < chunk->touched_before && wants_marks(fixed->stride)) {
         block[0] = 0;
     }
     if (fixed->mode == EGB_FIXED_MARKED_) {
@@ -218,9 +270,9 @@ void* egb_home_take_fresh(egb_chunk_* chunk)
 size_t egb_home_count(const egb_chunk_* chunk)
 {
     const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    egb_homes    walk    = homes_from(&chunk->shape, 0, touched);
     size_t       count   = 0;
-    for (size_t index = next_home(&chunk->shape, 0, touched); index < touched;
-         index        = next_home(&chunk->shape, index + 1, touched)) {
+    while (next_home(&walk) < touched) {
         count++;
     }
     return count;
@@ -229,13 +281,14 @@ size_t egb_home_count(const egb_chunk_* chunk)
 bool egb_home_whole(const egb_chunk_* chunk)
 {
     const egb_shape_* const shape   = &chunk->shape;
-    const size_t            touched = egb_fixed_count_touched(&chunk->fixed);
     const size_t            stride  = chunk->fixed.stride;
-    size_t                  index   = next_home(shape, 0, touched);
+    const size_t            touched = egb_fixed_count_touched(&chunk->fixed);
+    egb_homes               walk    = homes_from(shape, 0, touched);
+    size_t                  index   = next_home(&walk);
     bool                    whole   = index >= touched || index >= chunk->lowest;
-    for (; whole && index < touched; index = next_home(shape, index + 1, touched)) {
+    for (; whole && index < touched; index = next_home(&walk)) {
         whole = (chunk->groups & group_bit(shape, index)) != 0 &&
-                has_marks(chunk->fixed.first + index * stride, stride);
+                is_sound(get_state(shape, index), chunk->fixed.first + index * stride, stride);
     }
     return whole;
 }

@@ -41,6 +41,31 @@ typedef struct egb_damage {
     size_t      index;
 } egb_damage;
 
+static inline size_t egb_smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t egb_larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+// Where the lowest bit that is set stands: one is.
+static inline size_t egb_lowest_bit(size_t bits)
+{
+    return (size_t)(sizeof bits == 8 ? __builtin_ctzll(bits) : __builtin_ctz((unsigned)bits));
+}
+
+// A word that was loaded: the byte with the lowest address becomes the one with the lowest bits.
+static inline size_t egb_first_byte_lowest(size_t word)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+        return word;
+    }
+    return sizeof word == 8 ? (size_t)__builtin_bswap64(word) : __builtin_bswap32((uint32_t)word);
+}
+
 // The next block to be taken is one of this chunk, which is in the list.
 void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk);
 
@@ -79,6 +104,15 @@ static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
 static inline bool egb_is_home(const egb_shape_* shape, size_t index)
 {
     return (__atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & EGB_STATE_HOME_) != 0;
+}
+
+// Blocks at home are marked if they are shorter than this. Longer ones have lines in which nobody
+// else has anything, and perhaps pages that are not there: the pool does not touch them, and their
+// states have to do. In a list each block has a link.
+enum { EGB_UNMARKED_BYTES = 1024 };
+static inline bool egb_touches_free(const egb_growing_options* options)
+{
+    return !options->with_states || options->block_bytes < EGB_UNMARKED_BYTES;
 }
 
 // What is the caller's of a block's state.
@@ -176,16 +210,6 @@ static inline bool egb_growing_put(egb_chunk_* chunk, void* block)
 static inline bool egb_growing_is_made(const egb_growing* pool)
 {
     return pool != NULL && pool->options.backing.reserve != NULL;
-}
-
-static inline size_t egb_smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline size_t egb_larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 // Whether the pool can give a block without asking the backing.

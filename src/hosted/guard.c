@@ -215,8 +215,13 @@ static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void*
     return true;
 }
 
-// Of a free one, from `from` on: its marks are before that. A tool that watches must not take the
-// look for a use.
+// Where the fill of a block at home begins: behind its marks, if it has some.
+static size_t fill_start(const egb_control* control)
+{
+    return egb_touches_free(&control->growing.options) ? EGB_LINK_BYTES : 0;
+}
+
+// Of a free one, from `from` on. A tool that watches must not take the look for a use.
 static bool
 is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
 {
@@ -315,7 +320,7 @@ void* egb_guard_take(egb_control* control, const egb_request* request)
     }
     unsigned char* const block = entry.block;
     if (*entry.state == EGB_STATE_FREE_) {
-        (void)is_untouched(control, chunk, block, EGB_LINK_BYTES);
+        (void)is_untouched(control, chunk, block, fill_start(control));
     }
     egb_watch_taken(control, block, room_of(control), *entry.state);
     EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
@@ -348,7 +353,7 @@ bool egb_guard_is_whole(egb_control* control, const egb_chunk_* chunk, size_t in
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
     switch (egb_state_at(&chunk->shape, index)) {
         case EGB_STATE_LIVE_: return is_intact(control, chunk, block);
-        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, EGB_LINK_BYTES);
+        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, fill_start(control));
         default: return true;
     }
 }

@@ -122,17 +122,18 @@ static egb_batch* empty_batch(egb_control* control, size_t lane)
     return batch;
 }
 
-// A block that was freed a while ago is in no cache, and the next one elsewhere: they are fetched
-// ahead, or each is waited for.
+// A block that was freed a while ago is in no cache, and the next one elsewhere: where they are
+// touched they are fetched ahead, or each is waited for.
 void egb_batch_flush(egb_control* control, egb_batch* batch)
 {
     enum { AHEAD = 8 };
-    void*       run[EGB_MAGAZINE_BLOCKS_MAX];
-    size_t      count = 0;
-    egb_chunk_* chunk = NULL;
+    const uint32_t fetched = egb_touches_free(&control->growing.options) ? batch->count : 0;
+    void*          run[EGB_MAGAZINE_BLOCKS_MAX];
+    size_t         count = 0;
+    egb_chunk_*    chunk = NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
         void* const block = batch->entries[i].block;
-        if (i + AHEAD < batch->count) {
+        if (i + AHEAD < fetched) {
             __builtin_prefetch(batch->entries[i + AHEAD].block, 1);
         }
         if (chunk == NULL || !egb_chunk_has(chunk, block)) {  // neighbours often are of one
@@ -377,15 +378,18 @@ void egb_magazine_revoke(egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// The most blocks to take out of chunks at once. Each may have a page of its own, and is touched if
-// it was in use before: so they are fewer than a batch has room for, no more than those of a line
-// of states, and where blocks are large still fewer.
+enum { RUN_BYTES_MAX = 64 << 10 };
+
+// The most blocks to take out of chunks at once: no more than those of a line of states. Where they
+// are touched if they were in use before, each may have a page of its own: the larger, the fewer.
 static size_t run_blocks_max(const egb_control* control)
 {
-    enum { RUN_BYTES_MAX = 64 << 10 };
-    const size_t most   = RUN_BYTES_MAX / control->growing.options.block_bytes;
-    const size_t blocks = most < EGB_STATES_IN_LINE ? most : EGB_STATES_IN_LINE;
-    return blocks == 0 ? 1 : blocks < control->batch_blocks ? blocks : control->batch_blocks;
+    const egb_growing_options* const options = &control->growing.options;
+    size_t blocks = egb_smaller(control->batch_blocks, EGB_STATES_IN_LINE);
+    if (egb_touches_free(options)) {
+        blocks = egb_smaller(blocks, RUN_BYTES_MAX / options->block_bytes);
+    }
+    return egb_larger(blocks, 1);
 }
 
 // Blocks ahead of their use are taken from chunks that are there: only for the first of them may
@@ -422,13 +426,16 @@ static void fill_from_chunks(egb_control* control, egb_magazine_* magazine, egb_
     magazine->wish     = (uint16_t)(twice < most ? twice : most);
 }
 
-// The first blocks of a pool's second thread are not in the line where those of its first are.
+// The first blocks of a pool's second thread are not in the line where those of its first are, if
+// a line's are not much memory to keep for it.
 static void step_aside(egb_control* control, egb_magazine_* magazine)
 {
-    const bool is_unlimited = control->growing.options.max_blocks == 0;
-    const bool is_new       = magazine->wish == 1 && magazine->spare == NULL;
-    if (control->attached > 1 && control->is_checked && is_unlimited && is_new &&
-        run_blocks_max(control) == EGB_STATES_IN_LINE) {
+    const size_t run_bytes    = EGB_STATES_IN_LINE * control->growing.options.block_bytes;
+    const bool   is_unlimited = control->growing.options.max_blocks == 0;
+    const bool   is_new       = magazine->wish == 1 && magazine->spare == NULL;
+    const bool   is_small =
+        run_bytes <= RUN_BYTES_MAX && run_blocks_max(control) == EGB_STATES_IN_LINE;
+    if (control->attached > 1 && control->is_checked && is_unlimited && is_new && is_small) {
         magazine->wish  = EGB_STATES_IN_LINE;
         magazine->spare = egb_batch_new(magazine->lane, control->batch_blocks);
         if (magazine->spare != NULL) {

@@ -493,7 +493,9 @@ void egb_depot_drop(egb_control* control);
 static inline void egb_open_link(const egb_control* control, const void* block)
 {
     const size_t stride = control->growing.options.block_bytes;
-    egb_os_watch_open(block, stride < EGB_LINK_BYTES ? stride : (size_t)EGB_LINK_BYTES);
+    if (egb_touches_free(&control->growing.options)) {
+        egb_os_watch_open(block, egb_smaller(stride, EGB_LINK_BYTES));
+    }
 }
 
 // What a tool that watches is told of a block that is taken, whose state was `state`: that nothing

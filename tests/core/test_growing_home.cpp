@@ -62,13 +62,13 @@ TEST(growing_home, what_the_caller_keeps_in_a_state_stays)
     growing_pool       all(backing, with_states(8));
     std::vector<void*> blocks = take(all.pool, 3);
     egb_chunk_* const  chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
-    chunk->shape.states[1]    = 0x35;
+    chunk->shape.states[1]    = 0x02;
     give(all.pool, blocks);
     EXPECT_EQ(egb_state_at(&chunk->shape, 0), 0u);
-    EXPECT_EQ(egb_state_at(&chunk->shape, 1), 0x35u);
-    EXPECT_EQ(chunk->shape.states[1], 0x35 | EGB_STATE_HOME_);
+    EXPECT_EQ(egb_state_at(&chunk->shape, 1), 0x02u);
+    EXPECT_EQ(chunk->shape.states[1], 0x02 | EGB_STATE_HOME_);
     EXPECT_EQ(take(all.pool, 3), blocks);
-    EXPECT_EQ(chunk->shape.states[1], 0x35);
+    EXPECT_EQ(chunk->shape.states[1], 0x02);
     give(all.pool, blocks);
 }
 
@@ -254,7 +254,7 @@ TEST(growing_home, a_run_ends_where_a_long_group_does)
 TEST(growing_home, a_fresh_block_of_zero_memory_is_not_written_to)
 {
     const egb_word pattern = 0x5a5a5a5a;
-    for (const std::size_t bytes : {4u, 16u, 4096u}) {
+    for (const std::size_t bytes : {4u, 16u, 1020u}) {
         counting_backing  backing(64, true);
         growing_pool      all(backing, with_states(bytes));
         egb_chunk_* const chunk = egb_growing_grow(&all.pool);
@@ -271,6 +271,41 @@ TEST(growing_home, a_fresh_block_of_zero_memory_is_not_written_to)
         }
         EXPECT_TRUE(all.whole());
         give(all.pool, blocks);
+    }
+}
+
+// Neither on their way out, nor home, nor out again: each may have pages of its own.
+TEST(growing_home, a_block_of_a_kibibyte_is_never_written_to)
+{
+    const egb_word pattern = 0x5a5a5a5a;
+    for (const std::size_t bytes : {1024u, 1028u, 4096u, 16384u}) {
+        counting_backing  backing;  // not zeroed
+        growing_pool      all(backing, with_states(bytes));
+        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        const std::size_t words = chunk->shape.blocks * bytes / sizeof(egb_word);
+        fill(chunk, pattern);
+        const std::vector<void*> blocks = take(all.pool, chunk->shape.blocks);
+        for (unsigned seed = 0; seed < 3; seed++) {
+            give(all.pool, shuffled(blocks, seed));
+            ASSERT_TRUE(all.whole());
+            ASSERT_EQ(take(all.pool, blocks.size()), sorted(blocks));
+            ASSERT_TRUE(all.whole());
+        }
+        EXPECT_EQ(std::count(chunk->fixed.first, chunk->fixed.first + words, pattern), words);
+        give(all.pool, blocks);
+    }
+}
+
+TEST(growing_home, blocks_of_less_than_a_kibibyte_are_marked)
+{
+    for (const std::size_t bytes : {4u, 8u, 1000u, 1020u}) {
+        counting_backing         backing(64, true);
+        growing_pool             all(backing, with_states(bytes));
+        const std::vector<void*> blocks = take(all.pool, 2);
+        give(all.pool, blocks);
+        for (void* const block : blocks) {
+            EXPECT_EQ(*static_cast<egb_word*>(block), EGB_FIXED_MARK_);
+        }
     }
 }
 

@@ -177,6 +177,26 @@ TEST(growing_home_damage, a_fresh_block_is_in_use_whatever_its_state_said)
     EXPECT_EQ(egb_growing_in_use(&all.pool), 0u);
 }
 
+// Nothing else says of a large block that it is in use: one of 64 values is a free block's state.
+TEST(growing_home_damage, a_large_block_is_not_handed_out_with_a_state_that_was_written_to)
+{
+    for (unsigned state = 0; state < 256; state++) {
+        events                   seen;
+        counting_backing         backing;
+        growing_pool             all(backing, with_states(4096));
+        const std::vector<void*> blocks = take(all.pool, 4);
+        egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+        give(all.pool, {blocks[1], blocks[3]});
+        chunk->shape.states[1] = (unsigned char)state;
+        void* const block      = egb_growing_alloc(&all.pool);
+        const bool  is_its     = state >= EGB_STATE_HOME_ && state < EGB_STATE_HOME_ + 4u;
+        EXPECT_EQ(block == blocks[1], is_its);
+        EXPECT_TRUE(is_its || block == blocks[3]) << "state " << state;
+        const bool is_noticed = state >= EGB_STATE_HOME_ && !is_its;
+        EXPECT_EQ(seen.take_all(), is_noticed ? EGB_EVENT_OVERWRITTEN : 0);
+    }
+}
+
 TEST(growing_home_damage, marks_from_an_earlier_life_make_no_block_free)
 {
     for (const std::size_t bytes : {4u, 16u, 256u}) {

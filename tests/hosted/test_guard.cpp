@@ -177,6 +177,30 @@ TEST(guard, a_write_to_the_first_bytes_is_noticed_on_the_way_out_of_quarantine)
     EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
 }
 
+// Beyond quarantine, too: the first 8 bytes of small blocks have marks then, large ones the fill.
+TEST(guard, a_write_to_a_block_that_has_been_free_for_long_is_noticed)
+{
+    for (const std::size_t bytes : {48u, 2000u, 3500u}) {
+        for (const std::size_t place : {0u, 4u, 8u, 47u}) {
+            events                      seen;
+            const guarded               all(bytes);
+            std::vector<unsigned char*> blocks(600);
+            for (unsigned char*& block : blocks) {
+                block = all.take();
+            }
+            for (unsigned char* const block : blocks) {
+                all.give(block);
+            }
+            EXPECT_TRUE(seen.none());
+            blocks[0][place] = 1;
+            for (int i = 0; i < 600; i++) {
+                (void)all.take();
+            }
+            EXPECT_EQ(seen.take_all(), EGB_EVENT_OVERWRITTEN) << bytes << " bytes, at " << place;
+        }
+    }
+}
+
 TEST(guard, a_block_waits_before_it_is_handed_out_again)
 {
     events               unexpected;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <thread>
 
 namespace
 {
@@ -176,6 +177,26 @@ TEST(pool_pages, destroy_touches_no_block)
         ASSERT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
         EXPECT_EQ(resident_pages(static_cast<char*>(*lowest), std::min(count, std::size_t{8})), 0u);
     }
+}
+
+// Nor does the way home and out again: what no caller has written to is never there.
+TEST(pool_pages, blocks_of_a_page_are_not_touched_however_often_they_come_back)
+{
+    if (!has_magazines()) {
+        GTEST_SKIP() << "there are no magazines here: a tool is told of each block";
+    }
+    const guard        pool(make(first_chunk::page_blocks(0)));
+    std::vector<void*> blocks;
+    for (int round = 0; round < 3; round++) {
+        blocks = take_all(pool, 2000);  // more than magazine and depot hold
+        std::thread([&] { give_all(pool, blocks); }).join();
+        give_all(pool, take_all(pool, 500));
+    }
+    std::size_t resident = 0;
+    for (void* const block : blocks) {
+        resident += resident_pages(static_cast<char*>(block), 1);
+    }
+    EXPECT_EQ(resident, 0u);
 }
 
 // Large pages are the system's to give or not: what was obtained is never more than is held, and

@@ -121,6 +121,37 @@ TEST(pool_regressions, a_block_of_more_than_half_of_the_largest_size_can_be_had)
 #endif
 
 // Of several damages that one call found the last one was told of.
+// As many as their states have a line were taken for each thread but the first, whatever the size.
+TEST(pool_regressions, threads_with_a_large_block_each_keep_few_more)
+{
+    egb_pool_options options      = {};
+    options.block_bytes           = 4096;
+    const egb_pool           pool = make(options);
+    std::atomic<int>         taken{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; i++) {
+        threads.emplace_back([&] {
+            void* const block = egb_pool_alloc(pool);
+            taken++;
+            while (taken != 4) {
+                std::this_thread::yield();
+            }
+            egb_pool_free(pool, block);
+        });
+    }
+    while (taken != 4) {
+        std::this_thread::yield();
+    }
+    egb_stats stats{};
+    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    EXPECT_LE(stats.peak, 8u);
+    EXPECT_LE(stats.bytes_held, std::size_t{512} << 10);
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    destroy(pool);
+}
+
 TEST(pool_regressions, every_block_that_was_written_to_is_told_of)
 {
     egb_pool_options options{};
