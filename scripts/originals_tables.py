@@ -12,7 +12,7 @@ PUBLISHED = json.loads((ROOT / "bench/originals/published.json").read_text(encod
 
 SYSTEM = ("malloc", "new[]", "std")
 NO_TRIM = ", no trim"
-NOT_OURS = ("printed",)  # nor the system's: the algorithm as its paper has it
+NOT_OURS = ("printed", "described")  # nor the system's: algorithms as their documents have them
 RUNS = ("run 1", "run 2", "run 3")
 SIZES = [2 ** i for i in range(4, 15)]
 
@@ -92,7 +92,7 @@ def summary(cases):
     rows = []
     for document, title in DOCUMENTS.items():
         rivals = dict.fromkeys(rival for name, rival in cases if is_of(name, document)
-                               and not of_system(rival) and rival not in NOT_OURS)
+                               and not of_system(rival) and not rival.startswith(NOT_OURS))
         for rival in rivals:
             for warm in (False, True):
                 found = sorted(comparisons(cases, document, rival, warm), reverse=True)

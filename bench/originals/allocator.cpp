@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // D. Lafreniere's Allocator: one static pool for both sizes, and heap blocks, against new and
 // delete of arrays.
+#include "described.hpp"
 #include "phases.hpp"
 
 #include "eggbox/compat/Allocator.h"
@@ -26,6 +27,47 @@ class with_new
     {
         delete[] static_cast<char*>(block);
     }
+};
+
+template <std::size_t Bytes, std::size_t Count>
+class described_pool
+{
+  public:
+    static constexpr const char* name = "described, pool";
+
+    void* take(std::size_t bytes)
+    {
+        return pool_.allocate(bytes);
+    }
+
+    void give(void* block)
+    {
+        pool_.deallocate(block);
+    }
+
+  private:
+    alignas(16) static inline unsigned char memory_[Bytes * Count];
+    described::allocator pool_{Bytes, Count, memory_};
+};
+
+template <std::size_t Bytes, std::size_t>
+class described_blocks
+{
+  public:
+    static constexpr const char* name = "described, blocks";
+
+    void* take(std::size_t bytes)
+    {
+        return blocks_.allocate(bytes);
+    }
+
+    void give(void* block)
+    {
+        blocks_.deallocate(block);
+    }
+
+  private:
+    described::allocator blocks_{Bytes};
 };
 
 template <std::size_t Bytes, std::size_t Count>
@@ -110,6 +152,8 @@ void originals::add_allocator(all_cases& cases)
 {
     add_phases<with_new>(cases, "allocator", 4096, blocks_max);
     add_phases<with_new>(cases, "stm32", stm32_bytes, stm32_count);
+    add_both<described_pool>(cases, "allocator");
+    add_both<described_blocks>(cases, "allocator");
     add_both<static_pool>(cases, "allocator");
     add_both<heap_blocks>(cases, "allocator");
     add_both<fixed_native>(cases, "allocator");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // D. Lafreniere's C_Allocator: fb_allocator with one pool for both sizes, and x_allocator with a
 // pool for each, against malloc.
+#include "described.hpp"
 #include "phases.hpp"
 
 #include "eggbox/compat/fb_allocator.h"
@@ -23,6 +24,56 @@ ALLOC_Allocator* large[] = {&bm2048Obj, &bm4096Obj};
 ALLOC_Allocator* small[] = {&bm16Obj, &bm32Obj};
 XAllocData       large_data{large, 2};
 XAllocData       small_data{small, 2};
+
+template <std::size_t Bytes, std::size_t Count>
+class described_fb
+{
+  public:
+    static constexpr const char* name = "described, fb";
+
+    void* take(std::size_t bytes)
+    {
+        return pool_.allocate(bytes);
+    }
+
+    void give(void* block)
+    {
+        pool_.deallocate(block);
+    }
+
+  private:
+    alignas(16) static inline unsigned char memory_[Bytes * Count];
+    described::locked pool_{Bytes, Count, memory_};
+};
+
+template <std::size_t Bytes, std::size_t Count>
+class described_x
+{
+  public:
+    static constexpr const char* name = "described, x";
+
+    void* take(std::size_t bytes)
+    {
+        return pools_.allocate(bytes);
+    }
+
+    void give(void* block)
+    {
+        described::by_size::deallocate(block);
+    }
+
+  private:
+    static constexpr std::size_t full_bytes = Bytes + sizeof(described::header);
+    static constexpr std::size_t half_bytes = Bytes / 2 + sizeof(described::header);
+    static constexpr std::size_t count      = Count / 2;
+
+    alignas(16) static inline unsigned char half_memory_[half_bytes * count];
+    alignas(16) static inline unsigned char full_memory_[full_bytes * count];
+    described::locked  half_{half_bytes, count, half_memory_};
+    described::locked  full_{full_bytes, count, full_memory_};
+    described::locked* both_[2] = {&half_, &full_};
+    described::by_size pools_{both_, 2};
+};
 
 template <std::size_t Bytes, std::size_t>
 class with_fb
@@ -64,6 +115,8 @@ void originals::add_c_allocator(all_cases& cases)
 {
     add_phases<malloc_heap>(cases, "c_allocator", 4096, blocks_max);
     add_phases<egb_heap>(cases, "c_allocator", 4096, blocks_max);
+    add_both<described_fb>(cases, "c_allocator");
+    add_both<described_x>(cases, "c_allocator");
     add_both<with_fb>(cases, "c_allocator");
     add_both<with_x>(cases, "c_allocator");
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // D. Lafreniere's xallocator, with its blocks of 4,000 bytes, against malloc.
+#include "described.hpp"
 #include "phases.hpp"
 
 #include "eggbox/compat/xallocator.h"
@@ -8,6 +9,25 @@ namespace
 {
 
 using namespace originals;
+
+class described_classes
+{
+  public:
+    static constexpr const char* name = "described, xmalloc";
+
+    void* take(std::size_t bytes)
+    {
+        return classes_.allocate(bytes);
+    }
+
+    void give(void* block)
+    {
+        classes_.deallocate(block);
+    }
+
+  private:
+    described::by_class classes_;
+};
 
 class with_xmalloc
 {
@@ -37,6 +57,7 @@ void add(all_cases& cases)
 void originals::add_xallocator(all_cases& cases)
 {
     add<malloc_heap>(cases);
+    add<described_classes>(cases);
     add<with_xmalloc>(cases);
     add<egb_heap>(cases);
 }
