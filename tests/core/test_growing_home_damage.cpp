@@ -247,8 +247,9 @@ TEST(growing_home_damage, the_list_of_chunks_is_right_whatever_the_states_say)
 {
     for (unsigned seed = 0; seed < 40; seed++) {
         counting_backing    backing;
-        egb_growing_options wish = with_states(8);
-        wish.chunk_bytes = wish.chunk_bytes_max = 1024;
+        const std::size_t   bytes = seed % 2 == 0 ? 8 : 1024;  // with marks and without
+        egb_growing_options wish  = with_states(bytes);
+        wish.chunk_bytes = wish.chunk_bytes_max = 128 * bytes;
         growing_pool all(backing, wish);
         egb_set_misuse_handler([](const egb_event*, void*) {}, nullptr);
         std::mt19937       random(seed);
