@@ -30,44 +30,17 @@ class with_new
 };
 
 template <std::size_t Bytes, std::size_t Count>
-class described_pool
-{
-  public:
+struct described_pool : described::allocator {
     static constexpr const char* name = "described, pool";
 
-    void* take(std::size_t bytes)
-    {
-        return pool_.allocate(bytes);
-    }
-
-    void give(void* block)
-    {
-        pool_.deallocate(block);
-    }
-
-  private:
-    alignas(16) static inline unsigned char memory_[Bytes * Count];
-    described::allocator pool_{Bytes, Count, memory_};
+    described_pool() : allocator(Bytes, Count, described::memory<Bytes, Count>) {}
 };
 
 template <std::size_t Bytes, std::size_t>
-class described_blocks
-{
-  public:
+struct described_blocks : described::allocator {
     static constexpr const char* name = "described, blocks";
 
-    void* take(std::size_t bytes)
-    {
-        return blocks_.allocate(bytes);
-    }
-
-    void give(void* block)
-    {
-        blocks_.deallocate(block);
-    }
-
-  private:
-    described::allocator blocks_{Bytes};
+    described_blocks() : allocator(Bytes) {}
 };
 
 template <std::size_t Bytes, std::size_t Count>

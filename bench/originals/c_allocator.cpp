@@ -26,24 +26,10 @@ XAllocData       large_data{large, 2};
 XAllocData       small_data{small, 2};
 
 template <std::size_t Bytes, std::size_t Count>
-class described_fb
-{
-  public:
+struct described_fb : described::locked {
     static constexpr const char* name = "described, fb";
 
-    void* take(std::size_t bytes)
-    {
-        return pool_.allocate(bytes);
-    }
-
-    void give(void* block)
-    {
-        pool_.deallocate(block);
-    }
-
-  private:
-    alignas(16) static inline unsigned char memory_[Bytes * Count];
-    described::locked pool_{Bytes, Count, memory_};
+    described_fb() : locked(Bytes, Count, described::memory<Bytes, Count>) {}
 };
 
 template <std::size_t Bytes, std::size_t Count>
@@ -54,12 +40,12 @@ class described_x
 
     void* take(std::size_t bytes)
     {
-        return pools_.allocate(bytes);
+        return pools_.take(bytes);
     }
 
     void give(void* block)
     {
-        described::by_size::deallocate(block);
+        pools_.give(block);
     }
 
   private:
@@ -67,10 +53,8 @@ class described_x
     static constexpr std::size_t half_bytes = Bytes / 2 + sizeof(described::header);
     static constexpr std::size_t count      = Count / 2;
 
-    alignas(16) static inline unsigned char half_memory_[half_bytes * count];
-    alignas(16) static inline unsigned char full_memory_[full_bytes * count];
-    described::locked  half_{half_bytes, count, half_memory_};
-    described::locked  full_{full_bytes, count, full_memory_};
+    described::locked  half_{half_bytes, count, described::memory<half_bytes, count>};
+    described::locked  full_{full_bytes, count, described::memory<full_bytes, count>};
     described::locked* both_[2] = {&half_, &full_};
     described::by_size pools_{both_, 2};
 };

@@ -17,6 +17,10 @@
 namespace described
 {
 
+// What a static pool stands on.
+template <std::size_t Bytes, std::size_t Count>
+alignas(16) inline unsigned char memory[Bytes * Count];
+
 struct header {
     void* pool;
 };
@@ -38,7 +42,7 @@ class allocator
         return block_bytes_;
     }
 
-    __attribute__((noinline)) void* allocate(std::size_t bytes)
+    __attribute__((noinline)) void* take(std::size_t bytes)
     {
         void* block = bytes <= block_bytes_ ? pop() : nullptr;
         if (block == nullptr) {
@@ -53,7 +57,7 @@ class allocator
         return block;
     }
 
-    __attribute__((noinline)) void deallocate(void* block)
+    __attribute__((noinline)) void give(void* block)
     {
         push(block);
         in_use_--;
@@ -95,20 +99,20 @@ class allocator
 class by_class
 {
   public:
-    __attribute__((noinline)) void* allocate(std::size_t bytes)
+    __attribute__((noinline)) void* take(std::size_t bytes)
     {
         const std::lock_guard<std::mutex> hold(lock_);
         allocator* const                  pool  = pool_for(bytes + sizeof(header));
-        auto* const                       block = static_cast<header*>(pool->allocate(bytes));
+        auto* const                       block = static_cast<header*>(pool->take(bytes));
         block->pool                             = pool;
         return block + 1;
     }
 
-    __attribute__((noinline)) void deallocate(void* address)
+    __attribute__((noinline)) void give(void* address)
     {
         header* const                     block = static_cast<header*>(address) - 1;
         const std::lock_guard<std::mutex> hold(lock_);
-        static_cast<allocator*>(block->pool)->deallocate(block);
+        static_cast<allocator*>(block->pool)->give(block);
     }
 
   private:
@@ -160,16 +164,16 @@ class locked
         return pool_.block_bytes();
     }
 
-    __attribute__((noinline)) void* allocate(std::size_t bytes)
+    __attribute__((noinline)) void* take(std::size_t bytes)
     {
         const std::lock_guard<std::mutex> hold(lock);
-        return pool_.allocate(bytes);
+        return pool_.take(bytes);
     }
 
-    __attribute__((noinline)) void deallocate(void* block)
+    __attribute__((noinline)) void give(void* block)
     {
         const std::lock_guard<std::mutex> hold(lock);
-        pool_.deallocate(block);
+        pool_.give(block);
     }
 
   private:
@@ -183,21 +187,21 @@ class by_size
   public:
     by_size(locked* const* pools, std::size_t count) : pools_(pools), count_(count) {}
 
-    __attribute__((noinline)) void* allocate(std::size_t bytes)
+    __attribute__((noinline)) void* take(std::size_t bytes)
     {
         std::size_t i = 0;
         while (i < count_ && pools_[i]->block_bytes() < bytes + sizeof(header)) {
             i++;
         }
-        auto* const block = static_cast<header*>(pools_[i]->allocate(bytes + sizeof(header)));
+        auto* const block = static_cast<header*>(pools_[i]->take(bytes + sizeof(header)));
         block->pool       = pools_[i];
         return block + 1;
     }
 
-    __attribute__((noinline)) static void deallocate(void* address)
+    __attribute__((noinline)) static void give(void* address)
     {
         header* const block = static_cast<header*>(address) - 1;
-        static_cast<locked*>(block->pool)->deallocate(block);
+        static_cast<locked*>(block->pool)->give(block);
     }
 
   private:

@@ -10,23 +10,8 @@ namespace
 
 using namespace originals;
 
-class described_classes
-{
-  public:
+struct described_classes : described::by_class {
     static constexpr const char* name = "described, xmalloc";
-
-    void* take(std::size_t bytes)
-    {
-        return classes_.allocate(bytes);
-    }
-
-    void give(void* block)
-    {
-        classes_.deallocate(block);
-    }
-
-  private:
-    described::by_class classes_;
 };
 
 class with_xmalloc

@@ -58,6 +58,21 @@ static bool is_sound(unsigned state, const egb_word* words, size_t stride)
     return (state & EGB_STATE_OWN_) == EGB_STATE_HOME_ && has_marks(words, stride);
 }
 
+// Where the lowest bit that is set stands: one is.
+static inline size_t lowest_bit(size_t bits)
+{
+    return (size_t)(sizeof bits == 8 ? __builtin_ctzll(bits) : __builtin_ctz((unsigned)bits));
+}
+
+// A word that was loaded: the byte with the lowest address becomes the one with the lowest bits.
+static inline size_t first_byte_lowest(size_t word)
+{
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
+        return word;
+    }
+    return sizeof word == 8 ? (size_t)__builtin_bswap64(word) : __builtin_bswap32((uint32_t)word);
+}
+
 // A walk along the states that finds the blocks at home, a word of them at a time.
 typedef struct egb_homes {
     const unsigned char* states;
@@ -85,7 +100,7 @@ EGB_INLINE void look_at_word(egb_homes* walk)
         walk->width = 1;
     } else {
         word        = __atomic_load_n((const egb_states*)(const void*)state, __ATOMIC_RELAXED);
-        word        = egb_first_byte_lowest(word);
+        word        = first_byte_lowest(word);
         walk->width = sizeof(egb_states);
     }
     walk->left = word & SIZE_MAX / 0xff * EGB_STATE_HOME_;
@@ -102,7 +117,7 @@ EGB_INLINE size_t next_home(egb_homes* walk)
         }
         look_at_word(walk);
     }
-    const size_t index = walk->index + egb_lowest_bit(walk->left) / 8;
+    const size_t index = walk->index + lowest_bit(walk->left) / 8;
     walk->left &= walk->left - 1;
     return index;
 }
@@ -129,7 +144,7 @@ static size_t group_bit(const egb_shape_* shape, size_t index)
 // The first group that has blocks at home: there is one.
 static size_t first_group(const egb_chunk_* chunk)
 {
-    return egb_lowest_bit(chunk->groups);
+    return lowest_bit(chunk->groups);
 }
 
 static size_t end_of_group(const egb_chunk_* chunk)

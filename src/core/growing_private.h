@@ -51,21 +51,6 @@ static inline size_t egb_larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-// Where the lowest bit that is set stands: one is.
-static inline size_t egb_lowest_bit(size_t bits)
-{
-    return (size_t)(sizeof bits == 8 ? __builtin_ctzll(bits) : __builtin_ctz((unsigned)bits));
-}
-
-// A word that was loaded: the byte with the lowest address becomes the one with the lowest bits.
-static inline size_t egb_first_byte_lowest(size_t word)
-{
-    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) {
-        return word;
-    }
-    return sizeof word == 8 ? (size_t)__builtin_bswap64(word) : __builtin_bswap32((uint32_t)word);
-}
-
 // The next block to be taken is one of this chunk, which is in the list.
 void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk);
 
