@@ -40,7 +40,7 @@ typedef struct egb_magazine_ {
     uintptr_t bottom;              // the oldest entry; INTPTR_MAX: of none may be taken unchecked
     uintptr_t bottom_checked;      // the oldest entry; INTPTR_MAX: of none may be taken
     uintptr_t full;                // where top cannot go further
-    EGB_ALIGNAS_(8) uint64_t allocations;
+    EGB_ALIGNAS_(8) uint64_t frees;
     // Not for the hot path of this file.
     uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here
     struct egb_control* control;     // the pool's; NULL: this magazine is no pool's
@@ -143,14 +143,14 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
         }
         EGB_STORE_(*EGB_LOAD_(entry->state), EGB_STATE_LIVE_);
     }
-    egb_count_one_(&magazine->allocations);
     *block = EGB_LOAD_(entry->block);
     return true;
 }
 
 // Puts the block that was taken last on top again, where it still stands. False, and nothing has
 // changed, if it is another one, or free already. Where `top` cannot go further there is an entry,
-// too, which is no block's.
+// too, which is no block's. Frees are counted, and last, so that between the two stores to a state
+// there is none of ours: docs/decisions/0019. How many allocations there were follows from them.
 EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is_checked)
 {
     const uintptr_t         top   = EGB_LOAD_(magazine->top);
@@ -166,6 +166,7 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
         EGB_STORE_(*state, EGB_STATE_FREE_);
     }
     __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
+    egb_count_one_(&magazine->frees);
     return true;
 }
 

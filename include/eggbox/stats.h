@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Layer hosted: what pools count. All of it in every build; nothing here costs more than one
-// addition for each allocation.
+// addition for each free.
 #ifndef EGGBOX_STATS_H
 #define EGGBOX_STATS_H
 

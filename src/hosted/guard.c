@@ -337,6 +337,7 @@ void* egb_guard_take(egb_control* control, const egb_request* request)
 void egb_guard_give(egb_control* control, egb_chunk_* chunk, void* block, const void* site)
 {
     (void)is_intact(control, chunk, block);
+    control->frees++;
     EGB_STORE_(chunk->shape.states[egb_chunk_index(chunk, block)], EGB_STATE_FREE_);
     (void)__builtin_memset(block, FILL, filled_bytes(control));
     if (is_tracked(control)) {

@@ -185,7 +185,6 @@ egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry)
         return NULL;
     }
     set_entries(entry, chunk, &block, 1);
-    control->allocations++;
     egb_note_peak(control);
     return chunk;
 }
@@ -259,7 +258,7 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     magazine->away  = NULL;
     EGB_STORE_(magazine->away_top, 0);
     EGB_STORE_(magazine->away_full, EGB_NO_ROOM);
-    EGB_STORE_(magazine->allocations, 0);
+    EGB_STORE_(magazine->frees, 0);
     load(control, magazine, batch);
     control->attached++;
     EGB_STORE_(magazine->control, control);
@@ -329,7 +328,7 @@ void egb_magazine_clear(egb_magazine_* magazine)
 {
     end_magazine(magazine);
     EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry());
-    EGB_STORE_(magazine->allocations, 0);
+    EGB_STORE_(magazine->frees, 0);
 }
 
 void egb_magazine_discard(egb_control* control, egb_magazine_* magazine)
@@ -354,7 +353,7 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
             leave_spare(control, magazine);
         }
         keep_or_flush(control, magazine->lane, unload(magazine));
-        control->allocations += magazine->allocations;
+        control->frees += magazine->frees;
     }
     egb_magazine_clear(magazine);
     EGB_STORE_(magazine->control, NULL);  // last: others look for their pool's magazines by it

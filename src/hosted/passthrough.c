@@ -136,7 +136,6 @@ void* egb_pass_take(egb_control* control, const egb_request* request)
         __builtin_memset(block, 0, bytes);
     }
     count_block(control, true);
-    control->allocations++;
     egb_note_peak(control);
     return block;
 }
@@ -153,6 +152,7 @@ bool egb_pass_give(egb_control* control, void* block)
     if (is_in) {
         egb_os_free(block);
         count_block(control, false);
+        control->frees++;
         egb_uncharge(control, control->growing.options.block_bytes);
     }
     return is_in;

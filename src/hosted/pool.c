@@ -206,6 +206,46 @@ static int fault_of(const egb_control* control, egb_giving* giving)
     }
 }
 
+// Puts a block, which is the pool's and in use, behind the newest of some entries, and counts the
+// free. False, and nothing has changed: they are full. `state` is not looked at where blocks have
+// none.
+EGB_INLINE bool put_entry(
+    egb_magazine_*   magazine,
+    uintptr_t*       top_of,
+    const uintptr_t* full,
+    void*            block,
+    unsigned char*   state,
+    bool             is_checked
+)
+{
+    const uintptr_t top = EGB_LOAD_(*top_of);
+    if (EGB_UNLIKELY(!egb_is_above_(full, top))) {
+        return false;
+    }
+    egb_entry_* const entry = (egb_entry_*)top;
+    if (is_checked) {
+        EGB_STORE_(*state, EGB_STATE_FREE_);
+        EGB_STORE_(entry->state, state);  // not both at once: a load of half of it would wait
+    }
+    EGB_STORE_(entry->block, block);
+    __atomic_store_n(top_of, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
+    egb_count_one_(&magazine->frees);
+    return true;
+}
+
+// To be handed out next.
+EGB_INLINE bool
+put_on_top(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
+{
+    return put_entry(magazine, &magazine->top, &magazine->full, block, state, is_checked);
+}
+
+// To wait there to go back to its lane.
+static inline bool put_away(egb_magazine_* magazine, void* block, unsigned char* state)
+{
+    return put_entry(magazine, &magazine->away_top, &magazine->away_full, block, state, true);
+}
+
 static void
 give_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_giving giving)
 {
@@ -214,16 +254,17 @@ give_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_gi
             EGB_STORE_(*giving.state, EGB_STATE_FREE_);
         }
         egb_put_back(control, giving.block);
+        control->frees++;
         egb_os_watch_given(control, giving.block, control->block_bytes);
         egb_open_link(control, giving.block);
         return;
     }
     if (egb_has_own_chunks(control) && egb_key_of_chunk(giving.chunk) != magazine->home &&
         egb_magazine_make_room_away(control, magazine)) {
-        (void)egb_magazine_send(magazine, giving.block, giving.state);
+        (void)put_away(magazine, giving.block, giving.state);
         return;
     }
-    while (!egb_magazine_push(magazine, giving.block, giving.state, control->is_checked)) {
+    while (!put_on_top(magazine, giving.block, giving.state, control->is_checked)) {
         egb_magazine_make_room(control, magazine);
     }
 }
@@ -290,12 +331,12 @@ EGB_INLINE bool find_live(const egb_shape_* shape, const void* block, unsigned c
 EGB_INLINE bool give_checked(egb_magazine_* magazine, const egb_shape_* shape, void* block)
 {
     unsigned char* state;
-    return find_live(shape, block, &state) && egb_magazine_push(magazine, block, state, true);
+    return find_live(shape, block, &state) && put_on_top(magazine, block, state, true);
 }
 
 static inline bool give_unchecked(egb_magazine_* magazine, void* block)
 {
-    return block != NULL && egb_magazine_push(magazine, block, NULL, false);
+    return block != NULL && put_on_top(magazine, block, NULL, false);
 }
 
 // A block that is in a chunk of the map's, if that is of the pool that the magazine is of: to be
@@ -308,7 +349,7 @@ EGB_INLINE bool give_mapped(egb_magazine_* magazine, const egb_unit* unit, void*
     }
     unsigned char* state;
     return (apart & ~EGB_KEY_LANES) == 0 && find_live(&unit->shape, block, &state) &&
-           egb_magazine_send(magazine, block, state);
+           put_away(magazine, block, state);
 }
 
 // A block of a pool on static memory, which is in no map. Of a pool that is just destroyed, too,
@@ -419,7 +460,7 @@ EGB_INLINE bool free_home(void* block)
     const uint64_t       key      = egb_key_at(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
     if (egb_key_is_(&magazine->open_key, key)) {
-        return egb_is_address(block) && egb_magazine_push(magazine, block, NULL, false);
+        return egb_is_address(block) && put_on_top(magazine, block, NULL, false);
     }
     return EGB_LIKELY(egb_key_is_(&magazine->home, key)) &&
            give_checked(magazine, &unit->shape, block);

@@ -301,7 +301,7 @@ void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user)
 
 typedef struct egb_counts {
     size_t   cached;
-    uint64_t allocations;
+    uint64_t frees;
 } egb_counts;
 
 static void count_magazine(egb_magazine_* magazine, void* user)
@@ -313,7 +313,7 @@ static void count_magazine(egb_magazine_* magazine, void* user)
     }
     counts->cached += magazine->spare == NULL ? 0 : magazine->spare->count;
     counts->cached += egb_magazine_count_away(magazine);
-    counts->allocations += EGB_LOAD_(magazine->allocations);
+    counts->frees += EGB_LOAD_(magazine->frees);
 }
 
 static size_t min_of(size_t one, size_t other)
@@ -326,7 +326,7 @@ static size_t min_of(size_t one, size_t other)
 static void add_pool(egb_control* control, egb_stats* sum)
 {
     egb_os_lock(&control->lock);
-    egb_counts counts = {egb_depot_blocks(control), control->allocations};
+    egb_counts counts = {egb_depot_blocks(control), control->frees};
     egb_each_magazine(control, count_magazine, &counts);
     const size_t taken  = control->growing.in_use;
     const size_t cached = min_of(counts.cached, taken);
@@ -336,8 +336,8 @@ static void add_pool(egb_control* control, egb_stats* sum)
     sum->in_use += in_use;
     sum->cached += cached;
     sum->peak += control->peak;
-    sum->allocations += counts.allocations;
-    sum->frees += counts.allocations > in_use ? counts.allocations - in_use : 0;
+    sum->allocations += counts.frees + in_use;
+    sum->frees += counts.frees;
     sum->failures += control->failures;
     sum->chunks += control->growing.chunks;
     sum->bytes_held += control->growing.held;

@@ -113,7 +113,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
     control->depot_blocks     = 0;
     control->attached         = 0;
     control->peak             = 0;
-    control->allocations      = 0;
+    control->frees            = 0;
     control->failures         = 0;
     control->damage.was_found = false;
     control->held             = 0;

@@ -94,7 +94,7 @@ typedef struct egb_control {
     size_t     batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
     size_t     attached;      // magazines
     size_t     peak;
-    uint64_t   allocations;  // not counting those that magazines count
+    uint64_t   frees;  // not counting those that magazines count
     uint64_t   failures;
     egb_damage damage;  // found since the lock was taken, to be reported when it is given back
 
@@ -419,25 +419,6 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine);
 // The same for a pool that is being destroyed: the blocks stay where they are, as nobody's.
 void egb_magazine_discard(egb_control* control, egb_magazine_* magazine);
 
-// Puts a block on top, which is the pool's, and in use. False, and nothing has changed: it is full.
-// `state` is not looked at where blocks have none.
-EGB_INLINE bool
-egb_magazine_push(egb_magazine_* magazine, void* block, unsigned char* state, bool is_checked)
-{
-    const uintptr_t top = EGB_LOAD_(magazine->top);
-    if (EGB_UNLIKELY(!egb_is_above_(&magazine->full, top))) {
-        return false;
-    }
-    egb_entry_* const entry = (egb_entry_*)top;
-    if (is_checked) {
-        EGB_STORE_(*state, EGB_STATE_FREE_);
-        EGB_STORE_(entry->state, state);  // not both at once: a load of half of it would wait
-    }
-    EGB_STORE_(entry->block, block);
-    __atomic_store_n(&magazine->top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
-    return true;
-}
-
 // Puts blocks into an empty magazine. False: the pool has none.
 bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine);
 
@@ -458,23 +439,7 @@ static inline uint64_t egb_key_of_chunk(const egb_chunk_* chunk)
     return egb_key_at(egb_unit_of(chunk->region));
 }
 
-// Puts a block, which is in use, where it waits to go back to its lane. False, and nothing has
-// changed: there is no room.
-static inline bool egb_magazine_send(egb_magazine_* magazine, void* block, unsigned char* state)
-{
-    const uintptr_t top = EGB_LOAD_(magazine->away_top);
-    if (EGB_UNLIKELY(!egb_is_above_(&magazine->away_full, top))) {
-        return false;
-    }
-    egb_entry_* const entry = (egb_entry_*)top;
-    EGB_STORE_(*state, EGB_STATE_FREE_);
-    EGB_STORE_(entry->block, block);
-    EGB_STORE_(entry->state, state);
-    __atomic_store_n(&magazine->away_top, top + sizeof(egb_entry_), __ATOMIC_RELEASE);
-    return true;
-}
-
-// Makes room for that. False: there is no memory for it.
+// Makes room among what waits to go back to its lane. False: there is no memory for it.
 bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine);
 
 // What waits there goes back to its chunks. Its thread may be adding to it.

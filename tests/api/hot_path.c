@@ -85,7 +85,6 @@ EGB_INLINE bool plain_pop(egb_magazine_* magazine, void** block)
         EGB_STORE_(magazine->top, top + sizeof(egb_entry_));
         return false;
     }
-    egb_count_one_(&magazine->allocations);
     *block = EGB_LOAD_(((const egb_entry_*)top)->block);
     return true;
 }

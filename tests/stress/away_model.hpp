@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The batch in which a thread collects blocks of other lanes' chunks, as a model like that of
 // magazine_model.hpp. docs/decisions/0008-magazines.md has the steps, under "Blocks of other lanes'
-// chunks"; they are egb_magazine_send(), egb_magazine_make_room_away() and
-// egb_magazine_flush_away().
+// chunks"; they are put_away(), egb_magazine_make_room_away() and egb_magazine_flush_away().
 //
 // One owner appends blocks from its hand by a script, makes room where there is none, and gets
 // blocks back from the chunks. One or two others take all they find into the chunks. One that trims
