@@ -10,7 +10,6 @@ init, clear and resize the whole call tree is read: no loop either, and so the s
 number of blocks.
 """
 
-import itertools
 import pathlib
 import re
 import subprocess
@@ -69,19 +68,22 @@ def target_of(operands):
     return int(found.group(1), 16) if found and "->" not in operands else None
 
 
+def following(body):
+    """Of each instruction which ones, by index, may be run next."""
+    place = {address: i for i, (address, _, _) in enumerate(body)}
+    nexts = []
+    for i, (_, operation, operands) in enumerate(body):
+        jump = place.get(target_of(operands)) if operation.startswith("j") else None
+        goes_on = not operation.startswith(("ret", "jmp", "ud2")) and i + 1 < len(body)
+        nexts.append(([] if jump is None else [jump]) + ([i + 1] if goes_on else []))
+    return nexts
+
+
 def loop_in(body):
     """An instruction that can be reached from itself, or None: depth first over the jumps."""
-    place = {address: i for i, (address, _, _) in enumerate(body)}
-    done, path = set(), []
-
-    def following(i):
-        _, operation, operands = body[i]
-        if operation.startswith("j") and target_of(operands) in place:
-            yield place[target_of(operands)]
-        if not operation.startswith(("ret", "jmp", "ud2")) and i + 1 < len(body):
-            yield i + 1
-
-    path = [(0, following(0))]
+    nexts = following(body)
+    done = set()
+    path = [(0, iter(nexts[0]))]
     on_path = {0}
     while path:
         i, rest = path[-1]
@@ -94,23 +96,31 @@ def loop_in(body):
             return "{:x}: {} {}".format(*body[i])
         elif after not in done:
             on_path.add(after)
-            path.append((after, following(after)))
+            path.append((after, iter(nexts[after])))
     return None
+
+
+def reached(nexts, start):
+    """What may be run after an instruction."""
+    seen, waiting = set(), list(nexts[start])
+    while waiting:
+        i = waiting.pop()
+        if i not in seen:
+            seen.add(i)
+            waiting += nexts[i]
+    return seen
 
 
 def ways_to_ret(body):
     """The fewest and the most instructions of a way to `ret` that calls nothing."""
-    place = {address: i for i, (address, _, _) in enumerate(body)}
+    nexts = following(body)
     known = {}
 
     def ways_from(i):
         if i not in known:
-            _, operation, operands = body[i]
-            jump = place.get(target_of(operands)) if operation.startswith("j") else None
-            following = [] if jump is None else [jump]
-            if not operation.startswith(("ret", "jmp", "ud2", "call")):
-                following.append(i + 1)
-            found = [ways_from(other) for other in following]
+            operation = body[i][1]
+            after = [] if operation.startswith("call") else nexts[i]
+            found = [ways_from(other) for other in after]
             found = [way for way in found if way] or ([(0, 0)] if operation == "ret" else [])
             known[i] = found and (1 + min(way[0] for way in found),
                                   1 + max(way[1] for way in found))
@@ -170,10 +180,11 @@ def faults_of_states(functions):
         if len(at) != 1:
             yield f"{name}: {len(at)} stores to a state"
             continue
-        side = body[at[0] + 1:] if is_last else body[at[0] - 1::-1]
-        others = itertools.takewhile(lambda one: not one[1].startswith(("ret", "jmp")), side)
-        yield from (f"{name}: on the other side of the state: {operation} {operands}"
-                    for _, operation, operands in others if is_store(operation, operands))
+        nexts = following(body)
+        others = reached(nexts, at[0]) if is_last else \
+            {i for i in range(len(body)) if at[0] in reached(nexts, i)}
+        yield from ("{}: on the other side of the state: {:x}: {} {}".format(name, *body[i])
+                    for i in sorted(others) if is_store(*body[i][1:]))
 
 
 def faults_of_loops(functions):

@@ -11,8 +11,9 @@ extern "C" {
 #endif
 
 /// The numbers of a pool, or the sums of a subtree. Exact, but for `peak`, whenever no other thread
-/// is inside a call on the pool; else each number is one that was right at some moment of the call.
-/// No counter wraps: 64 bits last for centuries.
+/// is inside a call on the pool; else what others take and give back in the meantime may be in one
+/// number and not yet in another, so that `allocations`, which is `frees` and `in_use`, may be less
+/// than in the answer before. No counter wraps: 64 bits last for centuries.
 typedef struct egb_stats {
     char     name[48];          // as given to create, cut to 47 bytes; of a subtree: its root's
     size_t   pools;             // 1, or how many the subtree has

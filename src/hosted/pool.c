@@ -253,8 +253,9 @@ give_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_gi
         if (giving.state != NULL) {
             EGB_STORE_(*giving.state, EGB_STATE_FREE_);
         }
+        const size_t before = control->growing.in_use;
         egb_put_back(control, giving.block);
-        control->frees++;
+        control->frees += before - control->growing.in_use;  // 0: it was free already
         egb_os_watch_given(control, giving.block, control->block_bytes);
         egb_open_link(control, giving.block);
         return;

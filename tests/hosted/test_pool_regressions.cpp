@@ -185,3 +185,24 @@ TEST(pool_regressions, every_block_that_was_written_to_is_told_of)
     EXPECT_EQ(told, wanted);
     destroy(pool);
 }
+
+// Where blocks go home at once, and nothing is checked before.
+TEST(pool_regressions, a_second_free_at_off_counted)
+{
+    egb_pool_options options{};
+    options.block_bytes = 300000;
+    options.check       = "off";
+    const egb_pool pool = make(options);
+    ASSERT_EQ(egb_pool_reserve(pool, 3), EGB_OK);
+    void* const kept  = egb_pool_alloc(pool);
+    void* const freed = egb_pool_alloc(pool);
+    egb_pool_free(pool, freed);
+    egb_pool_free(pool, freed);
+    egb_stats stats{};
+    ASSERT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    EXPECT_EQ(stats.allocations, 2u);
+    EXPECT_EQ(stats.frees, 1u);
+    EXPECT_EQ(stats.in_use, 1u);
+    egb_pool_free(pool, kept);
+    destroy(pool);
+}
