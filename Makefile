@@ -15,7 +15,7 @@ endef
 .PHONY: help demo test test-all bench bench-originals misuse soak fuzz prove coverage sizes format clean
 
 help:
-	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline"
+	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
 	@echo "make test       build and test with this machine's compiler, sanitizers included"
 	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
 	@echo "make bench      measure beside other allocators; results in build/bench"
@@ -36,7 +36,7 @@ demo: | build
 	@scripts/setup.sh test
 	@cmake --preset release > build/release.log 2>&1 || { cat build/release.log; exit 1; }
 	@cmake --build --preset release -j $(JOBS) --target eggbox-demo eggbox_command eggbox-malloc
-	@python3 scripts/demo.py build/release
+	@python3 scripts/demo.py build/release $(RUNS)
 
 test: | build
 	@scripts/setup.sh test

@@ -3,7 +3,7 @@
 """The demo: real, unmodified programs on glibc and on pools, what `eggbox` says of one of them, and
 a pipeline written for pools. All that is written lies in build/demo.
 
-usage: demo.py FOLDER   where the release preset was built
+usage: demo.py FOLDER [RUNS]   where the release preset was built; how often each program runs, 5
 """
 
 import json
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "demo"
 FOLDERS = ("demo", "docs", "include", "src", "tests", "tools")  # their words are the rows
 SUFFIXES = (".c", ".cpp", ".h", ".hpp", ".py", ".md")
-RUNS = 5
+RUNS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
 
 failures = []
 
@@ -154,7 +154,7 @@ def one_program(eggbox):
 
 
 def main():
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     built = pathlib.Path(sys.argv[1]).resolve()
     begin = time.monotonic()
