@@ -209,6 +209,7 @@ static int fault_of(const egb_control* control, egb_giving* giving)
 // Puts a block, which is the pool's and in use, behind the newest of some entries, and counts the
 // free. False, and nothing has changed: they are full. `state` is not looked at where blocks have
 // none.
+// NOLINTBEGIN(readability-non-const-parameter): both are written to, atomically
 EGB_INLINE bool put_entry(
     egb_magazine_*   magazine,
     uintptr_t*       top_of,
@@ -232,6 +233,7 @@ EGB_INLINE bool put_entry(
     egb_count_one_(&magazine->frees);
     return true;
 }
+// NOLINTEND(readability-non-const-parameter)
 
 // To be handed out next.
 EGB_INLINE bool
