@@ -275,12 +275,15 @@ static bool is_half_full(const egb_control* control, size_t blocks)
     return 2 * blocks >= control->batch_blocks;
 }
 
-// To a thread alone the depot saves no wait for the lock, and blocks that go home, where there are
-// states, come back in order of address.
+// Short blocks with states come back from their chunks in order of address, which is worth the way
+// home; and to a thread alone the depot saves no wait for the lock. Any others would come back as
+// they are, each by way of a line in no cache, its own or that of its state.
 static size_t depot_bytes_max(const egb_control* control)
 {
-    const bool is_order_better = control->attached == 1 && control->is_checked;
-    return is_order_better ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
+    if (!control->is_checked || control->growing.options.block_bytes >= EGB_UNMARKED_BYTES) {
+        return SIZE_MAX;
+    }
+    return control->attached == 1 ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
 }
 
 // Where there are many, half a batch is worth its place; of less there could be too many.

@@ -16,15 +16,15 @@
 
 enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 
-// Batches of up to 128 blocks each, and the bytes of those blocks: what is free beyond them costs a
-// walk into the chunks for each block. It costs less while the block is in a cache, so there are no
-// more bytes than those hold. A batch takes 2,112 bytes; touched are those that it has blocks for.
-// Of batches less than half full there are no more than threads that end may leave to the next.
+// Batches of up to 128 blocks each: what is free beyond them costs a walk into the chunks for each
+// block. A batch takes 2,112 bytes; touched are those that it has blocks for. Of batches less than
+// half full there are no more than threads that end may leave to the next. Where blocks come back
+// from their chunks in order, there are no more bytes of blocks than caches hold.
 enum {
     EGB_DEPOT_BATCHES_MAX = 1024,
     EGB_DEPOT_SMALL_MAX   = 64,
     EGB_DEPOT_BYTES_MAX   = 4 << 20,
-    EGB_DEPOT_BYTES_ALONE = 512 << 10  // at most, where the pool has one thread, and states
+    EGB_DEPOT_BYTES_ALONE = 512 << 10  // where the pool has one thread
 };
 
 // Tables of threads that ended, kept for threads to come.
