@@ -43,6 +43,7 @@
   #include "hosted/backing.c"
   #include "hosted/batch.c"
   #include "hosted/chunk_map.c"
+  #include "hosted/depot.c"
   #include "hosted/destroy.c"
   #include "hosted/fail.c"
   #include "hosted/fork.c"

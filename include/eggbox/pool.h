@@ -185,14 +185,17 @@ void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count);
 ///
 /// Returns  EGB_OK; EGB_STALE; EGB_INVALID for the null pool; EGB_LIMIT if `max_blocks` or a budget
 ///          does not allow it; EGB_NO_MEMORY. On anything but EGB_OK nothing has changed.
-/// Cost     O(chunks made). Of the blocks only addresses are reserved, unless with EGB_PREFAULT;
-///          but the end of each chunk is written to: about 0.2 % of them is memory at once.
+/// Cost     O(chunks made); if chunks and depot have less than `blocks` free, also O(free blocks in
+///          magazines and depot, threads). Of the blocks only addresses are reserved, unless with
+///          EGB_PREFAULT; but the end of each chunk is written to: about 0.2 % is memory at once.
 EGB_NODISCARD egb_status egb_pool_reserve(egb_pool pool, size_t blocks);
 
 /// Gives wholly free chunks back to the system, as long as the pool then still holds at least
-/// `keep_bytes`. Empties every thread's magazine of the pool first. Of the null pool: what the
-/// library keeps for pools to come. Returns the bytes given back; 0 for a stale or
-/// static pool. O(chunks, free blocks in magazines, and threads).
+/// `keep_bytes`. Empties every thread's magazine of the pool first, and the depot. If it holds more
+/// all the same, blocks are gathered in few chunks from then on, for a later call to give the rest.
+/// Of the null pool: what the library keeps for pools to come; and, not counted, what is left of
+/// that which magazines are made of. Returns the bytes given back; 0 for a stale or static pool.
+/// O(chunks, free blocks in magazines and in the depot, and threads).
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes);
 
 /// The numbers of a pool. EGB_STALE; EGB_INVALID if `out` is NULL or the pool is null. O(threads).

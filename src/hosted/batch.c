@@ -4,6 +4,7 @@
 // row fetches ahead what follows it: were that another's, it would take it from that processor.
 // And what batches remember of blocks that they do not hold.
 #include "pool_private.h"
+#include "seal.h"
 
 typedef struct egb_workshop {
     EGB_ALIGNAS_(128) egb_os_mutex lock;
@@ -41,7 +42,9 @@ egb_batch* egb_batch_new(size_t lane, size_t blocks)
 {
     egb_workshop* const workshop = &workshops[lane];
     egb_os_lock(&workshop->lock);
-    egb_batch* const batch = is_open(workshop) ? egb_growing_alloc(&workshop->batches) : NULL;
+    egb_growing* const batches = &workshop->batches;
+    const bool         can_get = egb_growing_has_free(batches) || !egb_is_sealed();
+    egb_batch* const   batch   = can_get && is_open(workshop) ? egb_growing_alloc(batches) : NULL;
     egb_os_unlock(&workshop->lock);
     if (batch != NULL) {
         batch->next  = NULL;

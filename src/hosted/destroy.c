@@ -3,6 +3,7 @@
 // inside a call that began before: when no magazine of the pool is left. A thread that was not
 // disturbed lets go of its magazine in its next call that takes a lock, or when it ends; until then
 // the pages of the blocks go back, and only the addresses and what says about blocks stay.
+#include "depot.h"
 #include "guard.h"
 #include "holders.h"
 #include "passthrough.h"

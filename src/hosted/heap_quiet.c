@@ -2,6 +2,7 @@
 // What the heap does about memory that is not needed any more. Time is cut into turns; in each, one
 // call does a bounded piece of work: it gives back the large regions that were kept for a whole
 // turn, and a part of one size class that had memory to spare at the turn's start and at its end.
+#include "depot.h"
 #include "heap_private.h"
 #include "seal.h"
 

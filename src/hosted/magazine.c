@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Magazines and the depot they exchange whole batches with. Everything here runs with the pool
+// Magazines: how they get blocks, and what becomes of those. Everything here runs with the pool
 // locked.
+#include "depot.h"
 #include "guard.h"
 
 // ---- blocks in and out of chunks ----------------------------------------------------------------
-
-// What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
-// "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
-static void put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
-{
-    if (chunk != NULL) {
-        egb_growing_put_run(chunk, blocks, count);
-    }
-}
-
-void egb_put_back(egb_control* control, void* block)
-{
-    put_run(egb_chunk_in(control, block), &block, 1);
-}
 
 void* egb_take_from_chunks(egb_control* control, egb_chunk_** chunk)
 {
@@ -50,128 +37,15 @@ set_entries(egb_entry_* entries, const egb_chunk_* chunk, void* const* blocks, s
     }
 }
 
-size_t egb_depot_blocks(const egb_control* control)
-{
-    return control->depot_blocks + egb_quarantine_count(control);
-}
-
 void egb_note_peak(egb_control* control)
 {
     const size_t out = control->growing.in_use - egb_depot_blocks(control);
     if (out > control->peak) {
         control->peak = out;
     }
-}
-
-static egb_batch* pop_batch(egb_batch** list)
-{
-    egb_batch* const batch = *list;
-    if (batch != NULL) {
-        *list = batch->next;
+    if (out > control->growing.capacity / 8 * 7) {
+        control->is_gathering = false;
     }
-    return batch;
-}
-
-static void push_batch(egb_batch** list, egb_batch* batch)
-{
-    batch->next = *list;
-    *list       = batch;
-}
-
-static void depot_push(egb_control* control, size_t lane, egb_batch* batch)
-{
-    push_batch(&control->lanes[lane].full, batch);
-    control->depot_batches++;
-    control->depot_blocks += batch->count;
-}
-
-// A batch that this thread, or at least its lane, filled is in its processor's cache.
-static egb_batch* depot_pop(egb_control* control, size_t lane)
-{
-    egb_batch* batch = pop_batch(&control->lanes[lane].full);
-    for (size_t i = 0; batch == NULL && control->depot_batches != 0; i++) {
-        batch = pop_batch(&control->lanes[i].full);
-    }
-    if (batch != NULL) {
-        control->depot_batches--;
-        control->depot_blocks -= batch->count;
-    }
-    return batch;
-}
-
-// Empty batches stay with the pool, whose lock is held already: the workshop's is one for all
-// pools, and threads that have nothing in common would meet there.
-static void keep_empty(egb_control* control, size_t lane, egb_batch* batch)
-{
-    if (batch != NULL) {
-        push_batch(&control->lanes[lane].empty, batch);
-    }
-}
-
-// Where one thread allocates and another frees, the empty ones are all in the first one's lane.
-static egb_batch* empty_batch(egb_control* control, size_t lane)
-{
-    egb_batch* batch = pop_batch(&control->lanes[lane].empty);
-    for (size_t i = 0; batch == NULL && i < EGB_LANES; i++) {
-        batch = pop_batch(&control->lanes[i].empty);
-    }
-    if (batch == NULL) {
-        return egb_batch_new(lane, control->batch_blocks);
-    }
-    batch->count = 0;
-    return batch;
-}
-
-// A block that was freed a while ago is in no cache, and the next one elsewhere: where they are
-// touched they are fetched ahead, or each is waited for.
-void egb_batch_flush(egb_control* control, egb_batch* batch)
-{
-    enum { AHEAD = 8 };
-    const uint32_t fetched = egb_touches_free(&control->growing.options) ? batch->count : 0;
-    void*          run[EGB_MAGAZINE_BLOCKS_MAX];
-    size_t         count = 0;
-    egb_chunk_*    chunk = NULL;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        void* const block = batch->entries[i].block;
-        if (i + AHEAD < fetched) {
-            __builtin_prefetch(batch->entries[i + AHEAD].block, 1);
-        }
-        if (chunk == NULL || !egb_chunk_has(chunk, block)) {  // neighbours often are of one
-            put_run(chunk, run, count);
-            count = 0;
-            chunk = egb_chunk_in(control, block);
-        }
-        run[count++] = block;
-    }
-    put_run(chunk, run, count);
-    batch->count = 0;
-}
-
-static void drop_empty_batches(egb_control* control)
-{
-    for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        while (control->lanes[lane].empty != NULL) {
-            egb_batch_drop(pop_batch(&control->lanes[lane].empty));
-        }
-    }
-}
-
-void egb_depot_flush(egb_control* control)
-{
-    while (control->depot_batches != 0) {
-        egb_batch* const batch = depot_pop(control, 0);
-        egb_batch_flush(control, batch);
-        egb_batch_drop(batch);
-    }
-    drop_empty_batches(control);
-}
-
-void egb_depot_drop(egb_control* control)
-{
-    while (control->depot_batches != 0) {
-        egb_batch_drop(depot_pop(control, 0));
-    }
-    drop_empty_batches(control);
 }
 
 egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry)
@@ -227,12 +101,12 @@ static egb_batch* unload(egb_magazine_* magazine)
 static egb_batch* first_batch(egb_control* control, size_t lane)
 {
     const egb_batch* const left = control->lanes[lane].full;
-    if (left == NULL || 2 * (size_t)left->count > control->batch_blocks) {
-        return empty_batch(control, lane);
+    if (left != NULL && 2 * (size_t)left->count <= control->batch_blocks) {
+        egb_batch* const batch = egb_depot_pop(control, lane);
+        egb_note_peak(control);
+        return batch;
     }
-    egb_batch* const batch = depot_pop(control, lane);
-    egb_note_peak(control);
-    return batch;
+    return egb_depot_empty_batch(control, lane);
 }
 
 // Whose blocks it gets from now on.
@@ -270,49 +144,15 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     return true;
 }
 
-static bool is_half_full(const egb_control* control, size_t blocks)
-{
-    return 2 * blocks >= control->batch_blocks;
-}
-
-// Short blocks with states come back from their chunks in order of address, which is worth the way
-// home; and to a thread alone the depot saves no wait for the lock. Any others would come back as
-// they are, each by way of a line in no cache, its own or that of its state.
-static size_t depot_bytes_max(const egb_control* control)
-{
-    if (!control->is_checked || control->growing.options.block_bytes >= EGB_UNMARKED_BYTES) {
-        return SIZE_MAX;
-    }
-    return control->attached == 1 ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
-}
-
-// Where there are many, half a batch is worth its place; of less there could be too many.
-static bool has_room_in_depot(const egb_control* control, size_t blocks)
-{
-    const size_t most = is_half_full(control, blocks) ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
-    return blocks != 0 && control->depot_batches < most &&
-           control->depot_blocks * control->growing.options.block_bytes < depot_bytes_max(control);
-}
-
-static void keep_or_flush(egb_control* control, size_t lane, egb_batch* batch)
-{
-    if (has_room_in_depot(control, batch->count)) {
-        depot_push(control, lane, batch);
-    } else {
-        egb_batch_flush(control, batch);
-        egb_batch_drop(batch);
-    }
-}
-
 // Of less than half a batch the blocks may be what was left of a line of states, in which another
 // thread has some: the next thread is not to begin with those.
 static void leave_spare(egb_control* control, egb_magazine_* magazine)
 {
     egb_batch* const spare = magazine->spare;
-    if (!is_half_full(control, spare->count)) {
+    if (!egb_is_half_full(control, spare->count)) {
         egb_batch_flush(control, spare);
     }
-    keep_or_flush(control, magazine->lane, spare);
+    egb_depot_keep_or_flush(control, magazine->lane, spare);
 }
 
 // No call finds its pool here any more, and no entry is for the taking.
@@ -355,7 +195,7 @@ void egb_magazine_detach(egb_control* control, egb_magazine_* magazine)
         if (magazine->spare != NULL) {
             leave_spare(control, magazine);
         }
-        keep_or_flush(control, magazine->lane, unload(magazine));
+        egb_depot_keep_or_flush(control, magazine->lane, unload(magazine));
         control->frees += magazine->frees;
     }
     egb_magazine_clear(magazine);
@@ -461,8 +301,8 @@ static bool load_other(egb_control* control, egb_magazine_* magazine, bool may_b
     if (magazine->spare != NULL && magazine->spare->count != 0) {
         load(control, magazine, magazine->spare);
     } else if (may_be_of_depot && control->depot_batches != 0) {
-        keep_empty(control, magazine->lane, magazine->spare);
-        egb_batch* const batch = depot_pop(control, magazine->lane);
+        egb_depot_keep_empty(control, magazine->lane, magazine->spare);
+        egb_batch* const batch = egb_depot_pop(control, magazine->lane);
         egb_batch_fetch(batch);
         load(control, magazine, batch);
     } else {
@@ -505,16 +345,10 @@ void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine)
         return;
     }
     egb_batch* empty = magazine->spare;
-    if (empty != NULL && empty->count != 0) {
-        if (has_room_in_depot(control, empty->count)) {
-            depot_push(control, magazine->lane, empty);
-            empty = NULL;
-        } else {
-            egb_batch_flush(control, empty);
-        }
-    }
     if (empty == NULL) {
-        empty = empty_batch(control, magazine->lane);
+        empty = egb_depot_empty_batch(control, magazine->lane);
+    } else if (empty->count != 0) {
+        empty = egb_depot_exchange(control, magazine->lane, empty);
     }
     if (empty == NULL) {  // no memory for another batch: this one must do
         egb_batch_flush(control, loaded);
@@ -555,13 +389,13 @@ static void ship(egb_control* control, egb_magazine_* magazine)
 {
     egb_batch* const batch = magazine->away;
     const size_t     count = egb_magazine_count_away(magazine);
-    if (count == control->batch_blocks && has_room_in_depot(control, count)) {
+    if (count == control->batch_blocks && egb_depot_has_room(control, count)) {
         batch->count               = (uint32_t)control->batch_blocks;
         const egb_unit* const unit = egb_unit_of(batch->entries[0].block);
-        depot_push(control, egb_lane_of_key(egb_key_at(unit)), batch);
+        egb_depot_push(control, egb_lane_of_key(egb_key_at(unit)), batch);
     } else {
         egb_magazine_flush_away(control, magazine);
-        keep_empty(control, magazine->lane, batch);
+        egb_depot_keep_empty(control, magazine->lane, batch);
     }
     magazine->away = NULL;
 }
@@ -575,7 +409,7 @@ bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine)
     if (magazine->away != NULL) {
         ship(control, magazine);
     }
-    egb_batch* const batch = empty_batch(control, magazine->lane);
+    egb_batch* const batch = egb_depot_empty_batch(control, magazine->lane);
     const uintptr_t  start = batch == NULL ? 0 : (uintptr_t)batch->entries;
     magazine->away         = batch;
     magazine->away_first   = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Alloc and free where the thread's magazine could not serve them, and calls made of them.
+#include "depot.h"
 #include "guard.h"
 #include "heap_private.h"
 #include "holders.h"

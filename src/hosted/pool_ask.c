@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Questions about pools, and the calls that look at every chunk or every pool.
+#include "depot.h"
 #include "guard.h"
 #include "heap_private.h"
 #include "passthrough.h"
@@ -147,13 +148,20 @@ static egb_status reserve(egb_control* control, size_t blocks)
     return is_system ? EGB_NO_MEMORY : EGB_LIMIT;
 }
 
-// Free blocks in magazines are in use as far as the chunks know.
-static bool has_free(const egb_growing* growing, size_t blocks)
+// Those in the depot are as good as those in chunks, unless a thread may get a chunk of its own.
+static size_t free_in_depot(const egb_control* control)
 {
-    const size_t limit     = growing->options.max_blocks;
-    const size_t free      = growing->capacity - growing->lost - growing->in_use;
-    const size_t permitted = limit == 0 ? free : limit - growing->in_use;
-    return free >= blocks && permitted >= blocks;
+    return egb_lane_may_have_one_more(control) ? 0 : control->depot_blocks;
+}
+
+// Free blocks in magazines are in use as far as the chunks know, and those in the depot.
+static bool has_free(const egb_control* control, size_t blocks)
+{
+    const egb_growing* const growing = &control->growing;
+    const size_t             limit   = growing->options.max_blocks;
+    const size_t             in_use  = growing->in_use - free_in_depot(control);
+    const size_t             free    = growing->capacity - growing->lost - in_use;
+    return free >= blocks && (limit == 0 || limit - in_use >= blocks);
 }
 
 egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
@@ -165,10 +173,10 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
     egb_os_lock(&egb_the_world.lock);
     egb_control* const control = egb_pool_lock(pool);
     if (control != NULL) {
-        if (!has_free(&control->growing, blocks)) {
+        if (!has_free(control, blocks)) {
             (void)egb_reclaim(control);
         }
-        status = reserve(control, blocks);
+        status = reserve(control, blocks - egb_smaller(blocks, free_in_depot(control)));
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);
@@ -188,6 +196,9 @@ size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf)
             control->is_passing_on = to_shelf;
             given                  = egb_growing_trim(&control->growing, keep_bytes);
             control->is_passing_on = false;
+            if (control->growing.in_use != 0 && control->growing.held > keep_bytes) {
+                control->is_gathering = true;  // it should be less
+            }
         }
         egb_pool_unlock(control);
     }
@@ -197,8 +208,11 @@ size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf)
 
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
 {
-    return egb_is_null(pool) ? egb_shelf_trim(keep_bytes, SIZE_MAX)
-                             : egb_pool_give_up(pool, keep_bytes, false);
+    if (!egb_is_null(pool)) {
+        return egb_pool_give_up(pool, keep_bytes, false);
+    }
+    (void)egb_workshops_trim();
+    return egb_shelf_trim(keep_bytes, SIZE_MAX);
 }
 
 typedef struct egb_block_visitor {

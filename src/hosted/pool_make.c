@@ -102,6 +102,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
     control->is_charged       = options->memory == NULL;
     control->is_forgotten     = false;
     control->is_passing_on    = false;
+    control->is_gathering     = false;
     control->flags            = options->flags;
     control->on_exhausted     = options->on_exhausted;
     control->user             = options->user;
@@ -111,6 +112,8 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
     control->huge             = 0;
     control->depot_batches    = 0;
     control->depot_blocks     = 0;
+    control->depot_least      = 0;
+    control->depot_puts       = 0;
     control->attached         = 0;
     control->peak             = 0;
     control->frees            = 0;

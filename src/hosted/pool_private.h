@@ -18,8 +18,8 @@ enum { EGB_NAME_BYTES = 48, EGB_UNIT_BYTES = 65536, EGB_LANES = 8 };
 
 // Batches of up to 128 blocks each: what is free beyond them costs a walk into the chunks for each
 // block. A batch takes 2,112 bytes; touched are those that it has blocks for. Of batches less than
-// half full there are no more than threads that end may leave to the next. Where blocks come back
-// from their chunks in order, there are no more bytes of blocks than caches hold.
+// half full there are no more than threads that end may leave to the next. Where blocks are to come
+// back from their chunks in order, there are no more bytes of them than caches hold.
 enum {
     EGB_DEPOT_BATCHES_MAX = 1024,
     EGB_DEPOT_SMALL_MAX   = 64,
@@ -71,6 +71,7 @@ typedef struct egb_control {
     bool      is_charged;     // what it holds counts for its ancestors
     bool      is_forgotten;   // the pages of its blocks went back when it was destroyed
     bool      is_passing_on;  // what it gives back goes to the shelf
+    bool      is_gathering;   // chunks are to become free: until nearly all of them are needed
     unsigned  flags;
     char      name[EGB_NAME_BYTES];
 
@@ -91,6 +92,8 @@ typedef struct egb_control {
     egb_lane   lanes[EGB_LANES];  // the depot
     size_t     depot_batches;
     size_t     depot_blocks;
+    size_t     depot_least;   // blocks, since the window began
+    size_t     depot_puts;    // so many batches ago
     size_t     batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
     size_t     attached;      // magazines
     size_t     peak;
@@ -335,8 +338,8 @@ egb_chunk_* egb_chunk_in(const egb_control* control, const void* address);
 
 // ---- batch.c ------------------------------------------------------------------------------------
 
-// An empty batch for so many blocks from the lane's workshop; NULL: the system refused. And back;
-// NULL is no batch.
+// An empty batch for so many blocks from the lane's workshop; NULL: the system refused, or is not
+// asked, because the process is sealed. And back; NULL is no batch.
 egb_batch* egb_batch_new(size_t lane, size_t blocks);
 void       egb_batch_drop(egb_batch* batch);
 
@@ -446,14 +449,6 @@ bool egb_magazine_make_room_away(egb_control* control, egb_magazine_* magazine);
 void   egb_magazine_flush_away(egb_control* control, egb_magazine_* magazine);
 size_t egb_magazine_count_away(const egb_magazine_* magazine);
 
-// A block goes back to its chunk; all blocks of a batch; of the depot.
-void egb_put_back(egb_control* control, void* block);
-void egb_batch_flush(egb_control* control, egb_batch* batch);
-void egb_depot_flush(egb_control* control);
-
-// The depot of a pool that is being destroyed, with its blocks.
-void egb_depot_drop(egb_control* control);
-
 // The free list, or the mark, may use a block that a tool watches.
 static inline void egb_open_link(const egb_control* control, const void* block)
 {
@@ -479,9 +474,6 @@ egb_chunk_* egb_take_one(egb_control* control, egb_entry_* entry);
 
 // More blocks may be in use now than ever before.
 void egb_note_peak(egb_control* control);
-
-// Free blocks that the chunks do not know of, and no magazine has: in the depot, or in quarantine.
-size_t egb_depot_blocks(const egb_control* control);
 
 // ---- thread.c: with the world locked, and the pool ----------------------------------------------
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads and their tables of magazines: how they begin, grow and end, and how blocks are taken out
 // of the magazines of others.
+#include "depot.h"
 #include "guard.h"
 
 // What threads have before their first magazine, and after their end. Nothing writes to them, and

@@ -4,7 +4,6 @@
 #include "pools.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace
 {
@@ -74,32 +73,6 @@ TEST(pool_memory, reserve_over_the_limit_changes_nothing)
     }
     EXPECT_EQ(egb_pool_reserve(pool, 700), EGB_OK);
     give_all(pool, some);
-}
-
-// Of short ones with states only some wait: what comes back from a chunk is in order of address.
-TEST(pool_memory, free_blocks_of_1_kib_wait_for_their_next_use_and_trim_takes_them_home)
-{
-    if (!has_magazines()) {
-        GTEST_SKIP() << "there are no magazines here: each block goes home at once";
-    }
-    for (const char* level : {"check", "off"}) {
-        for (const std::size_t bytes : {1008u, 1024u, 4096u}) {
-            egb_pool_options options = options_for(bytes);
-            options.check            = level;
-            const guard pool(make(options));
-            give_all(pool, take_all(pool, 10000));
-            const egb_stats before = stats_of(pool);
-            if (bytes >= 1024 || std::strcmp(level, "off") == 0) {
-                EXPECT_GE(before.cached, 10000u);
-            } else {
-                EXPECT_LT(before.cached, 5000u);
-            }
-            give_all(pool, take_all(pool, 10000));
-            EXPECT_EQ(stats_of(pool).bytes_held, before.bytes_held);
-            EXPECT_EQ(egb_pool_trim(pool, 0), before.bytes_held);
-            EXPECT_EQ(stats_of(pool).cached, 0u);
-        }
-    }
 }
 
 // Free blocks in magazines are free: the limit counts those in use.
