@@ -194,8 +194,8 @@ class Allocator
         return natural > 4096 ? 4096 : natural < least ? least : natural;
     }
 
-    // What heap blocks are apart beyond their size: free ones are linked at their start, and at
-    // distances of large powers of two all links would share a few sets of the cache.
+    // What heap blocks are apart beyond their size: programs write to their starts first, which at
+    // distances of large powers of two would share a few sets of the cache.
     static constexpr size_t colour_of(size_t block) noexcept
     {
         return block >= 1024 && block % 512 == 0 ? 64 : 0;
