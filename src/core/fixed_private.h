@@ -27,6 +27,17 @@ static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool, uint32_t touched)
     return pool->first + distance;
 }
 
+// From now on so many blocks are among the touched ones, which there are.
+static inline void egb_fixed_touch(egb_fixed* pool, size_t touched)
+{
+    if (touched != 0) {
+        pool->bound = (uint32_t)((touched - 1) * pool->stride) + 1;
+    }
+    if (pool->mode == EGB_FIXED_MARKED_) {
+        pool->limit = (uint32_t)touched;
+    }
+}
+
 // Where an overwritten link leads: anywhere, so no pointer to an object.
 static inline const void* egb_fixed_address(const egb_fixed* pool, uint32_t distance)
 {

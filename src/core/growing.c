@@ -65,9 +65,18 @@ static void* take_recycled(egb_chunk_* chunk)
     return block;
 }
 
-static void* take_new(egb_chunk_* chunk)
+// In the order of address.
+static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
 {
-    return has_states(chunk) ? egb_home_take_fresh(chunk) : egb_fixed_alloc(&chunk->fixed);
+    const size_t most = egb_smaller(count, egb_chunk_fresh_in_line(chunk));
+    if (has_states(chunk)) {
+        return egb_home_take_fresh(chunk, blocks, most);
+    }
+    size_t taken = 0;
+    while (taken < most && (blocks[taken] = egb_fixed_alloc(&chunk->fixed)) != NULL) {
+        taken++;
+    }
+    return taken;
 }
 
 // Takes a block of `chunk`, which should have one. If it has none, someone wrote to a free block.
@@ -86,8 +95,8 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
         led_to = end_list_astray(fixed);
     }
     if (led_to == NULL) {
-        void* const block = take_new(chunk);
-        if (block != NULL) {
+        void* block;
+        if (take_fresh_run(chunk, &block, 1) == 1) {
             return block;
         }
     }
@@ -123,17 +132,6 @@ void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
         *from = chunk;
     }
     return block;
-}
-
-// In the order of address.
-static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
-{
-    const size_t most  = egb_chunk_fresh_in_line(chunk);
-    size_t       taken = 0;
-    while (taken < count && taken < most && (blocks[taken] = take_new(chunk)) != NULL) {
-        taken++;
-    }
-    return taken;
 }
 
 static size_t take_listed_run(egb_fixed* list, void** blocks, size_t count)

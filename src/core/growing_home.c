@@ -262,24 +262,27 @@ size_t egb_home_strike(egb_chunk_* chunk, const void** first)
 }
 
 // Nothing is written to a block that is zero, as its page may not be there yet. Another one could
-// have marks from an earlier life.
-void* egb_home_take_fresh(egb_chunk_* chunk)
+// have marks from an earlier life. States are not read before: that would be a page fault more.
+size_t egb_home_take_fresh(egb_chunk_* chunk, void** blocks, size_t count)
 {
-    egb_fixed* const fixed  = &chunk->fixed;
-    const uint32_t   index  = egb_fixed_count_touched(fixed);
-    egb_word* const  block  = egb_fixed_take_fresh(fixed, index);
-    const size_t     before = (uintptr_t)block - (uintptr_t)chunk->region;
-    if (block == NULL) {
-        return NULL;
+    egb_fixed* const fixed   = &chunk->fixed;
+    const egb_shape_ shape   = chunk->shape;  // a copy is in registers: no block can be part of it
+    const size_t     stride  = fixed->stride;
+    const size_t     touched = egb_fixed_count_touched(fixed);
+    const uintptr_t  region  = (uintptr_t)chunk->region;
+    const size_t     before  = wants_marks(stride) ? chunk->touched_before : 0;
+    egb_word*        block   = fixed->first + touched * stride;
+    size_t           taken   = 0;
+    for (; taken < count && touched + taken < shape.blocks; taken++) {
+        if ((uintptr_t)block - region < before) {
+            block[0] = 0;
+        }
+        set_state(&shape, touched + taken, 0);
+        blocks[taken] = block;
+        block += stride;
     }
-    if (before < chunk->touched_before && wants_marks(fixed->stride)) {
-        block[0] = 0;
-    }
-    if (fixed->mode == EGB_FIXED_MARKED_) {
-        fixed->limit++;
-    }
-    set_state(&chunk->shape, index, 0);  // not read before: that would be a page fault more
-    return block;
+    egb_fixed_touch(fixed, touched + taken);
+    return taken;
 }
 
 size_t egb_home_count(const egb_chunk_* chunk)

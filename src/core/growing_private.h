@@ -129,8 +129,9 @@ size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count);
 // and 0 if it stopped at none.
 size_t egb_home_strike(egb_chunk_* chunk, const void** first);
 
-// A block that was never in use, as egb_fixed_alloc(), whatever its state says.
-void* egb_home_take_fresh(egb_chunk_* chunk);
+// Takes up to `count` blocks that were never in use, as egb_fixed_alloc() each, whatever their
+// states say, in order of address. 0: there are none.
+size_t egb_home_take_fresh(egb_chunk_* chunk, void** blocks, size_t count);
 
 // How many are at home, and whether nobody wrote to them. O(touched blocks).
 size_t egb_home_count(const egb_chunk_* chunk);

@@ -137,7 +137,7 @@ TEST_F(pool_depot, lets_chunks_become_free_after_a_trim)
         population  blocks(pool, 8000, 2000);
         (void)egb_pool_trim(pool, 0);
         const egb_stats scattered = stats_of(pool);
-        for (int round = 0; round < 200; round++) {
+        for (int round = 0; round < 400; round++) {
             blocks.renew(level == "off" ? 1800 : 500);  // more than waits there
         }
         EXPECT_LT(stats_of(pool).cached, level == "off" ? 1300u : 400u);
@@ -154,7 +154,7 @@ TEST_F(pool_depot, lets_chunks_become_free_when_much_of_it_is_not_needed)
     population      blocks(pool, 8000, 2000);
     const egb_stats before = stats_of(pool);
     EXPECT_GE(before.cached, 6000u);
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 800; round++) {
         blocks.renew(500);
     }
     EXPECT_LT(stats_of(pool).cached, 400u);
