@@ -5,7 +5,7 @@
 #include "guard.h"
 #include "seal.h"
 
-// ---- home --------------------------------------------------------------------------------
+// ---- home ---------------------------------------------------------------------------------------
 
 // What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
 // "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
@@ -46,7 +46,7 @@ void egb_batch_flush(egb_control* control, egb_batch* batch)
     batch->count = 0;
 }
 
-// ---- in and out --------------------------------------------------------------------------------
+// ---- in and out ---------------------------------------------------------------------------------
 
 size_t egb_depot_blocks(const egb_control* control)
 {

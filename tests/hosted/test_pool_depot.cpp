@@ -13,16 +13,7 @@
 namespace
 {
 
-class pool_depot : public testing::Test
-{
-  protected:
-    void SetUp() override
-    {
-        if (!has_magazines()) {
-            GTEST_SKIP() << "there are no magazines here: each block goes home at once";
-        }
-    }
-};
+using pool_depot = needs_magazines;
 
 egb_pool make_at(const char* level, std::size_t block_bytes)
 {
@@ -63,6 +54,21 @@ class population
     std::vector<void*> blocks_;
     std::mt19937       random_{1};
 };
+
+// After so many rounds, in which no more than so many blocks wait, half of what is held can go.
+void expect_to_shrink(
+    egb_pool pool, population& blocks, int rounds, std::size_t count, std::size_t waiting
+)
+{
+    const egb_stats before = stats_of(pool);
+    for (int round = 0; round < rounds; round++) {
+        blocks.renew(count);
+    }
+    EXPECT_LT(stats_of(pool).cached, waiting);
+    (void)egb_pool_trim(pool, 0);
+    EXPECT_LT(stats_of(pool).bytes_held, before.bytes_held / 2);
+    blocks.shrink_to(0);
+}
 
 }  // namespace
 
@@ -136,31 +142,21 @@ TEST_F(pool_depot, lets_chunks_become_free_after_a_trim)
         const guard pool(make_at(level.c_str(), 4096));
         population  blocks(pool, 8000, 2000);
         (void)egb_pool_trim(pool, 0);
-        const egb_stats scattered = stats_of(pool);
-        for (int round = 0; round < 400; round++) {
-            blocks.renew(level == "off" ? 1800 : 500);  // more than waits there
+        if (level == "off") {
+            expect_to_shrink(pool, blocks, 400, 1800, 1300);  // more come than wait
+        } else {
+            expect_to_shrink(pool, blocks, 400, 500, 400);
         }
-        EXPECT_LT(stats_of(pool).cached, level == "off" ? 1300u : 400u);
-        (void)egb_pool_trim(pool, 0);
-        EXPECT_LT(stats_of(pool).bytes_held, scattered.bytes_held / 2);
-        blocks.shrink_to(0);
     }
 }
 
 // So is one that for a long while has not needed much of what it has.
 TEST_F(pool_depot, lets_chunks_become_free_when_much_of_it_is_not_needed)
 {
-    const guard     pool(make(4096));
-    population      blocks(pool, 8000, 2000);
-    const egb_stats before = stats_of(pool);
-    EXPECT_GE(before.cached, 6000u);
-    for (int round = 0; round < 800; round++) {
-        blocks.renew(500);
-    }
-    EXPECT_LT(stats_of(pool).cached, 400u);
-    (void)egb_pool_trim(pool, 0);
-    EXPECT_LT(stats_of(pool).bytes_held, before.bytes_held / 2);
-    blocks.shrink_to(0);
+    const guard pool(make(4096));
+    population  blocks(pool, 8000, 2000);
+    EXPECT_GE(stats_of(pool).cached, 6000u);
+    expect_to_shrink(pool, blocks, 800, 500, 400);
 }
 
 // More may be idle than the depot has room for.

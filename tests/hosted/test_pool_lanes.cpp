@@ -12,16 +12,9 @@ namespace
 {
 
 // What is tested needs magazines, and threads whose blocks are not of one chunk.
-class pool_lanes : public testing::Test
+class pool_lanes : public needs_magazines
 {
   protected:
-    void SetUp() override
-    {
-        if (!has_magazines()) {
-            GTEST_SKIP() << "there are no magazines here";
-        }
-    }
-
     const guard pool{make(64)};
 };
 

@@ -93,6 +93,17 @@ inline bool has_magazines()
     return has;
 }
 
+class needs_magazines : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        if (!has_magazines()) {
+            GTEST_SKIP() << "there are no magazines here";
+        }
+    }
+};
+
 inline egb_stats subtree_of(egb_pool root)
 {
     egb_stats stats{};
