@@ -21,13 +21,17 @@ BUDGETS = {"hot_alloc": (13, 13), "hot_free": (19, 19), "hot_alloc_static": (11,
            "hot_free_static": (17, 18), "hot_alloc_unchecked": (6, 6),
            "hot_free_unchecked": (6, 6), "hot_pool_alloc": (18, 19), "hot_pool_free": (20, 21),
            "hot_cache_alloc": (11, 11), "hot_cache_free": (16, 16)}
-# Level "off" is the shortest way. It is no longer than where the library has no levels at all.
-WITHOUT_LEVELS = {"hot_pool_alloc": "plain_pool_alloc", "hot_pool_free": "plain_pool_free",
-                  "hot_cache_alloc": "plain_cache_alloc", "hot_cache_free": "plain_cache_free"}
+# Level "off" is the shortest way. Longer by so much than where the library has no levels at all: in
+# free of a pool by the test and the jump that ask the handle (docs/decisions/0022).
+WITHOUT_LEVELS = {"hot_pool_alloc": ("plain_pool_alloc", 0),
+                  "hot_pool_free": ("plain_pool_free", 2),
+                  "hot_cache_alloc": ("plain_cache_alloc", 0),
+                  "hot_cache_free": ("plain_cache_free", 0)}
 COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_", "egb_fixed_alloc_unchecked_fresh_",
         "egb_pool_alloc_cold_",
         "egb_pool_free_other_", "egb_cache_alloc_cold_", "egb_cache_free_other_"}
-NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked", "egb_fixed_init_unchecked",
+NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked",
+           "egb_fixed_init_unchecked",
            "egb_fixed_clear", "egb_fixed_resize"]
 # Alloc writes a block's state last, free first (docs/decisions/0019): the function, the store, and
 # whether it is the last.
@@ -161,11 +165,11 @@ def faults_of_hot(name, functions, budget):
 
 
 def faults_of_levels(functions):
-    for name, plain in WITHOUT_LEVELS.items():
+    for name, (plain, more) in WITHOUT_LEVELS.items():
         off, without = ways_to_ret(functions[name])[0], ways_to_ret(functions[plain])[0]
         print(f"{name} at level off: {off} instructions, {without} without levels")
-        if off > without:
-            yield f"{name}: level off takes {off} instructions, not {without}"
+        if off > without + more:
+            yield f"{name}: level off takes {off} instructions, not {without + more}"
 
 
 def is_store(operation, operands):

@@ -133,7 +133,7 @@ class allocator
             const std::uint64_t* const place = heap_ != nullptr
                                                    ? heap_->place_for_(sizeof(T), alignof(T))
                                                    : &egb_heap_small_[step];
-            return egb_heap_pop_(EGB_LOAD_(*place), block);
+            return egb_pool_pop_(EGB_LOAD_(*place), block);
         } else {
             return false;
         }

@@ -130,10 +130,9 @@ size_t egb_holders_print(egb_pool root, size_t most);
 /// The same, of a place that the caller passes on. `file` must stay.
 EGB_NODISCARD EGB_INLINE void* egb_pool_alloc_at(egb_pool pool, const char* file, unsigned line)
 {
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    void*                block;
-    return egb_pool_pop_(magazine, pool, &block) ? block
-                                                 : egb_pool_alloc_cold_at_(pool, file, line);
+    void* block;
+    return egb_pool_pop_(egb_pool_key_(pool), &block) ? block
+                                                      : egb_pool_alloc_cold_at_(pool, file, line);
 }
 
 #if defined(__cplusplus)

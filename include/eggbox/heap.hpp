@@ -25,15 +25,10 @@ namespace eggbox
 #endif
 }
 
-[[nodiscard]] inline egb_pool pool_of_key_(std::uint64_t key) noexcept
-{
-    return {static_cast<std::uint32_t>(key), static_cast<std::uint32_t>(key >> 32)};
-}
-
 // Of a key that another thread may be writing.
 [[nodiscard]] inline egb_pool pool_at_(const std::uint64_t* place) noexcept
 {
-    return pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));
+    return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));
 }
 
 /// Makes a pool and keeps its key in `place`, which is 0. When several threads do so at the same
@@ -52,7 +47,7 @@ make_once_(std::uint64_t* place, const egb_pool_options& options) noexcept
         return made;
     }
     (void)egb_pool_destroy(made, EGB_DESTROY_FORCE);
-    return pool_of_key_(key);
+    return egb_pool_of_key_(key);
 }
 
 /// Which sizes a heap of one's own has pools for.
@@ -172,7 +167,7 @@ class heap
     {
         const std::size_t index = sizes::class_for(bytes, align);
         void*             block;
-        if (EGB_LIKELY(index != sizes::none && egb_heap_pop_(key_of(index), &block))) {
+        if (EGB_LIKELY(index != sizes::none && egb_pool_pop_(key_of(index), &block))) {
             return block;
         }
         return index != sizes::none ? alloc_cold(index) : alloc_large(bytes, align);
@@ -187,7 +182,7 @@ class heap
     {
         const std::size_t index = sizes::class_for(bytes, align);
         if (EGB_LIKELY(index != sizes::none)) {
-            egb_pool_free(pool_of_key_(key_of(index)), block);
+            egb_pool_free(egb_pool_of_key_(key_of(index)), block);
         } else {
             free_large(block);
         }

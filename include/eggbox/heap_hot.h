@@ -34,12 +34,6 @@ void egb_free_sized_(void* block, size_t bytes);
 void egb_free_aligned_(void* block, size_t align);
 void egb_free_aligned_sized_(void* block, size_t align, size_t bytes);
 
-EGB_INLINE bool egb_heap_pop_(uint64_t key, void** block)
-{
-    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
-    return egb_pool_pop_(egb_magazine_of_(egb_thread_self_(), pool), pool, block);
-}
-
 // Serves a small request out of this thread's magazine. False: that is for egb_malloc_more_().
 EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)
 {
@@ -50,7 +44,7 @@ EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)
     const size_t step = bytes > EGB_HEAP_SMALL_BYTES_
                             ? 0
                             : (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
-    return egb_heap_pop_(EGB_LOAD_(egb_heap_small_[step]), block);
+    return egb_pool_pop_(EGB_LOAD_(egb_heap_small_[step]), block);
 }
 
 EGB_INLINE void* egb_malloc(size_t bytes)

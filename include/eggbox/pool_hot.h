@@ -16,9 +16,9 @@ extern "C" {
 // out, and to end the magazine when its pool is destroyed. What a trim gives back they also strike
 // from the entries above.
 //
-// Level "off" has no test of its own: it is part of one that is made anyway. There `bottom` is
-// where the entries end and `open_key` is the handle, and nothing else is looked at. From level
-// "check" on no entry is above `bottom`, and `open_key` is no handle: that is found out first.
+// In alloc level "off" has no test of its own: it is part of one that is made anyway. There
+// `bottom` is where the entries end, and nothing else is looked at; from level "check" on no entry
+// is above `bottom`, which is found out first. In free the handle says which it is.
 
 // A free block in a magazine, and the byte that says so. Behind the newest entry stand the ones
 // that were taken: a block that comes back in the order of a stack finds itself there, and with it
@@ -35,7 +35,6 @@ typedef struct egb_entry_ {
 // Addresses of entries are numbers, because another thread sets `bottom` to one beyond all of them.
 typedef struct egb_magazine_ {
     EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
-    uint64_t  open_key;            // the same at level "off", else no handle that leads here
     uintptr_t top;                 // behind the newest entry; 0: there are no entries
     uintptr_t bottom;              // the oldest entry; INTPTR_MAX: of none may be taken unchecked
     uintptr_t bottom_checked;      // the oldest entry; INTPTR_MAX: of none may be taken
@@ -53,9 +52,7 @@ typedef struct egb_magazine_ {
     struct egb_batch*   away;        // gets what is of another lane's chunks; NULL: none yet
     uintptr_t           away_top;    // behind its newest entry
     uintptr_t           away_full;   // where that cannot go further
-#if UINTPTR_MAX == UINT32_MAX
-    uint64_t unused[5];
-#endif
+    uint64_t            unused[sizeof(void*) == 8 ? 1 : 6];
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
@@ -101,30 +98,41 @@ EGB_COLD void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned
 void           egb_pool_free_other_(egb_pool pool, void* block);  // not the last one taken
 EGB_COLD void  egb_pool_free_cold_(egb_pool pool, void* block);
 
+// Where a handle is in memory compilers load it once for its slot and once more for all of it,
+// unless they cannot know that the slot is part of this. Who has the key need not keep the handle.
 EGB_INLINE uint64_t egb_pool_key_(egb_pool pool)
 {
-    return (uint64_t)pool.generation << 32 | pool.slot;
+    uint64_t key = (uint64_t)pool.generation << 32 | pool.slot;
+    if (sizeof(void*) == sizeof key) {
+        EGB_OPAQUE_(key);
+    }
+    return key;
 }
 
-EGB_INLINE bool egb_pool_is_checked_(egb_pool pool)
+EGB_INLINE egb_pool egb_pool_of_key_(uint64_t key)
 {
-    return (pool.slot & EGB_SLOT_CHECKED_) != 0;
+    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
+    return pool;
+}
+
+EGB_INLINE bool egb_key_is_checked_(uint64_t key)
+{
+    return (key & EGB_SLOT_CHECKED_) != 0;
 }
 
 // A compiler that knows how the address came about computes it anew for each field.
-EGB_INLINE egb_magazine_* egb_magazine_of_(egb_thread_* thread, egb_pool pool)
+EGB_INLINE egb_magazine_* egb_magazine_in_(egb_thread_* thread, uint64_t key)
 {
     const uint32_t places = (uint32_t)EGB_THREAD_MAGAZINES_ * EGB_SLOT_STEP_ - EGB_SLOT_STEP_;
     egb_magazine_* magazine =
-        (egb_magazine_*)(void*)((char*)thread->magazines + (pool.slot & places));
+        (egb_magazine_*)(void*)((char*)thread->magazines + ((uint32_t)key & places));
     EGB_OPAQUE_(magazine);
     return magazine;
 }
 
 EGB_INLINE egb_magazine_* egb_magazine_of_key_(uint64_t key)
 {
-    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
-    return egb_magazine_of_(egb_thread_self_(), pool);
+    return egb_magazine_in_(egb_thread_self_(), key);
 }
 
 // Takes the newest entry off. False, and nothing has changed, if there is none, or another thread
@@ -171,27 +179,28 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
 }
 
 // Takes a block out of this thread's magazine of the pool. False: it has none.
-EGB_INLINE bool egb_pool_pop_(egb_magazine_* magazine, egb_pool pool, void** block)
+EGB_INLINE bool egb_pool_pop_(uint64_t key, void** block)
 {
-    return EGB_LIKELY(
-        egb_key_is_(&magazine->key, egb_pool_key_(pool)) && egb_magazine_pop_(magazine, block)
-    );
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    return EGB_LIKELY(egb_key_is_(&magazine->key, key) && egb_magazine_pop_(magazine, block));
 }
 
 EGB_INLINE void* egb_pool_alloc(egb_pool pool)
 {
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    void*                block;
-    return egb_pool_pop_(magazine, pool, &block) ? block : egb_pool_alloc_cold_(pool);
+    const uint64_t key = egb_pool_key_(pool);
+    void*          block;
+    return egb_pool_pop_(key, &block) ? block : egb_pool_alloc_cold_(egb_pool_of_key_(key));
 }
 
 // Puts a block back that this thread took out last. False: it is another one, or free already, or
-// the magazine is no longer this pool's. One that another thread is just ending may look as if it
-// were at another level than it was: at "off" the states are no block's, and not live.
+// the magazine is no longer this pool's. The bit in the handle is asked for first. Compilers would
+// compare the keys before that, once for both, and keep what came out: the fence is in their way.
 EGB_INLINE bool egb_pool_undo_(egb_magazine_* magazine, uint64_t key, void* block)
 {
-    if (egb_key_is_(&magazine->open_key, key)) {
-        return egb_magazine_undo_(magazine, block, false);
+    if (!egb_key_is_checked_(key)) {
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        return EGB_LIKELY(egb_key_is_(&magazine->key, key)) &&
+               egb_magazine_undo_(magazine, block, false);
     }
     return EGB_LIKELY(egb_key_is_(&magazine->key, key)) &&
            egb_magazine_undo_(magazine, block, true);
@@ -199,9 +208,9 @@ EGB_INLINE bool egb_pool_undo_(egb_magazine_* magazine, uint64_t key, void* bloc
 
 EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
 {
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(!egb_pool_undo_(magazine, egb_pool_key_(pool), block))) {
-        egb_pool_free_other_(pool, block);
+    const uint64_t key = egb_pool_key_(pool);
+    if (EGB_UNLIKELY(!egb_pool_undo_(egb_magazine_of_key_(key), key, block))) {
+        egb_pool_free_other_(egb_pool_of_key_(key), block);
     }
 }
 

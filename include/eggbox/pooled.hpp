@@ -36,7 +36,7 @@ class class_source_
             return frame_source_::alloc(bytes, align);
         }
         void* block;
-        return EGB_LIKELY(egb_heap_pop_(EGB_LOAD_(key_), &block)) ? block : alloc_cold();
+        return EGB_LIKELY(egb_pool_pop_(EGB_LOAD_(key_), &block)) ? block : alloc_cold();
     }
 
     /// The pool, for calls of pool.h. The null pool before the first object.

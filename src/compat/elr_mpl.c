@@ -16,20 +16,9 @@ static struct {
 
 // ---- handles ------------------------------------------------------------------------------------
 
-static uint64_t elr_key_of(egb_pool pool)
-{
-    return (uint64_t)pool.generation << 32 | pool.slot;
-}
-
-static egb_pool elr_pool_of_key(uint64_t key)
-{
-    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
-    return pool;
-}
-
 egb_pool egb_elr_pool_of(const egb_elr_record* record)
 {
-    return elr_pool_of_key(__atomic_load_n(&record->key, __ATOMIC_ACQUIRE));
+    return egb_pool_of_key_(__atomic_load_n(&record->key, __ATOMIC_ACQUIRE));
 }
 
 elr_mpl_t egb_elr_handle_of(const egb_elr_record* record)
@@ -46,8 +35,9 @@ elr_mpl_t egb_elr_handle_of(const egb_elr_record* record)
 egb_elr_record* egb_elr_of(egb_pool pool)
 {
     egb_elr_record* const record = &elr_records[pool.slot / EGB_SLOT_STEP_];
-    return pool.generation != 0 && elr_key_of(egb_elr_pool_of(record)) == elr_key_of(pool) ? record
-                                                                                           : NULL;
+    return pool.generation != 0 && egb_pool_key_(egb_elr_pool_of(record)) == egb_pool_key_(pool)
+               ? record
+               : NULL;
 }
 
 // A handle's members may hold anything: a program may have forgotten to initialise it.
@@ -101,7 +91,7 @@ bool egb_elr_parent(const elr_mpl_t* fpool, egb_pool* parent, const void* site)
     if (fpool != NULL) {
         return egb_elr_find(fpool, parent, site) != NULL;
     }
-    *parent = elr_pool_of_key(__atomic_load_n(&elr_module.root, __ATOMIC_ACQUIRE));
+    *parent = egb_pool_of_key_(__atomic_load_n(&elr_module.root, __ATOMIC_ACQUIRE));
     return parent->generation != 0;
 }
 
@@ -129,7 +119,7 @@ egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape)
     if (shape.on_free != NULL) {
         __atomic_store_n(&elr_module.has_on_free, true, __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&record->key, elr_key_of(pool), __ATOMIC_RELEASE);
+    __atomic_store_n(&record->key, egb_pool_key_(pool), __ATOMIC_RELEASE);
     return record;
 }
 
@@ -330,7 +320,9 @@ int elr_mpl_init(void)
         is_ready                         = root != NULL;
         if (is_ready) {
             elr_warm_up();
-            __atomic_store_n(&elr_module.root, elr_key_of(egb_elr_pool_of(root)), __ATOMIC_RELEASE);
+            __atomic_store_n(
+                &elr_module.root, egb_pool_key_(egb_elr_pool_of(root)), __ATOMIC_RELEASE
+            );
         }
     }
     elr_module.inits += is_ready ? 1 : 0;
@@ -351,6 +343,6 @@ void elr_mpl_finalize(void)
     elr_module.inits -= elr_module.inits != 0 ? 1 : 0;
     egb_lock_give_(&elr_module.lock);
     if (root != 0) {
-        elr_destroy(elr_pool_of_key(root));
+        elr_destroy(egb_pool_of_key_(root));
     }
 }

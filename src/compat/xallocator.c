@@ -94,19 +94,13 @@ static void put_in_order(size_t index)
     }
 }
 
-static egb_pool key_pool(uint64_t key)
-{
-    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
-    return pool;
-}
-
 // The pool whose key is in `place`, made if it is not there. When several threads make it at the
 // same time, the first one's is everyone's. The null pool: refused.
 static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_t index)
 {
     uint64_t key = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (key != 0) {
-        return key_pool(key);
+        return egb_pool_of_key_(key);
     }
     char name[32];
     (void)snprintf(name, sizeof name, "xallocator %zu", block_bytes);
@@ -118,7 +112,7 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
     };
     egb_pool made = {0, 0};
     if (egb_pool_create(&made, &options) != EGB_OK) {
-        return key_pool(__atomic_load_n(place, __ATOMIC_ACQUIRE));  // perhaps another's
+        return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));  // perhaps another's
     }
     put_in_order(index);
     if (__atomic_compare_exchange_n(
@@ -127,7 +121,7 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
         return made;
     }
     (void)egb_pool_destroy(made, EGB_DESTROY_FORCE);
-    return key_pool(key);
+    return egb_pool_of_key_(key);
 }
 
 static egb_pool class_pool(size_t index)
@@ -158,7 +152,7 @@ egb_pool egb_xclass_pool_(size_t size, size_t* block_bytes)
 static void look_for_quiet_classes(void)
 {
     for (size_t index = 0; index < POOL_CLASSES; index++) {
-        const egb_pool pool = key_pool(EGB_LOAD_(x.pools[index]));
+        const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(x.pools[index]));
         egb_stats      stats;
         if (egb_pool_stats(pool, &stats) != EGB_OK) {
             continue;
@@ -259,7 +253,7 @@ void* xmalloc(size_t size)
 {
     void* block;
     if (EGB_LIKELY(size <= (size_t)class_bytes[POOL_CLASSES - 1] - HEADER_BYTES) &&
-        egb_heap_pop_(EGB_LOAD_(x.pools[class_of(size)]), &block)) {
+        egb_pool_pop_(EGB_LOAD_(x.pools[class_of(size)]), &block)) {
         return block;
     }
     return take_cold(size);
@@ -398,7 +392,7 @@ static size_t kept_nodes(size_t step)
 static bool keep_node(size_t step, void* block)
 {
     egb_xnodes_* const nodes      = &egb_xnodes_here_[step];
-    const bool         is_checked = egb_pool_is_checked_(key_pool(EGB_LOAD_(x.nodes[step])));
+    const bool         is_checked = egb_key_is_checked_(EGB_LOAD_(x.nodes[step]));
     if (nodes->most != 0 || !is_checked || nodes == &nodes_before[step] ||
         nodes == &nodes_after[step]) {
         return false;
@@ -415,7 +409,7 @@ static bool keep_node(size_t step, void* block)
 void* egb_xnode_new_(size_t step)
 {
     void* block;
-    if (egb_heap_pop_(EGB_LOAD_(x.nodes[step]), &block)) {
+    if (egb_pool_pop_(EGB_LOAD_(x.nodes[step]), &block)) {
         return block;
     }
     const egb_pool pool = node_pool(step);
@@ -440,7 +434,7 @@ typedef struct line {
 static void add_to_line(line* to, uint64_t key)
 {
     egb_stats      stats;
-    const egb_pool pool = key_pool(key);
+    const egb_pool pool = egb_pool_of_key_(key);
     if (egb_pool_stats(pool, &stats) == EGB_OK) {
         const size_t touched = egb_pool_touched(pool);
         // Neither is ever too small, but that of a level that does not know.
@@ -512,7 +506,7 @@ void xalloc_stats(void)
 
 static void trim_pool(const uint64_t* place)
 {
-    const egb_pool pool = key_pool(EGB_LOAD_(*place));
+    const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(*place));
     if (pool.generation != 0) {
         (void)egb_pool_trim(pool, 0);
     }
@@ -532,7 +526,7 @@ void egb_xtrim_(void)
 // True: the pool is gone, or there was none.
 static bool end_pool(uint64_t* place)
 {
-    const egb_pool pool = key_pool(EGB_LOAD_(*place));
+    const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(*place));
     if (pool.generation == 0) {
         return true;
     }

@@ -88,7 +88,7 @@ static void unlink_from_tree(egb_control* control)
 // The thread that destroys a pool is in no other call, and often the only one that has used it.
 static egb_magazine_* own_magazine(const egb_control* control)
 {
-    egb_magazine_* const own = egb_magazine_of_(egb_thread_self_(), egb_handle_of(control));
+    egb_magazine_* const own = egb_magazine_of_key_(egb_pool_key_(egb_handle_of(control)));
     return own->control == control ? own : NULL;
 }
 

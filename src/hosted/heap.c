@@ -21,21 +21,19 @@ static egb_fail large_fail;               // made before the key of that pool
 
 // ---- pools --------------------------------------------------------------------------------------
 
-static egb_pool pool_of_key(const uint64_t* place)
+static egb_pool pool_of_place(const uint64_t* place)
 {
-    const uint64_t key  = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    const egb_pool pool = {(uint32_t)key, (uint32_t)(key >> 32)};
-    return pool;
+    return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));
 }
 
 egb_pool egb_heap_pool(void)
 {
-    return pool_of_key(&top_key);
+    return pool_of_place(&top_key);
 }
 
 egb_pool egb_heap_pool_of_class(size_t index)
 {
-    return pool_of_key(&classes[index].key);
+    return pool_of_place(&classes[index].key);
 }
 
 // "heap 64".
@@ -130,7 +128,7 @@ static bool make_class(size_t index)
         .block_align = egb_heap_class_align(bytes),
         .parent      = egb_heap_pool(),
     };
-    egb_pool pool = pool_of_key(&one->key);
+    egb_pool pool = pool_of_place(&one->key);
     if (egb_pool_alive(pool)) {
         return true;
     }
@@ -166,7 +164,7 @@ static bool is_published(size_t index, uint64_t key)
 static egb_pool use_class(size_t index, const void* site)
 {
     size_class* const one  = &classes[index];
-    egb_pool          pool = pool_of_key(&one->key);
+    egb_pool          pool = pool_of_place(&one->key);
     if (egb_pool_alive(pool) && is_published(index, egb_pool_key_(pool))) {
         return pool;
     }
@@ -175,7 +173,7 @@ static egb_pool use_class(size_t index, const void* site)
         return none;
     }
     egb_os_lock(&classes_lock);
-    pool = make_top() && make_class(index) ? pool_of_key(&one->key) : none;
+    pool = make_top() && make_class(index) ? pool_of_place(&one->key) : none;
     if (!egb_is_null(pool) && !EGB_LOAD_(is_measured)) {
         publish(index, egb_pool_key_(pool));
     }
@@ -196,7 +194,7 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
 {
     const egb_pool pool  = use_class(index, site);
     void*          block = NULL;
-    if (egb_is_null(pool) || egb_heap_pop_(egb_pool_key_(pool), &block)) {
+    if (egb_is_null(pool) || egb_pool_pop_(egb_pool_key_(pool), &block)) {
         return block;
     }
     const egb_request request = {.bytes = bytes, .site = site};
@@ -208,7 +206,7 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
 static size_t blocks_till_next(size_t index)
 {
     const egb_pool             pool     = egb_heap_pool_of_class(index);
-    const egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    const egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
     const intptr_t             top      = (intptr_t)EGB_LOAD_(magazine->top);
     const intptr_t             bottom   = egb_magazine_bottom(magazine);
     const bool                 is_full =
@@ -258,7 +256,7 @@ void* egb_malloc_more_(size_t bytes, const void* site)
     const size_t index = egb_heap_class_of(bytes);
     void*        block;
     const bool   is_hot =
-        !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
+        !EGB_LOAD_(is_measured) && egb_pool_pop_(EGB_LOAD_(classes[index].key), &block);
     return is_hot ? block : alloc_from_class(index, 1, bytes, site);
 }
 
@@ -297,7 +295,7 @@ static void* alloc_aligned(size_t align, size_t bytes, const void* site)
     }
     const size_t index = class_for(align, bytes);
     const bool   is_hot =
-        !EGB_LOAD_(is_measured) && egb_heap_pop_(EGB_LOAD_(classes[index].key), &block);
+        !EGB_LOAD_(is_measured) && egb_pool_pop_(EGB_LOAD_(classes[index].key), &block);
     return is_hot ? block : alloc_from_class(index, align, bytes, site);
 }
 
@@ -448,7 +446,7 @@ static bool has_size(const egb_control* owner, const void* block, size_t align, 
 {
     const egb_pool pool    = owner == NULL ? egb_pool_of(block) : egb_handle_of(owner);
     const bool     is_live = egb_pool_is_live(pool, block);
-    if (is_live ? !egb_pool_is_checked_(pool) : !egb_large_is_live(block)) {
+    if (is_live ? !egb_key_is_checked_(pool.slot) : !egb_large_is_live(block)) {
         return true;
     }
     if (((uintptr_t)block & (align - 1)) != 0 || bytes == EGB_HEAP_ANY_BYTES) {

@@ -136,10 +136,8 @@ bool egb_magazine_attach_other_(egb_control* control, egb_magazine_* magazine, e
     load(control, magazine, batch);
     control->attached++;
     EGB_STORE_(magazine->control, control);
-    // At level "off" the handle; else one, made up or not, that leads to another magazine.
     const uint64_t key = egb_pool_key_(pool);
     enter_lane_of_caller(control, magazine, key);
-    EGB_STORE_(magazine->open_key, control->is_checked ? key ^ EGB_SLOT_STEP_ : key);
     EGB_STORE_(magazine->key, key);
     return true;
 }
@@ -160,7 +158,6 @@ static void end_magazine(egb_magazine_* magazine)
 {
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
     EGB_STORE_(magazine->home, EGB_NO_KEY_);
-    EGB_STORE_(magazine->open_key, EGB_NO_KEY_);
     EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->bottom_checked, (uintptr_t)INTPTR_MAX);
     EGB_STORE_(magazine->full, EGB_NO_ROOM);

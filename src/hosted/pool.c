@@ -390,7 +390,7 @@ EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, void* block)
     if (EGB_UNLIKELY(!egb_key_is_(&magazine->key, egb_pool_key_(pool)))) {
         return false;
     }
-    if (!egb_pool_is_checked_(pool)) {
+    if (!egb_key_is_checked_(pool.slot)) {
         return give_unchecked(magazine, block);
     }
     const egb_unit* const unit = egb_unit_like(block);
@@ -402,7 +402,7 @@ EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, void* block)
 // "off" nothing has looked at the block yet: put() does, at least now.
 static bool give_after_room(egb_magazine_* magazine, egb_pool pool, void* block, const void* site)
 {
-    return block != NULL && egb_pool_is_checked_(pool) &&
+    return block != NULL && egb_key_is_checked_(pool.slot) &&
            EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && make_room(magazine, pool, site) &&
            give(magazine, pool, block);
 }
@@ -422,7 +422,7 @@ free_other(egb_magazine_* magazine, egb_pool pool, egb_cache* cache, void* block
 
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
     if (EGB_UNLIKELY(!give(magazine, pool, block))) {
         free_other(magazine, pool, NULL, block, EGB_CALLER());
     }
@@ -463,8 +463,9 @@ EGB_INLINE bool free_home(void* block)
     }
     const uint64_t       key      = egb_key_at(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
-    if (egb_key_is_(&magazine->open_key, key)) {
-        return egb_is_address(block) && put_on_top(magazine, block, NULL, false);
+    if (!egb_key_is_checked_(key)) {
+        return EGB_LIKELY(egb_key_is_(&magazine->key, key)) && egb_is_address(block) &&
+               put_on_top(magazine, block, NULL, false);
     }
     return EGB_LIKELY(egb_key_is_(&magazine->home, key)) &&
            give_checked(magazine, &unit->shape, block);
@@ -479,8 +480,8 @@ static void free_elsewhere(void* block, const void* site)
     const egb_unit* const unit = egb_unit_of(block);
     if (unit != NULL) {
         const uint64_t       key      = egb_key_of_unit(unit);
-        const egb_pool       pool     = {(uint32_t)key, (uint32_t)(key >> 32)};
-        egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+        const egb_pool       pool     = egb_pool_of_key_(key);
+        egb_magazine_* const magazine = egb_magazine_of_key_(key);
         if (give(magazine, pool, block) || give_after_room(magazine, pool, block, site)) {
             return;
         }
@@ -512,8 +513,9 @@ EGB_INLINE bool free_small(void* block, size_t bytes)
     if (egb_pool_undo_(magazine, key, block)) {
         return true;
     }
-    if (egb_key_is_(&magazine->open_key, key)) {
-        return free_home(block);  // nothing is said of sizes there
+    if (!egb_key_is_checked_(key)) {
+        // Nothing is said of sizes at "off". The null pool's key stands for a size nobody had yet.
+        return egb_key_is_(&magazine->key, key) && free_home(block);
     }
     const egb_unit* const unit = egb_unit_like(block);
     return EGB_LIKELY(

@@ -237,7 +237,7 @@ egb_magazine_* egb_thread_get_magazine_(egb_pool pool)
     if (!has_magazines) {
         return NULL;
     }
-    egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
+    egb_magazine_* const magazine = egb_magazine_in_(thread, egb_pool_key_(pool));
     // Another pool's, alive or not: one that is being destroyed and has not said so yet is waited
     // for.
     if (magazine->control != NULL && EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
@@ -256,7 +256,7 @@ void egb_each_magazine(
 {
     const egb_pool pool = egb_handle_of(control);
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
-        egb_magazine_* const magazine = egb_magazine_of_(thread, pool);
+        egb_magazine_* const magazine = egb_magazine_in_(thread, egb_pool_key_(pool));
         if (EGB_LOAD_(magazine->control) == control) {
             visit(magazine, user);
         }
@@ -325,7 +325,7 @@ void egb_revoke(egb_control* control)
     egb_each_magazine(control, revoke_in, control);
     const egb_pool pool = egb_handle_of(control);
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
-        if (EGB_LOAD_(egb_magazine_of_(thread, pool)->control) == control) {
+        if (EGB_LOAD_(egb_magazine_in_(thread, egb_pool_key_(pool))->control) == control) {
             __atomic_store_n(&thread->revoked, 1, __ATOMIC_RELEASE);
         }
     }

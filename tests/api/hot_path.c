@@ -89,25 +89,24 @@ EGB_INLINE bool plain_pop(egb_magazine_* magazine, void** block)
     return true;
 }
 
-EGB_INLINE bool is_of_pool(const egb_magazine_* magazine, egb_pool pool)
-{
-    return EGB_LIKELY(egb_key_is_(&magazine->key, egb_pool_key_(pool)));
-}
-
 void* plain_pool_alloc(egb_pool pool)
 {
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
+    const uint64_t       key      = egb_pool_key_(pool);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
     void*                block;
-    return EGB_LIKELY(is_of_pool(magazine, pool) && plain_pop(magazine, &block))
+    return EGB_LIKELY(egb_key_is_(&magazine->key, key) && plain_pop(magazine, &block))
                ? block
-               : egb_pool_alloc_cold_(pool);
+               : egb_pool_alloc_cold_(egb_pool_of_key_(key));
 }
 
 void plain_pool_free(egb_pool pool, void* block)
 {
-    egb_magazine_* const magazine = egb_magazine_of_(egb_thread_self_(), pool);
-    if (EGB_UNLIKELY(!is_of_pool(magazine, pool) || !egb_magazine_undo_(magazine, block, false))) {
-        egb_pool_free_other_(pool, block);
+    const uint64_t       key      = egb_pool_key_(pool);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    if (EGB_UNLIKELY(
+            !egb_key_is_(&magazine->key, key) || !egb_magazine_undo_(magazine, block, false)
+        )) {
+        egb_pool_free_other_(egb_pool_of_key_(key), block);
     }
 }
 

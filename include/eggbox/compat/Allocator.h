@@ -93,7 +93,7 @@ class Allocator
         if (is_in_region(pBlock)) {
             give_to_region(pBlock);
         } else if (EGB_LIKELY(EGB_LOAD_(m_others) == 0 && EGB_LOAD_(m_key) != 0)) {
-            egb_pool_free(eggbox::pool_of_key_(EGB_LOAD_(m_key)), pBlock);
+            egb_pool_free(egb_pool_of_key_(EGB_LOAD_(m_key)), pBlock);
         } else if (pBlock != NULL) {
             give_other(pBlock);
         }
@@ -247,7 +247,7 @@ class Allocator
         if (m_bytes != 0 && (block = take_from_region()) != NULL) {
             return block;
         }
-        return egb_heap_pop_(EGB_LOAD_(m_key), &block) ? block : take_more();
+        return egb_pool_pop_(EGB_LOAD_(m_key), &block) ? block : take_more();
     }
 
     void* take_from_region()
