@@ -5,6 +5,8 @@
 // blocks after their free, and the model promises less.
 #include "eggbox/fixed.h"
 
+enum { has_bits = MODE == 2 || MODE == 4 };
+
 enum { guard = 2, tail = WORDS > 1 ? 1 : 0, region = BLOCKS * WORDS + tail };
 
 enum { all = guard + region + guard, all_bytes = all * 4 };
@@ -13,8 +15,13 @@ typedef enum block_state { fresh, freed, used } block_state;
 
 // The region, with memory of others on both sides.
 static egb_word memory[all];
-static uint32_t live[EGB_FIXED_LIVE_BYTES(BLOCKS) / 4];
+static uint32_t live[EGB_FIXED_OUTSIDE_BYTES(BLOCKS) / 4];
 static int      elsewhere;
+
+// One word, any one, is watched: no call may write to a block in use, fresh memory, or around; if
+// the list is outside, to no block at all.
+static unsigned watched;
+static uint32_t before;
 
 static egb_fixed   pool;
 static block_state model[BLOCKS];
@@ -57,6 +64,11 @@ static void check(bool truth)
     __CPROVER_assert(truth, "the pool is as the model");
 }
 
+static void check_untouched(void)
+{
+    check(MODE != 4 || memory[watched] == before);
+}
+
 static void check_event(egb_event_kind kind, const void* address, size_t index)
 {
     check(events == 1 && last.kind == kind && last.pool == &pool);
@@ -67,18 +79,19 @@ static void alloc(void)
 {
     egb_word* const block =
         (egb_word*)(MODE == 3 ? egb_fixed_alloc_unchecked(&pool) : egb_fixed_alloc(&pool));
+    check_untouched();
 #if DAMAGE
     if (block != NULL) {
         const size_t offset = (size_t)(block - (memory + guard));
         check(offset % WORDS == 0 && offset / WORDS < BLOCKS);
         // Only live bits know, whatever was written.
-        check(MODE != 2 || model[offset / WORDS] != used);
+        check(!has_bits || model[offset / WORDS] != used);
         if (model[offset / WORDS] == freed) {
             free_count--;
         }
         model[offset / WORDS] = used;
     } else {
-        check(MODE != 2 || (free_count == 0 && egb_fixed_touched(&pool) == BLOCKS));
+        check(!has_bits || (free_count == 0 && egb_fixed_touched(&pool) == BLOCKS));
     }
     check(events == 0 || (events == 1 && last.kind == EGB_EVENT_OVERWRITTEN));
 #else
@@ -127,6 +140,7 @@ static void free_anything(void)
     const bool     block = byte < BLOCKS * WORDS * 4 && byte % (WORDS * 4) == 0;
 
     egb_fixed_free(&pool, where);
+    check_untouched();
     if (where == NULL) {
         check(events == 0);
     } else if (at >= all_bytes || byte >= BLOCKS * WORDS * 4) {
@@ -140,7 +154,7 @@ static void free_anything(void)
         release(index);
     } else if (!DAMAGE) {
         check_event(EGB_EVENT_DOUBLE_FREE, where, index);
-    } else if (MODE == 2) {
+    } else if (has_bits) {
         check(events == (model[index] == freed));
         if (model[index] == used) {
             release(index);
@@ -153,6 +167,7 @@ static void free_anything(void)
 static void clear(void)
 {
     egb_fixed_clear(&pool);
+    check_untouched();
     check(events == 0);
     free_count    = 0;
     touched_count = 0;
@@ -175,6 +190,8 @@ static egb_status init(void)
     switch (MODE) {
         case 2:
             return egb_fixed_init_checked(&pool, start, region * 4, WORDS * 4, live, sizeof live);
+        case 4:
+            return egb_fixed_init_outside(&pool, start, region * 4, WORDS * 4, live, sizeof live);
         case 3: return egb_fixed_init_unchecked(&pool, start, region * 4, WORDS * 4);
         default: return egb_fixed_init(&pool, start, region * 4, WORDS * 4);
     }
@@ -187,16 +204,15 @@ int main(void)
     check(init() == EGB_OK && pool.mode == MODE);
     check(egb_fixed_whole(&pool) && egb_fixed_capacity(&pool) == BLOCKS);
 
-    // One word, any one, is watched: no call may write to a block in use, fresh memory, or around.
-    const unsigned watched = pick(all);
-    const unsigned word    = watched - guard;
-    const unsigned block   = word / WORDS;
+    watched              = pick(all);
+    const unsigned word  = watched - guard;
+    const unsigned block = word / WORDS;
 
     for (unsigned step = 0; step < STEPS; step++) {
-        const bool     inside = word < BLOCKS * WORDS;
-        const bool     kept   = !inside || model[block] == used;
-        const uint32_t before = memory[watched];
+        const bool inside = word < BLOCKS * WORDS;
+        const bool kept   = !inside || model[block] == used;
 
+        before = memory[watched];
         events = 0;
         switch (pick(3 + DAMAGE)) {
             case 0: alloc(); break;

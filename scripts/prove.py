@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/proof"
 TOOLS = BUILD / "tools"
 HEADER = "include/eggbox/fixed.h"
+LIVE = "include/eggbox/fixed_live.h"
 PRIVATE = "src/core/fixed_private.h"
 COLD = "src/core/fixed.c"
 
@@ -73,9 +74,11 @@ CBMC_CASES = {
     "marks, one block": (0, 1, 2, 5, 0, 64),
     "4-byte blocks": (1, 3, 1, 4, 0, 64),
     "live bits": (2, 3, 3, 3, 0, 64),
+    "outside": (4, 3, 3, 3, 0, 64),
     "unchecked": (3, 3, 2, 4, 0, 64),
     "marks, blocks overwritten": (0, 3, 2, 3, 1, 64),
     "live bits, blocks overwritten": (2, 3, 2, 3, 1, 64),
+    "outside, blocks overwritten": (4, 3, 2, 3, 1, 64),
 }
 CBMC_MUTANTS = [
     ("the second free is taken", HEADER,
@@ -84,7 +87,9 @@ CBMC_MUTANTS = [
     ("a fresh block behind the last one", PRIVATE, "if (distance >= pool->reach) {",
      "if (distance > pool->reach + pool->stride - 1) {", "unchecked"),
     ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "", "marks"),
-    ("the bit is not cleared", HEADER, "    *word &= ~mask;\n", "", "live bits"),
+    ("the bit is not cleared", LIVE, "    *word &= ~mask;\n", "", "live bits"),
+    ("a link is in its block", LIVE, "if (pool->mode == EGB_FIXED_LIVE_) {",
+     "if (pool->mode >= EGB_FIXED_LIVE_) {", "outside"),
 ]
 CBMC_CHECKS = ("bounds-check pointer-check pointer-overflow-check signed-overflow-check "
                "undefined-shift-check div-by-zero-check unwinding-assertions slice-formula").split()
@@ -103,8 +108,8 @@ def functions(kind):
 
 
 def check_drift():
-    sources = {path: path.read_text(encoding="utf-8")
-               for path in [ROOT / HEADER, *sorted((ROOT / "src/core").glob("fixed*"))]}
+    files = [ROOT / HEADER, ROOT / LIVE, *sorted((ROOT / "src/core").glob("fixed*"))]
+    sources = {path: path.read_text(encoding="utf-8") for path in files}
     code = re.sub(r"//[^\n]*", "", "\n".join(sources.values()))
     for name in functions("trusted") + functions("proved"):
         found = len(re.findall(rf"\b{name}\([^;{{}}()]*\)\s*\{{", code))

@@ -25,6 +25,7 @@ enum class fixed_check {
     marks,  // by a mark in every free block: egb_fixed_init(). With blocks of 4 bytes, which have
             // no room for it, by live bits
     live_bits,  // by a bit outside the block: egb_fixed_init_checked()
+    outside,    // so, and no block is touched: egb_fixed_init_outside()
     off         // not at all: egb_fixed_init_unchecked()
 };
 
@@ -177,7 +178,9 @@ class fixed_pool
         (Check == fixed_check::marks && block_bytes == EGB_WORD_BYTES);
 
     static constexpr std::size_t live_words =
-        has_live_bits ? EGB_FIXED_LIVE_BYTES(N) / EGB_WORD_BYTES : 1;
+        Check == fixed_check::outside ? EGB_FIXED_OUTSIDE_BYTES(N) / EGB_WORD_BYTES
+        : has_live_bits               ? EGB_FIXED_LIVE_BYTES(N) / EGB_WORD_BYTES
+                                      : 1;
 
     // Frees the block of an object whose constructor did not return.
     struct undo {
@@ -195,7 +198,11 @@ class fixed_pool
     EGB_COLD void init() const noexcept
     {
         egb_status status;
-        if constexpr (has_live_bits) {
+        if constexpr (Check == fixed_check::outside) {
+            status = egb_fixed_init_outside(
+                &pool_, blocks_, sizeof blocks_, block_bytes, live_, sizeof live_
+            );
+        } else if constexpr (has_live_bits) {
             status = egb_fixed_init_checked(
                 &pool_, blocks_, sizeof blocks_, block_bytes, live_, sizeof live_
             );

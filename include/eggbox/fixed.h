@@ -13,7 +13,7 @@
 // and not addresses, so a link costs 4 bytes on every machine. Its next 4 bytes are a mark, so a
 // second free is noticed; a block in use has nothing of ours in it, and nothing around it. (So in
 // pools from egb_fixed_init() with blocks of 8 bytes or more. Blocks of 4 bytes and pools with live
-// bits have no mark, unchecked pools neither that nor distances.)
+// bits have no mark, unchecked pools neither that nor distances; the list may also be outside.)
 //
 // A recycled block is preferred; a fresh one is taken only when every touched block is in use.
 // Hence `touched` is also the peak, and a program that needs few blocks touches few pages.
@@ -59,6 +59,11 @@ extern "C" {
 /// The same number at run time.
 size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 
+/// How many bytes egb_fixed_init_outside() needs for `count` blocks: a word and a bit for each, and
+/// five words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
+#define EGB_FIXED_OUTSIDE_BYTES(count)                                                       \
+    ((EGB_FIXED_LIVE_BITS_ + (size_t)(count) / 32u + 1u + (size_t)(count)) * EGB_WORD_BYTES)
+
 /// How many bytes of live bits egb_fixed_init_checked() needs for `count` blocks: one bit a block
 /// and four words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
 #define EGB_FIXED_LIVE_BYTES(count) \
@@ -77,7 +82,7 @@ typedef struct egb_fixed {
     egb_word* first;    // block 0; NULL: not initialised
     size_t    inverse;  // times the odd part of a block's bytes it is 1, modulo 2^(bits of size_t)
     union {
-        egb_word* live;    // mode LIVE: see EGB_FIXED_LIVE_HEAD_
+        egb_word* live;    // modes LIVE and OUTSIDE: see EGB_FIXED_LIVE_HEAD_
         uint32_t  hidden;  // mode TINY: complement of the newest free block's distance
         void*     newest;  // mode UNCHECKED: the newest free block; NULL: none
     } side;
@@ -127,6 +132,24 @@ EGB_NODISCARD egb_status egb_fixed_init_checked(
     size_t     block_bytes,
     void*      live_bits,
     size_t     live_bytes
+);
+
+/// As egb_fixed_init_checked(), and the free list is outside the region as well: the pool never
+/// reads or writes a block. For blocks of some KiB, where the link of each would be a line in no
+/// cache, and for memory that is slow, or not this processor's to touch. What someone writes to a
+/// free block harms nothing.
+///
+/// `outside`  4-byte aligned, EGB_FIXED_OUTSIDE_BYTES(count) bytes for the `count` blocks of the
+///            region, or more to let egb_fixed_resize() add blocks. As `live_bits` otherwise.
+/// Returns    as egb_fixed_init_checked(), of `outside`.
+/// Cost       as egb_fixed_init_checked(). EGB_EVENT_OVERWRITTEN is of `outside` alone.
+EGB_NODISCARD egb_status egb_fixed_init_outside(
+    egb_fixed* pool,
+    void*      region,
+    size_t     region_bytes,
+    size_t     block_bytes,
+    void*      outside,
+    size_t     outside_bytes
 );
 
 /// As egb_fixed_init(), for egb_fixed_alloc_unchecked() and egb_fixed_free_unchecked(). For those
@@ -285,6 +308,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_TINY_      1u  // blocks of 4 bytes: no room for a mark
 #define EGB_FIXED_LIVE_      2u  // egb_fixed_init_checked
 #define EGB_FIXED_UNCHECKED_ 3u  // egb_fixed_init_unchecked
+#define EGB_FIXED_OUTSIDE_   4u  // egb_fixed_init_outside: live bits, and behind them the links
 
 // The words of `side.live`. All zero is right for a new pool, so static ones need no constructor.
 // Head and count, which change together, are not neighbours: compilers would merge the two stores
@@ -369,9 +393,6 @@ bool egb_fixed_whole(const egb_fixed* pool);
 // The halves of alloc and free that are not hot: fresh blocks, other modes, every misuse.
 EGB_COLD void* egb_fixed_alloc_cold_(egb_fixed* pool);
 EGB_COLD void  egb_fixed_free_cold_(egb_fixed* pool, void* block);
-
-// What alloc comes to in a pool with live bits. `site` is where a misuse is reported from.
-void* egb_fixed_alloc_live_(egb_fixed* pool, const void* site);
 
 // `bits` is less than the bits of a size_t.
 EGB_INLINE size_t egb_rotate_right_(size_t value, unsigned bits)
@@ -500,62 +521,6 @@ EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* bl
     }
     egb_fixed_push_(&known, block);
     pool->head = known.head;
-}
-
-// The hot path of pools with live bits. Who has no others and knows that the pool is made may call
-// it; the checked calls do not have it inline, where it would cost pools of every mode a look. Both
-// functions say whether they did it, and report nothing.
-
-EGB_INLINE egb_word* egb_fixed_live_word_(const egb_fixed* pool, size_t index)
-{
-    return &pool->side.live[EGB_FIXED_LIVE_BITS_ + index / 32];
-}
-
-EGB_INLINE uint32_t egb_fixed_live_mask_(size_t index)
-{
-    return UINT32_C(1) << (index % 32);
-}
-
-// Takes the newest free block. False: there is none, or what the list leads to is no free block.
-EGB_INLINE bool egb_fixed_pop_live_(egb_fixed* pool, void** block)
-{
-    egb_word* const live  = pool->side.live;
-    const uint32_t  head  = ~live[EGB_FIXED_LIVE_HEAD_];
-    const size_t    index = egb_fixed_index_(pool, head);
-    if (EGB_UNLIKELY(index >= live[EGB_FIXED_LIVE_TOUCHED_])) {
-        return false;
-    }
-    egb_word* const word = egb_fixed_live_word_(pool, index);
-    const uint32_t  mask = egb_fixed_live_mask_(index);
-    if (EGB_UNLIKELY((*word & mask) != 0)) {
-        return false;
-    }
-    *word |= mask;
-    egb_word* const words      = egb_fixed_block_(pool, head);
-    live[EGB_FIXED_LIVE_HEAD_] = ~words[0];
-    live[EGB_FIXED_LIVE_FREE_]--;
-    *block = words;
-    return true;
-}
-
-// `distance` may be any number. False: no block in use starts there.
-EGB_INLINE bool egb_fixed_push_live_(egb_fixed* pool, size_t distance)
-{
-    egb_word* const live  = pool->side.live;
-    const size_t    index = egb_fixed_index_(pool, distance);
-    if (EGB_UNLIKELY(index >= live[EGB_FIXED_LIVE_TOUCHED_])) {
-        return false;
-    }
-    egb_word* const word = egb_fixed_live_word_(pool, index);
-    const uint32_t  mask = egb_fixed_live_mask_(index);
-    if (EGB_UNLIKELY((*word & mask) == 0)) {
-        return false;
-    }
-    *word &= ~mask;
-    pool->first[distance]      = ~live[EGB_FIXED_LIVE_HEAD_];
-    live[EGB_FIXED_LIVE_HEAD_] = ~(uint32_t)distance;
-    live[EGB_FIXED_LIVE_FREE_]++;
-    return true;
 }
 
 // The link in a free block of an unchecked pool: the address of the block freed before it.

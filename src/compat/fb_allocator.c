@@ -9,7 +9,11 @@
 
 #include <string.h>
 
-EGB_STATIC_ASSERT(EGB_FIXED_LIVE_BYTES(33) <= (33 / 32 + 5) * sizeof(UINT32), "bits have room");
+EGB_STATIC_ASSERT(
+    EGB_FIXED_LIVE_BYTES(33) <= ALLOC_OUTSIDE_(32, 33) * sizeof(UINT32) &&
+        EGB_FIXED_OUTSIDE_BYTES(33) <= ALLOC_OUTSIDE_(2048, 33) * sizeof(UINT32),
+    "what is outside has room"
+);
 
 const char egb_fb_not_served[] = "fb_allocator";
 
@@ -40,11 +44,12 @@ static egb_fb_core* fb_core(ALLOC_Allocator* self)
     return (egb_fb_core*)(void*)made;
 }
 
-static bool fb_add_live_bits(ALLOC_Allocator* self)
+static bool fb_add_outside(ALLOC_Allocator* self)
 {
     if (self->live == NULL) {
-        self->liveBytes = EGB_FIXED_LIVE_BYTES((size_t)self->maxBlocks);
-        self->live      = egb_calloc(1, self->liveBytes);
+        const size_t words = ALLOC_OUTSIDE_(self->blockSize, (size_t)self->maxBlocks);
+        self->liveBytes    = words * sizeof *self->live;
+        self->live         = egb_calloc(words, sizeof *self->live);
     }
     return self->live != NULL;
 }
@@ -77,8 +82,11 @@ static bool fb_add_blocks(ALLOC_Allocator* self, size_t stride)
 static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
 {
     const size_t stride = egb_fb_stride(self);
-    return fb_add_live_bits(self) && fb_add_blocks(self, stride) &&
-           egb_fixed_init_checked(
+    if (!fb_add_outside(self) || !fb_add_blocks(self, stride)) {
+        return false;
+    }
+    const bool has_links = self->liveBytes >= EGB_FIXED_OUTSIDE_BYTES((size_t)self->maxBlocks);
+    return (has_links ? egb_fixed_init_outside : egb_fixed_init_checked)(
                &core->blocks,
                (char*)(uintptr_t)self->pPool,
                egb_fb_bytes(self),

@@ -4,7 +4,7 @@
 #define EGGBOX_COMPAT_FB_PRIVATE_H
 
 #include "eggbox/compat/fb_allocator.h"
-#include "eggbox/fixed.h"
+#include "eggbox/fixed_live.h"
 #include "eggbox/lock.h"
 
 /// The file that FaultHandler() gets for a call that cannot be served.

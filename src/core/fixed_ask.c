@@ -48,7 +48,7 @@ static bool list_ends(const egb_fixed* pool, uint32_t* free_count)
 static uint32_t count_free(const egb_fixed* pool)
 {
     uint32_t free_count;
-    if (pool->mode == EGB_FIXED_LIVE_) {
+    if (egb_fixed_has_bits(pool)) {
         free_count = pool->side.live[EGB_FIXED_LIVE_FREE_];
     } else {
         (void)list_ends(pool, &free_count);
@@ -85,7 +85,8 @@ static bool mode_is_whole(const egb_fixed* pool)
         case EGB_FIXED_MARKED_:
             return pool->limit == egb_fixed_count_touched(pool) && pool->stride > 1;
         case EGB_FIXED_TINY_: return is_hidden && pool->stride == 1;
-        case EGB_FIXED_LIVE_: return is_hidden && pool->side.live != NULL;
+        case EGB_FIXED_LIVE_:
+        case EGB_FIXED_OUTSIDE_: return is_hidden && pool->side.live != NULL;
         case EGB_FIXED_UNCHECKED_: return is_hidden;
         default: return false;
     }
@@ -94,18 +95,18 @@ static bool mode_is_whole(const egb_fixed* pool)
 // Every block on the list, which is known to end, must be as its free left it.
 static bool list_is_whole(const egb_fixed* pool)
 {
-    if (pool->mode != EGB_FIXED_MARKED_ && pool->mode != EGB_FIXED_LIVE_) {
+    if (pool->mode != EGB_FIXED_MARKED_ && !egb_fixed_has_bits(pool)) {
         return true;  // nothing but the links, and those were followed
     }
-    for (uint32_t at = egb_fixed_head(pool); at != EGB_FIXED_NONE_; at = pool->first[at]) {
-        const bool is_free = pool->mode == EGB_FIXED_LIVE_
-                                 ? !egb_is_live(pool, egb_fixed_index_(pool, at))
-                                 : pool->first[(size_t)at + 1] == EGB_FIXED_MARK_;
-        if (!is_free) {
-            return false;
-        }
+    const uint32_t touched = egb_fixed_count_touched(pool);
+    uint32_t       at      = egb_fixed_head(pool);
+    bool           is_free = true;
+    while (is_free && at != EGB_FIXED_NONE_) {
+        is_free = pool->mode == EGB_FIXED_MARKED_ ? pool->first[(size_t)at + 1] == EGB_FIXED_MARK_
+                                                  : !egb_is_live(pool, egb_fixed_index_(pool, at));
+        (void)egb_fixed_step_in_mode(pool, touched, &at);
     }
-    return true;
+    return is_free;
 }
 
 // If the list holds as many blocks as have their bit off, none is missing from it.
@@ -129,5 +130,5 @@ bool egb_fixed_whole(const egb_fixed* pool)
     }
     uint32_t free_count;
     return list_ends(pool, &free_count) && list_is_whole(pool) &&
-           (pool->mode != EGB_FIXED_LIVE_ || bits_are_whole(pool, free_count));
+           (!egb_fixed_has_bits(pool) || bits_are_whole(pool, free_count));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fixed pools with live bits: the truth about every block is a bit outside it, what lies in a free
-// block is only a link, and a list that was overwritten can be made anew. What alloc and free run
-// when nothing is wrong and no block is fresh is in fixed.h.
+// block, or outside as well, is only a link, and a list that was overwritten can be made anew. What
+// alloc and free run when nothing is wrong and no block is fresh is in fixed_live.h.
 #include "fixed_private.h"
 
 bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance)
@@ -18,9 +18,10 @@ static void mend(egb_fixed* pool)
     live[EGB_FIXED_LIVE_FREE_] = 0;
     for (uint32_t index = live[EGB_FIXED_LIVE_TOUCHED_]; index-- > 0;) {
         if (!egb_is_live(pool, index)) {
-            const size_t distance      = (size_t)index * pool->stride;
-            pool->first[distance]      = ~live[EGB_FIXED_LIVE_HEAD_];
-            live[EGB_FIXED_LIVE_HEAD_] = ~(uint32_t)distance;
+            const size_t distance = (size_t)index * pool->stride;
+
+            *egb_fixed_live_link_(pool, distance, index) = ~live[EGB_FIXED_LIVE_HEAD_];
+            live[EGB_FIXED_LIVE_HEAD_]                   = ~(uint32_t)distance;
             live[EGB_FIXED_LIVE_FREE_]++;
         }
     }

@@ -47,7 +47,7 @@ static void set_count(egb_fixed* pool, uint32_t count)
     pool->seal  = EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode);
 }
 
-// Live bits and how many blocks there are bits for; both 0 in every mode but LIVE.
+// Live bits and how many blocks there are bits for, and room for links; both 0 in modes without.
 typedef struct live_bits {
     egb_word* words;
     uint32_t  capacity;
@@ -73,7 +73,7 @@ static egb_status make(
         return status;
     }
     if (overlap(pool, sizeof *pool, region, region_bytes) ||
-        (mode == EGB_FIXED_LIVE_ && live.capacity < count)) {
+        (live.words != NULL && live.capacity < count)) {
         return EGB_INVALID;
     }
     pool->first     = (egb_word*)region;
@@ -82,7 +82,7 @@ static egb_status make(
     pool->stride    = (uint32_t)(block_bytes / EGB_WORD_BYTES);
     pool->mode      = (uint8_t)mode;
     pool->side.live = live.words;
-    if (mode == EGB_FIXED_LIVE_) {
+    if (live.words != NULL) {
         live.words[EGB_FIXED_LIVE_CAPACITY_] = live.capacity;
     }
     set_count(pool, count);
@@ -107,14 +107,41 @@ egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, siz
     );
 }
 
-static uint32_t live_capacity_of(size_t live_bytes)
+// `words` are those behind the fixed ones.
+static uint32_t capacity_of_bits(size_t words)
 {
-    const size_t words = live_bytes / EGB_WORD_BYTES;
-    if (words <= EGB_FIXED_LIVE_BITS_) {
-        return 0;
+    return words <= EGB_FIXED_COUNT_MAX / 32 ? (uint32_t)words * 32 : EGB_FIXED_COUNT_MAX;
+}
+
+// The most blocks n for which n / 32 + 1 + n are not more than the words.
+static uint32_t capacity_of_bits_and_links(size_t words)
+{
+    const size_t count = words == 0 ? 0 : words - 1 - words / 33;
+    return count < EGB_FIXED_COUNT_MAX ? (uint32_t)count : EGB_FIXED_COUNT_MAX;
+}
+
+static egb_status make_with_bits(
+    egb_fixed* pool,
+    void*      region,
+    size_t     region_bytes,
+    size_t     block_bytes,
+    void*      outside,
+    size_t     outside_bytes,
+    unsigned   mode
+)
+{
+    const size_t words = outside_bytes / EGB_WORD_BYTES;
+    if (outside == NULL || !is_word_aligned(outside) || wraps(outside, outside_bytes) ||
+        overlap(outside, outside_bytes, region, region_bytes) ||
+        overlap(outside, outside_bytes, pool, sizeof *pool) || words <= EGB_FIXED_LIVE_BITS_) {
+        return EGB_INVALID;
     }
-    const size_t bit_words = words - EGB_FIXED_LIVE_BITS_;
-    return bit_words <= EGB_FIXED_COUNT_MAX / 32 ? (uint32_t)bit_words * 32 : EGB_FIXED_COUNT_MAX;
+    const size_t    rest = words - EGB_FIXED_LIVE_BITS_;
+    const live_bits live = {
+        (egb_word*)outside,
+        mode == EGB_FIXED_LIVE_ ? capacity_of_bits(rest) : capacity_of_bits_and_links(rest)
+    };
+    return make(pool, region, region_bytes, block_bytes, mode, live);
 }
 
 egb_status egb_fixed_init_checked(
@@ -126,13 +153,23 @@ egb_status egb_fixed_init_checked(
     size_t     live_bytes
 )
 {
-    if (live_words == NULL || !is_word_aligned(live_words) || wraps(live_words, live_bytes) ||
-        overlap(live_words, live_bytes, region, region_bytes) ||
-        overlap(live_words, live_bytes, pool, sizeof *pool)) {
-        return EGB_INVALID;
-    }
-    const live_bits live = {(egb_word*)live_words, live_capacity_of(live_bytes)};
-    return make(pool, region, region_bytes, block_bytes, EGB_FIXED_LIVE_, live);
+    return make_with_bits(
+        pool, region, region_bytes, block_bytes, live_words, live_bytes, EGB_FIXED_LIVE_
+    );
+}
+
+egb_status egb_fixed_init_outside(
+    egb_fixed* pool,
+    void*      region,
+    size_t     region_bytes,
+    size_t     block_bytes,
+    void*      outside,
+    size_t     outside_bytes
+)
+{
+    return make_with_bits(
+        pool, region, region_bytes, block_bytes, outside, outside_bytes, EGB_FIXED_OUTSIDE_
+    );
 }
 
 // A static pool has as many bits as blocks; here it finds room to remember that.
@@ -163,17 +200,19 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     if (overlap(pool, sizeof *pool, pool->first, region_bytes)) {
         return EGB_INVALID;
     }
-    if (pool->mode == EGB_FIXED_LIVE_) {
+    if (egb_fixed_has_bits(pool)) {
         const uint32_t capacity = live_capacity(pool);
+        const size_t   bytes    = pool->mode == EGB_FIXED_LIVE_ ? EGB_FIXED_LIVE_BYTES(capacity)
+                                                                : EGB_FIXED_OUTSIDE_BYTES(capacity);
         if (count > capacity) {
             return EGB_LIMIT;
         }
-        if (overlap(pool->side.live, EGB_FIXED_LIVE_BYTES(capacity), pool->first, region_bytes)) {
+        if (overlap(pool->side.live, bytes, pool->first, region_bytes)) {
             return EGB_INVALID;
         }
     }
     set_count(pool, count);
-    if (pool->mode == EGB_FIXED_LIVE_) {
+    if (egb_fixed_has_bits(pool)) {
         egb_live_end_at(pool, touched);
     }
     return EGB_OK;
@@ -192,7 +231,7 @@ void egb_fixed_clear(egb_fixed* pool)
         pool->side.hidden = ~EGB_FIXED_NONE_;
     } else if (pool->mode == EGB_FIXED_UNCHECKED_) {
         pool->side.newest = NULL;
-    } else if (pool->mode == EGB_FIXED_LIVE_) {
+    } else if (egb_fixed_has_bits(pool)) {
         pool->side.live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
         pool->side.live[EGB_FIXED_LIVE_FREE_]    = 0;
         pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = 0;

@@ -19,7 +19,8 @@ uint32_t egb_fixed_head(const egb_fixed* pool)
 {
     switch (pool->mode) {
         case EGB_FIXED_TINY_: return ~pool->side.hidden;
-        case EGB_FIXED_LIVE_: return ~pool->side.live[EGB_FIXED_LIVE_HEAD_];
+        case EGB_FIXED_LIVE_:
+        case EGB_FIXED_OUTSIDE_: return ~pool->side.live[EGB_FIXED_LIVE_HEAD_];
         case EGB_FIXED_UNCHECKED_: return distance_of_link(pool, pool->side.newest);
         default: return pool->head;
     }
@@ -27,13 +28,17 @@ uint32_t egb_fixed_head(const egb_fixed* pool)
 
 bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* at)
 {
-    if (pool->mode != EGB_FIXED_UNCHECKED_) {
-        return egb_fixed_step(pool, touched, at);
-    }
-    if (egb_fixed_index_(pool, *at) >= touched) {
+    const size_t index = egb_fixed_index_(pool, *at);
+    if (index >= touched) {
         return false;
     }
-    *at = distance_of_link(pool, *(const egb_fixed_link_*)(pool->first + *at));
+    switch (pool->mode) {
+        case EGB_FIXED_UNCHECKED_:
+            *at = distance_of_link(pool, *(const egb_fixed_link_*)(pool->first + *at));
+            break;
+        case EGB_FIXED_OUTSIDE_: *at = *egb_fixed_live_link_(pool, *at, index); break;
+        default: *at = pool->first[*at];
+    }
     return true;
 }
 
@@ -81,8 +86,8 @@ void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
         egb_fixed_report_no_pool(pool, site);
         return NULL;
     }
-    return pool->mode == EGB_FIXED_LIVE_ ? egb_fixed_alloc_live_(pool, site)
-                                         : alloc_without_marks(pool, site);
+    return egb_fixed_has_bits(pool) ? egb_fixed_alloc_live_(pool, site)
+                                    : alloc_without_marks(pool, site);
 }
 
 void* egb_fixed_alloc_unchecked_fresh_(egb_fixed* pool)
@@ -99,7 +104,7 @@ static bool could_be_free(const egb_fixed* pool, uint32_t touched, size_t distan
 
 bool egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance)
 {
-    if (pool->mode == EGB_FIXED_LIVE_) {
+    if (egb_fixed_has_bits(pool)) {
         return egb_fixed_is_live_by_bit(pool, distance);
     }
     const uint32_t touched = egb_fixed_count_touched(pool);
@@ -112,7 +117,7 @@ bool egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance)
 
 bool egb_fixed_push_in_mode(egb_fixed* pool, size_t distance)
 {
-    if (pool->mode == EGB_FIXED_LIVE_) {
+    if (egb_fixed_has_bits(pool)) {
         return egb_fixed_push_live_(pool, distance);
     }
     if (!egb_fixed_is_live_in_mode(pool, distance)) {

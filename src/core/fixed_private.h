@@ -4,10 +4,17 @@
 #define EGGBOX_SRC_CORE_FIXED_PRIVATE_H
 
 #include "eggbox/fixed.h"
+#include "eggbox/fixed_live.h"
 
 static inline bool egb_fixed_is_made(const egb_fixed* pool)
 {
     return pool != NULL && pool->first != NULL;
+}
+
+// Whether the truth about its blocks is in `side.live`.
+static inline bool egb_fixed_has_bits(const egb_fixed* pool)
+{
+    return pool->mode == EGB_FIXED_LIVE_ || pool->mode == EGB_FIXED_OUTSIDE_;
 }
 
 // Blocks handed out at least once since init or clear.
@@ -91,7 +98,7 @@ void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
 bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance);
 bool  egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);
 
-// Of them the one with live bits; alloc and push are in fixed.h.
+// Of them the two with live bits; alloc and push are in fixed.h.
 bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance);
 
 static inline bool egb_is_live(const egb_fixed* pool, size_t index)

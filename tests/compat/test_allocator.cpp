@@ -5,6 +5,7 @@
 #include "Allocator.h"
 #include "eggbox/pool.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -270,6 +271,37 @@ TEST(allocator, A06_a_template_has_its_memory_in_it)
     EXPECT_EQ(all[7], nullptr);
     give(pool, all);
     EXPECT_EQ(pool.GetBlockCount(), 7u);
+}
+
+TEST(allocator, A06_a_template_of_long_blocks_has_their_list_outside_of_them)
+{
+    static AllocatorPool<char[4096], 5> pool;
+    events                              told;
+    std::vector<void*>                  all   = take(pool, 6, 4096);
+    char* const                         first = static_cast<char*>(all[0]);
+    for (std::size_t i = 0; i < 5; i++) {
+        EXPECT_EQ(all[i], first + 4096 * i) << "in the order of addresses";
+    }
+    EXPECT_EQ(all[5], nullptr);
+    std::memset(first, 0xA5, std::size_t(4096) * 5);
+    for (const std::size_t i : {1u, 3u}) {
+        pool.Deallocate(all[i]);
+        pool.Deallocate(all[i]);
+        EXPECT_EQ(told.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    }
+    pool.Deallocate(first + 8);
+    EXPECT_EQ(told.take_kind(), EGB_EVENT_INTERIOR);
+    pool.Deallocate(&told);
+    EXPECT_EQ(told.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(std::count(first, first + 4096 * 5, char(0xA5)), 4096 * 5) << "none was touched";
+    EXPECT_EQ(pool.GetBlocksInUse(), 3u);
+    EXPECT_EQ(pool.Allocate(4096), all[3]) << "the one that was freed last";
+    EXPECT_EQ(pool.Allocate(4096), all[1]);
+    EXPECT_EQ(pool.GetBlockCount(), 5u);
+    EXPECT_EQ(pool.GetAllocations(), 7u);
+    EXPECT_EQ(pool.GetDeallocations(), 2u);
+    give(pool, all);
+    EXPECT_EQ(pool.GetBlocksInUse(), 0u);
 }
 
 TEST(allocator, A07_new_and_delete_of_a_class_are_its_allocators)

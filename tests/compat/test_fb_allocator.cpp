@@ -27,6 +27,7 @@ ALLOC_DEFINE(many, 8, 70000)
 ALLOC_DEFINE(other, 16, 5)
 ALLOC_DEFINE(shared, 64, 200)
 ALLOC_DEFINE(never, 32, 3)
+ALLOC_DEFINE(frames, 4096, 33)
 
 }  // namespace
 
@@ -279,6 +280,32 @@ TEST(fb_allocator, a_free_block_that_was_written_to_is_reported_and_no_block_is_
     EXPECT_EQ(blocks.size(), 5u);
     give_all(other, blocks);
     EXPECT_EQ(otherObj.blocksInUse, 0u);
+}
+
+// A defined one, and one that a program wrote itself, without room for what is private.
+TEST(fb_allocator, blocks_of_2_KiB_and_more_are_never_touched)
+{
+    static char     memory[4096 * 33];
+    ALLOC_Allocator own = {
+        "own", memory, 4096, 4096, 33, nullptr, 0, 0, 0, 0, 0, nullptr, nullptr, 0, nullptr
+    };
+    for (const ALLOC_HANDLE each : {frames, ALLOC_HANDLE(&own)}) {
+        events                   told;
+        const std::vector<void*> all   = take_all(each, 4096);
+        char* const              first = static_cast<char*>(all[0]);
+        ASSERT_EQ(all.size(), 33u);
+        std::memset(first, 0xA5, sizeof memory);
+        ALLOC_Free(each, all[32]);
+        ALLOC_Free(each, all[0]);
+        ALLOC_Free(each, all[7]);
+        ALLOC_Free(each, all[7]);
+        EXPECT_EQ(told.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(std::count(first, first + sizeof memory, char(0xA5)), sizeof memory);
+        EXPECT_EQ(ALLOC_Alloc(each, 4096), all[7]);
+        EXPECT_EQ(ALLOC_Alloc(each, 4096), all[0]);
+        EXPECT_EQ(ALLOC_Alloc(each, 4096), all[32]);
+        give_all(each, all);
+    }
 }
 
 TEST(fb_bugs, a_double_free_gave_one_block_to_two)

@@ -11,18 +11,6 @@ namespace
 
 enum : std::size_t { count = 8 };
 
-// Three blocks in use, three on the free list, two fresh.
-void half_full(any_pool& all)
-{
-    for (std::size_t i = 0; i < 6; i++) {
-        ASSERT_EQ(all.alloc(), all.at(i));
-    }
-    all.free(all.at(1));
-    all.free(all.at(4));
-    all.free(all.at(3));
-    ASSERT_TRUE(all.whole());
-}
-
 bool is_block_not_in_use(const any_pool& all, const void* block)
 {
     for (const std::size_t held : {0u, 2u, 5u}) {
@@ -170,7 +158,7 @@ TEST(fixed_damage, a_block_that_the_handler_frees_is_the_one_alloc_returns)
 
 TEST(fixed_damage, a_whole_region_set_to_one_byte_gives_no_block_twice)  // catalogue 41
 {
-    for (const way made : {way::marked, way::tiny, way::live_bits}) {
+    for (const way made : {way::marked, way::tiny, way::live_bits, way::outside}) {
         for (const int byte : {0x00, 0xFF, 0x5A}) {
             any_pool all(made, 16, count);
             half_full(all);
@@ -288,12 +276,15 @@ TEST(fixed_damage, a_mode_that_is_not_the_pools_is_noticed_though_the_seal_is_ri
         return all.whole();
     };
     EXPECT_TRUE(whole_as(way::marked, EGB_FIXED_MARKED_));
-    for (const unsigned wrong : {EGB_FIXED_TINY_, EGB_FIXED_LIVE_, EGB_FIXED_UNCHECKED_, 77u}) {
+    for (const unsigned wrong :
+         {EGB_FIXED_TINY_, EGB_FIXED_LIVE_, EGB_FIXED_UNCHECKED_, EGB_FIXED_OUTSIDE_, 77u}) {
         EXPECT_FALSE(whole_as(way::marked, wrong)) << wrong;
     }
     EXPECT_FALSE(whole_as(way::tiny, EGB_FIXED_MARKED_));
     EXPECT_FALSE(whole_as(way::live_bits, EGB_FIXED_MARKED_));
     EXPECT_FALSE(whole_as(way::live_bits, EGB_FIXED_TINY_));
+    EXPECT_FALSE(whole_as(way::outside, EGB_FIXED_MARKED_));
+    EXPECT_FALSE(whole_as(way::outside, EGB_FIXED_LIVE_));
     EXPECT_FALSE(whole_as(way::unchecked, EGB_FIXED_MARKED_));
     EXPECT_FALSE(whole_as(way::unchecked, EGB_FIXED_TINY_));
 }
@@ -332,7 +323,7 @@ TEST(fixed_damage, whole_and_in_use_end_on_a_list_that_is_a_circle)
         any_pool all(made, 16, count);
         half_full(all);
         // The list is 3, 4, 1. Lead 1 back to 4.
-        std::memcpy(all.at(1), all.at(3), made == way::unchecked ? sizeof(void*) : 4);
+        std::memcpy(all.link(1), all.link(3), made == way::unchecked ? sizeof(void*) : 4);
         EXPECT_FALSE(all.whole());
         EXPECT_LE(egb_fixed_in_use(&all.pool), count);
     }

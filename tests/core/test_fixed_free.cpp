@@ -10,7 +10,7 @@
 namespace
 {
 
-const way checked_ways[] = {way::marked, way::tiny, way::live_bits};
+const way checked_ways[] = {way::marked, way::tiny, way::live_bits, way::outside};
 
 class misuse : public testing::TestWithParam<way>
 {

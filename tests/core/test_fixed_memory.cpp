@@ -117,6 +117,51 @@ TEST(fixed_memory, live_bits_of_blocks_never_touched_are_never_touched)
     EXPECT_EQ(bits.resident_pages(), 1u);
 }
 
+// A read or a write of a block would end this process.
+TEST(fixed_memory, a_pool_that_is_all_outside_works_on_memory_that_nobody_may_touch)
+{
+    const std::size_t     block_bytes = 12;
+    const std::size_t     count       = 1000;
+    const mapping         memory(block_bytes * count, PROT_NONE);
+    std::vector<uint32_t> outside(EGB_FIXED_OUTSIDE_BYTES(count) / 4);
+    ASSERT_NE(memory.start(), nullptr);
+    events    seen;
+    egb_fixed pool;
+    ASSERT_EQ(
+        egb_fixed_init_outside(
+            &pool,
+            memory.start(),
+            block_bytes * count / 2,
+            block_bytes,
+            outside.data(),
+            outside.size() * 4
+        ),
+        EGB_OK
+    );
+    std::vector<char*> blocks;
+    ASSERT_EQ(egb_fixed_resize(&pool, block_bytes * count), EGB_OK);
+    for (std::size_t i = 0; i < count; i++) {
+        blocks.push_back(static_cast<char*>(egb_fixed_alloc(&pool)));
+        ASSERT_EQ(blocks[i], memory.start() + i * block_bytes);
+    }
+    ASSERT_EQ(egb_fixed_alloc(&pool), nullptr);
+    for (std::size_t i = 0; i < count; i += 3) {
+        egb_fixed_free(&pool, blocks[i]);
+        egb_fixed_free(&pool, blocks[i]);
+        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_FALSE(egb_fixed_is_live(&pool, blocks[i]));
+    }
+    egb_fixed_free(&pool, blocks[1] + 4);
+    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(egb_fixed_in_use(&pool), count - 334);
+    EXPECT_TRUE(egb_fixed_whole(&pool));
+    EXPECT_EQ(egb_fixed_alloc(&pool), blocks[999]);
+    EXPECT_EQ(egb_fixed_alloc(&pool), blocks[996]);
+    egb_fixed_clear(&pool);
+    EXPECT_EQ(egb_fixed_alloc(&pool), blocks[0]);
+    EXPECT_TRUE(egb_fixed_whole(&pool));
+}
+
 TEST(fixed_memory, more_live_bits_than_there_can_be_blocks_are_taken_and_not_touched)
 {
     if (sizeof(std::size_t) < 8) {

@@ -43,6 +43,11 @@ TEST(fixed_rapidcheck, live_bits)
     any_history_agrees(way::live_bits);
 }
 
+TEST(fixed_rapidcheck, outside)
+{
+    any_history_agrees(way::outside);
+}
+
 TEST(fixed_rapidcheck, unchecked)
 {
     any_history_agrees(way::unchecked);

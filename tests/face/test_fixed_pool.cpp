@@ -66,8 +66,11 @@ class each_check : public testing::Test
 {
 };
 
-using kinds = testing::
-    Types<pool_of<fixed_check::marks>, pool_of<fixed_check::live_bits>, pool_of<fixed_check::off>>;
+using kinds = testing::Types<
+    pool_of<fixed_check::marks>,
+    pool_of<fixed_check::live_bits>,
+    pool_of<fixed_check::outside>,
+    pool_of<fixed_check::off>>;
 TYPED_TEST_SUITE(each_check, kinds, );
 
 }  // namespace
@@ -158,6 +161,7 @@ TEST(fixed_pool, misuse_is_refused_before_the_destructor_runs)
 {
     fixed_pool<particle, 4>                         marked;
     fixed_pool<particle, 4, fixed_check::live_bits> with_bits;
+    fixed_pool<particle, 4, fixed_check::outside>   outside;
     events                                          seen;
     const auto                                      abuse = [&](auto& pool) {
         particle* const a = pool.make(1.0, 1);

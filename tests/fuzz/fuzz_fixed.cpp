@@ -21,7 +21,7 @@ enum class state : std::uint8_t { fresh, live, free };
 constexpr std::size_t count_max       = 16;
 constexpr std::size_t block_bytes_max = 64;
 
-enum class way { marked, live_bits, unchecked };
+enum class way { marked, live_bits, unchecked, outside };
 
 class fixed_history
 {
@@ -30,7 +30,7 @@ class fixed_history
     {
         static const std::size_t sizes[] = {4, 8, 12, 24, 64};
 
-        made_        = static_cast<way>(in_.below(3));
+        made_        = static_cast<way>(in_.below(4));
         block_bytes_ = sizes[in_.below(5)];
         if (made_ == way::unchecked && block_bytes_ < sizeof(void*)) {
             block_bytes_ = sizeof(void*);
@@ -40,8 +40,8 @@ class fixed_history
         std::memset(bits_.data(), 0xFF, sizeof bits_);
         require(init() == EGB_OK, "the pool is made");
         // Blocks of 4 bytes do not promise it, and unchecked pools nothing.
-        may_damage_ = in_.below(2) == 1 && made_ != way::unchecked &&
-                      (made_ == way::live_bits || block_bytes_ > 4);
+        may_damage_ =
+            in_.below(2) == 1 && made_ != way::unchecked && (has_bits() || block_bytes_ > 4);
     }
 
     void run()
@@ -54,12 +54,21 @@ class fixed_history
     }
 
   private:
+    bool has_bits() const
+    {
+        return made_ == way::live_bits || made_ == way::outside;
+    }
+
     egb_status init()
     {
         const std::size_t bytes = count_ * block_bytes_;
         switch (made_) {
             case way::live_bits:
                 return egb_fixed_init_checked(
+                    &pool_, region_.data(), bytes, block_bytes_, bits_.data(), sizeof bits_
+                );
+            case way::outside:
+                return egb_fixed_init_outside(
                     &pool_, region_.data(), bytes, block_bytes_, bits_.data(), sizeof bits_
                 );
             case way::unchecked:
@@ -101,7 +110,7 @@ class fixed_history
             fuzz::the_misuses().allow(EGB_EVENT_OVERWRITTEN);
         }
         if (block == nullptr) {
-            const bool may_lose = is_damaged_ && made_ != way::live_bits;
+            const bool may_lose = is_damaged_ && !has_bits();
             require(may_lose || live_ == count_, "NULL when all are in use");
             return;
         }
@@ -142,7 +151,7 @@ class fixed_history
             if (!is_damaged_) {
                 free_.push_back(index);
             }
-        } else if (made_ == way::live_bits || (made_ == way::marked && !is_damaged_)) {
+        } else if (has_bits() || (made_ == way::marked && !is_damaged_)) {
             egb_fixed_free(&pool_, address);
             fuzz::the_misuses().expect(kind_of(index, is_start));
         }
@@ -204,7 +213,7 @@ class fixed_history
         if (block_bytes_ >= 8 && in_.below(4) == 0) {
             at(index)[4 + in_.below(4)] = static_cast<unsigned char>(in_.byte());
         }
-        is_damaged_ = true;
+        is_damaged_ = made_ != way::outside;  // there nothing of the pool's is in a block
     }
 
     void expect_filled(std::size_t index)
@@ -219,9 +228,7 @@ class fixed_history
     {
         require(egb_fixed_capacity(&pool_) == count_, "the capacity is known");
         if (is_damaged_) {
-            require(
-                made_ != way::live_bits || egb_fixed_in_use(&pool_) == live_, "bits are the truth"
-            );
+            require(!has_bits() || egb_fixed_in_use(&pool_) == live_, "bits are the truth");
             return;
         }
         require(egb_fixed_whole(&pool_), "the pool is whole");
@@ -244,7 +251,7 @@ class fixed_history
     egb_fixed                            pool_{};
 
     alignas(64) std::array<std::uint32_t, count_max * block_bytes_max / 4> region_;
-    std::array<std::uint32_t, EGB_FIXED_LIVE_BYTES(count_max) / 4> bits_;
+    std::array<std::uint32_t, EGB_FIXED_OUTSIDE_BYTES(count_max) / 4> bits_;
 };
 
 // ---- the growing pool ---------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A fixed pool with everything it stands on, made in any of the four ways a pool can be made, so
+// A fixed pool with everything it stands on, made in any of the five ways a pool can be made, so
 // that one test can speak of them all.
 #ifndef EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
 #define EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
 
-#include "eggbox/fixed.h"
+#include "eggbox/fixed_live.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,11 @@
 #include <string>
 #include <vector>
 
-enum class way { marked, tiny, live_bits, unchecked };
+enum class way { marked, tiny, live_bits, outside, unchecked };
 
-inline const way all_ways[] = {way::marked, way::tiny, way::live_bits, way::unchecked};
+inline const way all_ways[] = {
+    way::marked, way::tiny, way::live_bits, way::outside, way::unchecked
+};
 
 inline std::string name_of(way made)
 {
@@ -23,6 +25,7 @@ inline std::string name_of(way made)
         case way::marked: return "marked";
         case way::tiny: return "tiny";
         case way::live_bits: return "live_bits";
+        case way::outside: return "outside";
         case way::unchecked: return "unchecked";
     }
     return "?";
@@ -40,7 +43,9 @@ struct any_pool {
     {
         const std::size_t most = count > count_max ? count : count_max;
         region.reset(new uint32_t[block_bytes * most / 4]);
-        live.resize(EGB_FIXED_LIVE_BYTES(most) / 4, 0xFFFFFFFFu);  // init must not need zeros
+        const std::size_t bytes =
+            how == way::outside ? EGB_FIXED_OUTSIDE_BYTES(most) : EGB_FIXED_LIVE_BYTES(most);
+        live.resize(bytes / 4, 0xFFFFFFFFu);  // init must not need zeros
         // Bytes that look like marks everywhere: what earlier users left must not matter.
         for (std::size_t i = 0; i < block_bytes * most / 4; i++) {
             region[i] = EGB_FIXED_MARK_;
@@ -65,6 +70,10 @@ struct any_pool {
                 return egb_fixed_init_checked(
                     &pool, region.get(), region_bytes, block_bytes, live.data(), live.size() * 4
                 );
+            case way::outside:
+                return egb_fixed_init_outside(
+                    &pool, region.get(), region_bytes, block_bytes, live.data(), live.size() * 4
+                );
             case way::unchecked:
                 return egb_fixed_init_unchecked(&pool, region.get(), region_bytes, block_bytes);
             default: return egb_fixed_init(&pool, region.get(), region_bytes, block_bytes);
@@ -87,6 +96,13 @@ struct any_pool {
         return reinterpret_cast<char*>(region.get()) + index * block_bytes;
     }
 
+    // Where the link of a free block is.
+    void* link(std::size_t index)
+    {
+        return made == way::outside ? egb_fixed_live_link_(&pool, 0, index)
+                                    : static_cast<void*>(at(index));
+    }
+
     bool whole() const
     {
         return egb_fixed_whole(&pool);
@@ -98,5 +114,17 @@ struct any_pool {
     std::unique_ptr<uint32_t[]> region;
     std::vector<uint32_t>       live;
 };
+
+// Blocks 0, 2 and 5 in use; 3, 4 and 1 free, in this order; the others fresh.
+inline void half_full(any_pool& all)
+{
+    for (std::size_t i = 0; i < 6; i++) {
+        ASSERT_EQ(all.alloc(), all.at(i));
+    }
+    all.free(all.at(1));
+    all.free(all.at(4));
+    all.free(all.at(3));
+    ASSERT_TRUE(all.whole());
+}
 
 #endif  // EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP

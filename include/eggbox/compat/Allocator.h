@@ -12,7 +12,7 @@
 #ifndef EGGBOX_COMPAT_ALLOCATOR_H
 #define EGGBOX_COMPAT_ALLOCATOR_H
 
-#include "../fixed.h"
+#include "../fixed_live.h"
 #include "../heap.hpp"
 #include "../lock.h"
 #include "DataTypes.h"
@@ -43,7 +43,7 @@ class Allocator
         }
         if (memory != NULL) {
             const size_t word = EGB_WORD_BYTES;
-            cut(memory, size * objects, (m_block + word - 1) / word * word);
+            cut(memory, size * objects, (m_block + word - 1) / word * word, NULL, 0);
         } else {
             cut_own();
         }
@@ -129,7 +129,7 @@ class Allocator
     {
         const egb_lock_held_ held(m_lock);
         return number(
-            m_in_use + of_pool().in_use + EGB_LOAD_(m_others) - EGB_LOAD_(m_others_given)
+            m_taken - m_given + of_pool().in_use + EGB_LOAD_(m_others) - EGB_LOAD_(m_others_given)
         );
     }
 
@@ -142,7 +142,7 @@ class Allocator
     UINT GetDeallocations() const
     {
         const egb_lock_held_ held(m_lock);
-        return number(m_taken - m_in_use + of_pool().frees + EGB_LOAD_(m_others_given));
+        return number(m_given + of_pool().frees + EGB_LOAD_(m_others_given));
     }
 
     // For the macros below: operator new, which does not return NULL, and its nothrow form.
@@ -173,11 +173,13 @@ class Allocator
     }
 
   protected:
-    Allocator(size_t size, UINT objects, CHAR* memory, size_t bytes, size_t stride)
+    Allocator(
+        size_t size, UINT objects, CHAR* memory, size_t bytes, void* outside, size_t outside_bytes
+    )
         : m_size(size), m_block(block_of(size)), m_objects(objects)
     {
         if (objects != 0) {
-            cut(memory, bytes, stride);
+            cut(memory, bytes, stride_of(m_block), outside, outside_bytes);
         }
     }
 
@@ -206,6 +208,13 @@ class Allocator
         return (block + align_of(block) - 1) / align_of(block) * align_of(block);
     }
 
+    // For 4 bytes in 2 KiB the list of the free blocks is outside of them, so that none is touched:
+    // links as far apart as blocks of 4 KiB would share a few sets of the cache. 0: it is in them.
+    static constexpr size_t outside_bytes_of(size_t block, size_t objects) noexcept
+    {
+        return block >= 2048 ? EGB_FIXED_OUTSIDE_BYTES(objects) : 0;
+    }
+
   private:
     static UINT number(uint64_t count) noexcept
     {
@@ -213,29 +222,35 @@ class Allocator
     }
 
     // Makes a pool of what fits, at most m_objects blocks.
-    void cut(CHAR* memory, size_t bytes, size_t stride)
+    void cut(CHAR* memory, size_t bytes, size_t stride, void* outside, size_t outside_bytes)
     {
-        const size_t past = reinterpret_cast<uintptr_t>(memory) % EGB_WORD_BYTES;
-        const size_t skip = past == 0 ? 0 : EGB_WORD_BYTES - past;
-        const size_t room = bytes < skip ? 0 : (bytes - skip) / stride;
-        m_bytes           = (room < m_objects ? room : m_objects) * stride;
-        if (m_bytes == 0 || egb_fixed_init(&m_blocks, memory + skip, m_bytes, stride) != EGB_OK) {
+        const size_t past     = reinterpret_cast<uintptr_t>(memory) % EGB_WORD_BYTES;
+        const size_t skip     = past == 0 ? 0 : EGB_WORD_BYTES - past;
+        const size_t room     = bytes < skip ? 0 : (bytes - skip) / stride;
+        m_bytes               = (room < m_objects ? room : m_objects) * stride;
+        CHAR* const      from = memory + skip;
+        const egb_status status =
+            outside_bytes == 0
+                ? egb_fixed_init(&m_blocks, from, m_bytes, stride)
+                : egb_fixed_init_outside(&m_blocks, from, m_bytes, stride, outside, outside_bytes);
+        if (status != EGB_OK) {
             m_bytes = 0;
         }
     }
 
     void cut_own()
     {
-        const size_t stride = stride_of(m_block);
-        if (stride > PTRDIFF_MAX / m_objects) {
+        const size_t stride  = stride_of(m_block);
+        const size_t outside = outside_bytes_of(m_block, m_objects);
+        if (stride > (PTRDIFF_MAX - outside) / m_objects) {
             eggbox::throw_bad_alloc_();
         }
         const size_t bytes = stride * m_objects;
-        m_own              = static_cast<CHAR*>(egb_aligned_alloc(align_of(m_block), bytes));
+        m_own = static_cast<CHAR*>(egb_aligned_alloc(align_of(m_block), bytes + outside));
         if (m_own == NULL) {
             eggbox::throw_bad_alloc_();
         }
-        cut(m_own, bytes, stride);
+        cut(m_own, bytes, stride, m_own + bytes, outside);
     }
 
     EGB_ALWAYS_INLINE void* take(size_t size)
@@ -253,10 +268,30 @@ class Allocator
     void* take_from_region()
     {
         const egb_lock_held_ held(m_lock);
-        void* const          block = egb_fixed_alloc(&m_blocks);
+        void*                block;
+        if (!is_outside() || !egb_fixed_pop_live_(&m_blocks, &block)) {
+            block = egb_fixed_alloc(&m_blocks);
+        }
         m_taken += block != NULL;
-        m_in_use += block != NULL;
         return block;
+    }
+
+    // Says whether a block in use started there, as far as the hot path can tell, and is free now.
+    bool can_give(void* block)
+    {
+        if (is_outside()) {
+            return egb_fixed_push_live_(&m_blocks, egb_fixed_distance_(&m_blocks, block));
+        }
+        const bool can = egb_fixed_can_push_(&m_blocks, block);
+        if (EGB_LIKELY(can)) {
+            egb_fixed_push_(&m_blocks, block);
+        }
+        return can;
+    }
+
+    bool is_outside() const noexcept
+    {
+        return m_blocks.mode == EGB_FIXED_OUTSIDE_;
     }
 
     // What the hot path of a fixed pool refuses is, but for blocks that hold the mark of a free one
@@ -264,11 +299,10 @@ class Allocator
     void give_to_region(void* block)
     {
         const egb_lock_held_ held(m_lock);
-        if (EGB_LIKELY(egb_fixed_can_push_(&m_blocks, block))) {
-            egb_fixed_push_(&m_blocks, block);
-            m_in_use--;
+        if (EGB_LIKELY(can_give(block))) {
+            m_given++;
         } else {
-            m_in_use -= egb_fixed_is_live(&m_blocks, block);
+            m_given += egb_fixed_is_live(&m_blocks, block);
             egb_fixed_free(&m_blocks, block);
         }
     }
@@ -362,10 +396,10 @@ class Allocator
     const CHAR* const m_name         = NULL;
     const UINT        m_objects      = 0;
     size_t            m_bytes        = 0;            // of the region that is cut into blocks
-    egb_fixed         m_blocks       = egb_fixed();  // with m_taken and m_in_use, m_lock's
+    egb_fixed         m_blocks       = egb_fixed();  // with m_taken and m_given, m_lock's
     CHAR*             m_own          = NULL;         // the region, if it is not the caller's
     uint64_t          m_taken        = 0;
-    size_t            m_in_use       = 0;
+    uint64_t          m_given        = 0;
     uint64_t          m_others       = 0;  // atomic: from the heap
     uint64_t          m_others_given = 0;  // atomic
     alignas(8) uint64_t m_key        = 0;  // atomic: the pool; 0: none is needed yet
@@ -379,7 +413,10 @@ template <class T, UINT Objects>
 class AllocatorPool : public Allocator
 {
   public:
-    AllocatorPool() : Allocator(sizeof(T), Objects, m_memory, sizeof m_memory, stride) {}
+    AllocatorPool()
+        : Allocator(sizeof(T), Objects, m_memory, sizeof m_memory, m_outside, outside_bytes)
+    {
+    }
     AllocatorPool(const AllocatorPool&) : AllocatorPool() {}
 
   private:
@@ -387,7 +424,10 @@ class AllocatorPool : public Allocator
     static constexpr size_t stride = Allocator::stride_of(block);
     static constexpr size_t align  = Allocator::align_of(block);
 
+    static constexpr size_t outside_bytes = outside_bytes_of(block, Objects);
+
     alignas(align) CHAR m_memory[stride * (Objects == 0 ? 1 : Objects)];
+    UINT32 m_outside[outside_bytes == 0 ? 1 : outside_bytes / sizeof(UINT32)];
 };
 
 /// In a class: its new and delete are those of an allocator of its own. What follows is private.

@@ -7,8 +7,9 @@
 //     void* block = ALLOC_Alloc(messages, 32);
 //     ALLOC_Free(messages, block);                     // messagesObj.blocksInUse says 0 again
 //
-// The block freed last is handed out first; no block is touched before it is handed out. Everything
-// is static memory: the blocks, one bit for each, and about 200 bytes for a pool.
+// The block freed last is handed out first; no block is touched before it is handed out, and those
+// of 2 KiB and more never. Everything is static memory: the blocks, one bit for each, 4 bytes more
+// for each of 2 KiB and more, and about 200 bytes for a pool.
 //
 // What is better than it was, and each call's native name: docs/guide/migrate.md.
 //
@@ -87,7 +88,7 @@ typedef struct ALLOC_Allocator {
 /// semicolon behind it. Usable before main, with no ALLOC_Init(). At most 16 GiB.
 #define ALLOC_DEFINE(_name_, _size_, _objects_)                                                \
     ALLOC_ALIGNED_ static char _name_##Memory[ALLOC_BLOCK_SIZE(_size_) * (size_t)(_objects_)]; \
-    static UINT32              _name_##Live[(size_t)(_objects_) / 32 + 5];                     \
+    static UINT32              _name_##Live[ALLOC_OUTSIDE_(_size_, (size_t)(_objects_))];      \
     static ALLOC_Core          _name_##Core;                                                   \
     static ALLOC_Allocator     _name_##Obj = {                                                 \
         #_name_,                                                                           \
@@ -133,6 +134,11 @@ void ALLOC_Free(ALLOC_HANDLE hAlloc, void* pBlock);
 // ---- private ------------------------------------------------------------------------------------
 
 #define ALLOC_STEP_ ALLOC_MAX(ALLOC_MEM_ALIGN, 4)
+
+// Words outside of the blocks: bits; of long blocks the list of free ones as well, so that none is
+// touched.
+#define ALLOC_OUTSIDE_(_size_, _objects_)                                        \
+    ((_objects_) / 32 + 5 + (ALLOC_BLOCK_SIZE(_size_) < 2048 ? 0 : (_objects_)))
 
 #if defined(__cplusplus)
   #define ALLOC_ALIGNED_ alignas(ALLOC_STEP_)
