@@ -5,7 +5,7 @@
 // blocks after their free, and the model promises less.
 #include "eggbox/fixed.h"
 
-enum { has_bits = MODE == 2 || MODE == 4 };
+enum { has_bits = MODE == 2 || MODE == 3 };
 
 enum { guard = 2, tail = WORDS > 1 ? 1 : 0, region = BLOCKS * WORDS + tail };
 
@@ -66,7 +66,7 @@ static void check(bool truth)
 
 static void check_untouched(void)
 {
-    check(MODE != 4 || memory[watched] == before);
+    check(MODE != 3 || memory[watched] == before);
 }
 
 static void check_event(egb_event_kind kind, const void* address, size_t index)
@@ -78,7 +78,7 @@ static void check_event(egb_event_kind kind, const void* address, size_t index)
 static void alloc(void)
 {
     egb_word* const block =
-        (egb_word*)(MODE == 3 ? egb_fixed_alloc_unchecked(&pool) : egb_fixed_alloc(&pool));
+        (egb_word*)(MODE == 4 ? egb_fixed_alloc_unchecked(&pool) : egb_fixed_alloc(&pool));
     check_untouched();
 #if DAMAGE
     if (block != NULL) {
@@ -190,9 +190,9 @@ static egb_status init(void)
     switch (MODE) {
         case 2:
             return egb_fixed_init_checked(&pool, start, region * 4, WORDS * 4, live, sizeof live);
-        case 4:
+        case 3:
             return egb_fixed_init_outside(&pool, start, region * 4, WORDS * 4, live, sizeof live);
-        case 3: return egb_fixed_init_unchecked(&pool, start, region * 4, WORDS * 4);
+        case 4: return egb_fixed_init_unchecked(&pool, start, region * 4, WORDS * 4);
         default: return egb_fixed_init(&pool, start, region * 4, WORDS * 4);
     }
 }
@@ -216,7 +216,7 @@ int main(void)
         events = 0;
         switch (pick(3 + DAMAGE)) {
             case 0: alloc(); break;
-            case 1: MODE == 3 ? free_valid() : free_anything(); break;
+            case 1: MODE == 4 ? free_valid() : free_anything(); break;
             case 2: clear(); break;
             default: damage(); break;
         }

@@ -74,11 +74,11 @@ CBMC_CASES = {
     "marks, one block": (0, 1, 2, 5, 0, 64),
     "4-byte blocks": (1, 3, 1, 4, 0, 64),
     "live bits": (2, 3, 3, 3, 0, 64),
-    "outside": (4, 3, 3, 3, 0, 64),
-    "unchecked": (3, 3, 2, 4, 0, 64),
+    "outside": (3, 3, 3, 3, 0, 64),
+    "unchecked": (4, 3, 2, 4, 0, 64),
     "marks, blocks overwritten": (0, 3, 2, 3, 1, 64),
     "live bits, blocks overwritten": (2, 3, 2, 3, 1, 64),
-    "outside, blocks overwritten": (4, 3, 2, 3, 1, 64),
+    "outside, blocks overwritten": (3, 3, 2, 3, 1, 64),
 }
 CBMC_MUTANTS = [
     ("the second free is taken", HEADER,
@@ -88,8 +88,8 @@ CBMC_MUTANTS = [
      "if (distance > pool->reach + pool->stride - 1) {", "unchecked"),
     ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "", "marks"),
     ("the bit is not cleared", LIVE, "    *word &= ~mask;\n", "", "live bits"),
-    ("a link is in its block", LIVE, "if (pool->mode == EGB_FIXED_LIVE_) {",
-     "if (pool->mode >= EGB_FIXED_LIVE_) {", "outside"),
+    ("a link is in its block", LIVE, "pool->mode == EGB_FIXED_OUTSIDE_ ?",
+     "pool->mode > EGB_FIXED_OUTSIDE_ ?", "outside"),
 ]
 CBMC_CHECKS = ("bounds-check pointer-check pointer-overflow-check signed-overflow-check "
                "undefined-shift-check div-by-zero-check unwinding-assertions slice-formula").split()

@@ -59,15 +59,15 @@ extern "C" {
 /// The same number at run time.
 size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 
-/// How many bytes egb_fixed_init_outside() needs for `count` blocks: a word and a bit for each, and
-/// five words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
-#define EGB_FIXED_OUTSIDE_BYTES(count)                                                       \
-    ((EGB_FIXED_LIVE_BITS_ + (size_t)(count) / 32u + 1u + (size_t)(count)) * EGB_WORD_BYTES)
-
 /// How many bytes of live bits egb_fixed_init_checked() needs for `count` blocks: one bit a block
 /// and four words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
 #define EGB_FIXED_LIVE_BYTES(count) \
     ((EGB_FIXED_LIVE_BITS_ + (size_t)(count) / 32u + ((size_t)(count) % 32u != 0)) * EGB_WORD_BYTES)
+
+/// How many bytes egb_fixed_init_outside() needs for `count` blocks: those, and a word a block. A
+/// constant expression; a multiple of 4. `count` is at most 2^32 - 1, and of 32-bit machines 2^29.
+#define EGB_FIXED_OUTSIDE_BYTES(count)                               \
+    (EGB_FIXED_LIVE_BYTES(count) + (size_t)(count) * EGB_WORD_BYTES)
 
 // ---- the pool -------------------------------------------------------------------------------
 
@@ -170,7 +170,8 @@ egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, siz
 ///          and the call goes on as if none were free. Without them also a link is not noticed that
 ///          was overwritten with that of another free block, or with the end of the list; nor, with
 ///          4-byte blocks, any link that leads to a touched block: give those live bits.
-/// Cost     O(1). A recycled block: touches the pool and the block. A fresh one: a function call.
+/// Cost     O(1). A recycled block: touches the pool and the block, unless its list is outside. A
+///          fresh one: a function call.
 EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 
 /// Gives a block back. The next alloc returns it, while it is still in the cache. NULL: no effect.
@@ -182,9 +183,10 @@ EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 ///          blocks: the first) are as the first free left them and the free list still leads to it.
 ///          A block that was freed and then handed out again cannot be told from a block in use.
 /// Cost     O(1), no branch on the number of blocks. Overwrites the block's first 8 bytes, or
-///          4 if it has no mark. Without live bits, a walk of the free list, O(free blocks), in a
-///          double free and when the block's second word happens to hold the mark; with 4-byte
-///          blocks, which have no second word, whenever the word looks like a link.
+///          4 if it has no mark, or none if the list is outside. Without live bits, a walk of the
+///          free list, O(free blocks), in a double free and when the block's second word happens to
+///          hold the mark; with 4-byte blocks, which have no second word, whenever the word looks
+///          like a link.
 EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block);
 
 /// As egb_fixed_alloc(), with no check: a free block that was overwritten leads anywhere. `pool`
@@ -307,8 +309,8 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_MARKED_    0u  // blocks of 8 bytes or more
 #define EGB_FIXED_TINY_      1u  // blocks of 4 bytes: no room for a mark
 #define EGB_FIXED_LIVE_      2u  // egb_fixed_init_checked
-#define EGB_FIXED_UNCHECKED_ 3u  // egb_fixed_init_unchecked
-#define EGB_FIXED_OUTSIDE_   4u  // egb_fixed_init_outside: live bits, and behind them the links
+#define EGB_FIXED_OUTSIDE_   3u  // egb_fixed_init_outside: as LIVE, and links in front of the words
+#define EGB_FIXED_UNCHECKED_ 4u  // egb_fixed_init_unchecked
 
 // The words of `side.live`. All zero is right for a new pool, so static ones need no constructor.
 // Head and count, which change together, are not neighbours: compilers would merge the two stores

@@ -27,14 +27,11 @@ EGB_INLINE uint32_t egb_fixed_live_mask_(size_t index)
     return UINT32_C(1) << (index % 32);
 }
 
-// Where the link of a free block is.
+// Where the link of a free block is: in it, or outside, where links stand in front of all else. So
+// nothing has to be known, or could be overwritten, to find it.
 EGB_INLINE egb_word* egb_fixed_live_link_(const egb_fixed* pool, size_t distance, size_t index)
 {
-    if (pool->mode == EGB_FIXED_LIVE_) {
-        return pool->first + distance;
-    }
-    const size_t capacity = pool->side.live[EGB_FIXED_LIVE_CAPACITY_];
-    return pool->side.live + (EGB_FIXED_LIVE_BITS_ + capacity / 32 + 1 + index);
+    return pool->mode == EGB_FIXED_OUTSIDE_ ? pool->side.live - 1 - index : pool->first + distance;
 }
 
 // Takes the newest free block. False: there is none, or what the list leads to is no free block.

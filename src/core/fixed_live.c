@@ -10,12 +10,14 @@ bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance)
     return index < pool->side.live[EGB_FIXED_LIVE_TOUCHED_] && egb_is_live(pool, index);
 }
 
-// Makes the free list anew from the bits, in order of address.
+// Makes the free list anew from the bits, in order of address. How many blocks are touched is known
+// to the pool as well, whatever the words outside say.
 static void mend(egb_fixed* pool)
 {
-    egb_word* const live       = pool->side.live;
-    live[EGB_FIXED_LIVE_HEAD_] = ~EGB_FIXED_NONE_;
-    live[EGB_FIXED_LIVE_FREE_] = 0;
+    egb_word* const live          = pool->side.live;
+    live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
+    live[EGB_FIXED_LIVE_FREE_]    = 0;
+    live[EGB_FIXED_LIVE_TOUCHED_] = egb_fixed_count_touched(pool);
     for (uint32_t index = live[EGB_FIXED_LIVE_TOUCHED_]; index-- > 0;) {
         if (!egb_is_live(pool, index)) {
             const size_t distance = (size_t)index * pool->stride;
@@ -29,7 +31,7 @@ static void mend(egb_fixed* pool)
 
 static void* take_fresh(egb_fixed* pool)
 {
-    const uint32_t  index = pool->side.live[EGB_FIXED_LIVE_TOUCHED_];
+    const uint32_t  index = egb_fixed_count_touched(pool);
     egb_word* const block = egb_fixed_take_fresh(pool, index);
     if (block != NULL) {
         *egb_fixed_live_word_(pool, index) |= egb_fixed_live_mask_(index);

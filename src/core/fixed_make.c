@@ -113,10 +113,11 @@ static uint32_t capacity_of_bits(size_t words)
     return words <= EGB_FIXED_COUNT_MAX / 32 ? (uint32_t)words * 32 : EGB_FIXED_COUNT_MAX;
 }
 
-// The most blocks n for which n / 32 + 1 + n are not more than the words.
+// 32 blocks take a word of bits and 32 of links; of a rest, one word is of bits.
 static uint32_t capacity_of_bits_and_links(size_t words)
 {
-    const size_t count = words == 0 ? 0 : words - 1 - words / 33;
+    const size_t rest  = words % 33;
+    const size_t count = words / 33 * 32 + (rest != 0 ? rest - 1 : 0);
     return count < EGB_FIXED_COUNT_MAX ? (uint32_t)count : EGB_FIXED_COUNT_MAX;
 }
 
@@ -136,11 +137,13 @@ static egb_status make_with_bits(
         overlap(outside, outside_bytes, pool, sizeof *pool) || words <= EGB_FIXED_LIVE_BITS_) {
         return EGB_INVALID;
     }
-    const size_t    rest = words - EGB_FIXED_LIVE_BITS_;
-    const live_bits live = {
-        (egb_word*)outside,
-        mode == EGB_FIXED_LIVE_ ? capacity_of_bits(rest) : capacity_of_bits_and_links(rest)
-    };
+    live_bits live = {(egb_word*)outside, 0};
+    if (mode == EGB_FIXED_OUTSIDE_) {
+        live.capacity = capacity_of_bits_and_links(words - EGB_FIXED_LIVE_BITS_);
+        live.words += live.capacity;
+    } else {
+        live.capacity = capacity_of_bits(words - EGB_FIXED_LIVE_BITS_);
+    }
     return make(pool, region, region_bytes, block_bytes, mode, live);
 }
 
@@ -202,12 +205,12 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     }
     if (egb_fixed_has_bits(pool)) {
         const uint32_t capacity = live_capacity(pool);
-        const size_t   bytes    = pool->mode == EGB_FIXED_LIVE_ ? EGB_FIXED_LIVE_BYTES(capacity)
-                                                                : EGB_FIXED_OUTSIDE_BYTES(capacity);
+        const size_t   links    = pool->mode == EGB_FIXED_OUTSIDE_ ? capacity : 0;
+        const size_t   bytes    = EGB_FIXED_LIVE_BYTES(capacity) + links * EGB_WORD_BYTES;
         if (count > capacity) {
             return EGB_LIMIT;
         }
-        if (overlap(pool->side.live, bytes, pool->first, region_bytes)) {
+        if (overlap(pool->side.live - links, bytes, pool->first, region_bytes)) {
             return EGB_INVALID;
         }
     }

@@ -36,6 +36,7 @@ bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* a
         case EGB_FIXED_UNCHECKED_:
             *at = distance_of_link(pool, *(const egb_fixed_link_*)(pool->first + *at));
             break;
+        case EGB_FIXED_LIVE_:
         case EGB_FIXED_OUTSIDE_: *at = *egb_fixed_live_link_(pool, *at, index); break;
         default: *at = pool->first[*at];
     }

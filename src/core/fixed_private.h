@@ -12,9 +12,13 @@ static inline bool egb_fixed_is_made(const egb_fixed* pool)
 }
 
 // Whether the truth about its blocks is in `side.live`.
+EGB_STATIC_ASSERT(
+    EGB_FIXED_OUTSIDE_ == (EGB_FIXED_LIVE_ | 1) && (EGB_FIXED_UNCHECKED_ & EGB_FIXED_LIVE_) == 0,
+    "one bit says so"
+);
 static inline bool egb_fixed_has_bits(const egb_fixed* pool)
 {
-    return pool->mode == EGB_FIXED_LIVE_ || pool->mode == EGB_FIXED_OUTSIDE_;
+    return (pool->mode & EGB_FIXED_LIVE_) != 0;
 }
 
 // Blocks handed out at least once since init or clear.
@@ -98,7 +102,7 @@ void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
 bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance);
 bool  egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);
 
-// Of them the two with live bits; alloc and push are in fixed.h.
+// Of them the two with live bits; alloc and push are in fixed_live.h.
 bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance);
 
 static inline bool egb_is_live(const egb_fixed* pool, size_t index)

@@ -273,12 +273,12 @@ TEST(allocator, A06_a_template_has_its_memory_in_it)
     EXPECT_EQ(pool.GetBlockCount(), 7u);
 }
 
-TEST(allocator, A06_a_template_of_long_blocks_has_their_list_outside_of_them)
+// Five blocks of 4,096 bytes.
+static void use_long_blocks(Allocator& pool)
 {
-    static AllocatorPool<char[4096], 5> pool;
-    events                              told;
-    std::vector<void*>                  all   = take(pool, 6, 4096);
-    char* const                         first = static_cast<char*>(all[0]);
+    events             told;
+    std::vector<void*> all   = take(pool, 6, 4096);
+    char* const        first = static_cast<char*>(all[0]);
     for (std::size_t i = 0; i < 5; i++) {
         EXPECT_EQ(all[i], first + 4096 * i) << "in the order of addresses";
     }
@@ -302,6 +302,24 @@ TEST(allocator, A06_a_template_of_long_blocks_has_their_list_outside_of_them)
     EXPECT_EQ(pool.GetDeallocations(), 2u);
     give(pool, all);
     EXPECT_EQ(pool.GetBlocksInUse(), 0u);
+}
+
+TEST(allocator, A06_a_template_of_long_blocks_has_their_list_outside_of_them)
+{
+    static AllocatorPool<char[4096], 5> pool;
+    static AllocatorPool<char[4096], 5> copy(pool);
+    use_long_blocks(pool);
+    use_long_blocks(copy);
+    EXPECT_LE(sizeof pool, sizeof(Allocator) + 4096 + 5 * 4096) << "it is where a gap was anyway";
+}
+
+TEST(allocator, A01_a_heap_pool_of_long_blocks_has_their_list_outside_of_them)
+{
+    Allocator   pool(4096, 5);
+    char* const first = static_cast<char*>(pool.Allocate(4096));
+    EXPECT_GE(egb_block_bytes(first - 4096), std::size_t(4096) * 6) << "list, and blocks";
+    Allocator copy(pool);
+    use_long_blocks(copy);
 }
 
 TEST(allocator, A07_new_and_delete_of_a_class_are_its_allocators)
@@ -493,6 +511,12 @@ TEST(allocator, AB_7_failed_allocations_counted_as_in_use)
 TEST(allocator, a_pool_of_more_than_the_machine_has_is_refused)
 {
     EXPECT_THROW(Allocator(SIZE_MAX / 8, 1000), std::bad_alloc);
+    for (std::size_t less = 0; less < 40; less++) {
+        EXPECT_THROW(Allocator(SIZE_MAX - less, 3), std::bad_alloc) << "a stride of 0";
+    }
+    static char few[64];
+    Allocator   none(SIZE_MAX, 1, few);
+    EXPECT_EQ(none.Allocate(1), nullptr);
     Allocator blocks(SIZE_MAX / 2);
     EXPECT_THROW(blocks.Allocate(SIZE_MAX / 2), std::bad_alloc);
 }

@@ -14,7 +14,8 @@ void any_history_agrees(way made)
     const bool holds = rc::check(
         "any history of a pool of " + name_of(made) + " blocks agrees with the model",
         [made](const std::vector<std::pair<uint32_t, uint32_t>>& history) {
-            const auto block_bytes = std::size_t(*rc::gen::inRange(2, 12) * 4);
+            const int  least       = made == way::outside ? 1 : 2;
+            const auto block_bytes = std::size_t(*rc::gen::inRange(least, 12) * 4);
             const auto count       = std::size_t(*rc::gen::inRange(1, 20));
             model      checked(made, block_bytes, count);
             for (const auto& [what, which] : history) {

@@ -182,6 +182,7 @@ TEST(fixed_pool, misuse_is_refused_before_the_destructor_runs)
     };
     abuse(marked);
     abuse(with_bits);
+    abuse(outside);
 }
 
 TEST(fixed_pool, the_first_use_may_be_a_question_or_a_mistake)

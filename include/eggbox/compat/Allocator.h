@@ -167,6 +167,13 @@ class Allocator
     {
     }
 
+    // For 4 bytes in 2 KiB the list of the free blocks is outside of them, so that none is touched:
+    // links as far apart as blocks of 4 KiB would share a few sets of the cache. 0: it is in them.
+    static constexpr size_t outside_bytes_(size_t size, size_t objects) noexcept
+    {
+        return size >= 2048 ? EGB_FIXED_OUTSIDE_BYTES(objects) : 0;
+    }
+
     bool shows_(egb_pool pool) const noexcept
     {
         return EGB_LOAD_(m_key) == egb_pool_key_(pool);
@@ -208,13 +215,6 @@ class Allocator
         return (block + align_of(block) - 1) / align_of(block) * align_of(block);
     }
 
-    // For 4 bytes in 2 KiB the list of the free blocks is outside of them, so that none is touched:
-    // links as far apart as blocks of 4 KiB would share a few sets of the cache. 0: it is in them.
-    static constexpr size_t outside_bytes_of(size_t block, size_t objects) noexcept
-    {
-        return block >= 2048 ? EGB_FIXED_OUTSIDE_BYTES(objects) : 0;
-    }
-
   private:
     static UINT number(uint64_t count) noexcept
     {
@@ -226,7 +226,7 @@ class Allocator
     {
         const size_t past     = reinterpret_cast<uintptr_t>(memory) % EGB_WORD_BYTES;
         const size_t skip     = past == 0 ? 0 : EGB_WORD_BYTES - past;
-        const size_t room     = bytes < skip ? 0 : (bytes - skip) / stride;
+        const size_t room     = bytes < skip || stride == 0 ? 0 : (bytes - skip) / stride;
         m_bytes               = (room < m_objects ? room : m_objects) * stride;
         CHAR* const      from = memory + skip;
         const egb_status status =
@@ -240,17 +240,19 @@ class Allocator
 
     void cut_own()
     {
-        const size_t stride  = stride_of(m_block);
-        const size_t outside = outside_bytes_of(m_block, m_objects);
-        if (stride > (PTRDIFF_MAX - outside) / m_objects) {
+        const size_t stride = stride_of(m_block);  // 0: it would be more than there are addresses
+        if (stride == 0 || stride > PTRDIFF_MAX / m_objects) {
             eggbox::throw_bad_alloc_();
         }
-        const size_t bytes = stride * m_objects;
-        m_own = static_cast<CHAR*>(egb_aligned_alloc(align_of(m_block), bytes + outside));
+        const size_t align   = align_of(m_block);
+        const size_t bytes   = stride * m_objects;
+        const size_t outside = outside_bytes_(m_block, m_objects);
+        const size_t before  = (outside + align - 1) / align * align;
+        m_own                = static_cast<CHAR*>(egb_aligned_alloc(align, before + bytes));
         if (m_own == NULL) {
             eggbox::throw_bad_alloc_();
         }
-        cut(m_own, bytes, stride, m_own + bytes, outside);
+        cut(m_own + before, bytes, stride, m_own, outside);
     }
 
     EGB_ALWAYS_INLINE void* take(size_t size)
@@ -407,14 +409,47 @@ class Allocator
     mutable egb_lock_ m_lock         = egb_lock_();
 };
 
+namespace eggbox
+{
+
+// So many words beside what inherits them.
+template <size_t Words>
+struct words_beside_ {
+    void* start() noexcept
+    {
+        return words;
+    }
+
+    UINT32 words[Words];
+};
+
+template <>
+struct words_beside_<0> {
+    static void* start() noexcept
+    {
+        return NULL;
+    }
+};
+
+}  // namespace eggbox
+
 /// An allocator of `Objects` blocks for a T each, with their memory in it. Static ones take no room
 /// in the program file.
 template <class T, UINT Objects>
-class AllocatorPool : public Allocator
+class AllocatorPool
+    : eggbox::words_beside_<Allocator::outside_bytes_(sizeof(T), Objects) / sizeof(UINT32)>,
+      public Allocator
 {
   public:
     AllocatorPool()
-        : Allocator(sizeof(T), Objects, m_memory, sizeof m_memory, m_outside, outside_bytes)
+        : Allocator(
+              sizeof(T),
+              Objects,
+              m_memory,
+              sizeof m_memory,
+              this->start(),
+              Allocator::outside_bytes_(sizeof(T), Objects)
+          )
     {
     }
     AllocatorPool(const AllocatorPool&) : AllocatorPool() {}
@@ -424,10 +459,7 @@ class AllocatorPool : public Allocator
     static constexpr size_t stride = Allocator::stride_of(block);
     static constexpr size_t align  = Allocator::align_of(block);
 
-    static constexpr size_t outside_bytes = outside_bytes_of(block, Objects);
-
     alignas(align) CHAR m_memory[stride * (Objects == 0 ? 1 : Objects)];
-    UINT32 m_outside[outside_bytes == 0 ? 1 : outside_bytes / sizeof(UINT32)];
 };
 
 /// In a class: its new and delete are those of an allocator of its own. What follows is private.
