@@ -267,18 +267,46 @@ class Allocator
         return egb_pool_pop_(EGB_LOAD_(m_key), &block) ? block : take_more();
     }
 
+    // What the hot path of a fixed pool can do, where nobody else can have the lock. The rest is in
+    // functions of their own, which keeps this one short.
     void* take_from_region()
+    {
+        void* block;
+        if (EGB_LIKELY(egb_lock_take_alone_(&m_lock))) {
+            const bool is_taken = can_take(&block);
+            m_taken += is_taken;
+            egb_lock_give_alone_(&m_lock);
+            if (EGB_LIKELY(is_taken)) {
+                return block;
+            }
+        }
+        return take_with_lock();
+    }
+
+    // Among threads, and what the hot path cannot do.
+    [[gnu::noinline]] void* take_with_lock()
     {
         const egb_lock_held_ held(m_lock);
         void*                block;
-        if (!is_outside() || !egb_fixed_pop_live_(&m_blocks, &block)) {
+        if (!can_take(&block)) {
             block = egb_fixed_alloc(&m_blocks);
         }
         m_taken += block != NULL;
         return block;
     }
 
-    // Says whether a block in use started there, as far as the hot path can tell, and is free now.
+    bool can_take(void** block)
+    {
+        if (is_outside()) {
+            return egb_fixed_pop_live_(&m_blocks, block);
+        }
+        const bool can = egb_fixed_can_pop_(&m_blocks);
+        if (EGB_LIKELY(can)) {
+            *block = egb_fixed_pop_(&m_blocks);
+        }
+        return can;
+    }
+
     bool can_give(void* block)
     {
         if (is_outside()) {
@@ -296,12 +324,25 @@ class Allocator
         return m_blocks.mode == EGB_FIXED_OUTSIDE_;
     }
 
-    // What the hot path of a fixed pool refuses is, but for blocks that hold the mark of a free one
-    // by chance, in no use: then to look twice is no loss.
     void give_to_region(void* block)
     {
+        if (EGB_LIKELY(egb_lock_take_alone_(&m_lock))) {
+            const bool is_given = can_give(block);
+            m_given += is_given;
+            egb_lock_give_alone_(&m_lock);
+            if (EGB_LIKELY(is_given)) {
+                return;
+            }
+        }
+        give_with_lock(block);
+    }
+
+    // What the hot path refuses is in no use, but for blocks that hold the mark of a free one by
+    // chance: then to look twice is no loss.
+    [[gnu::noinline]] void give_with_lock(void* block)
+    {
         const egb_lock_held_ held(m_lock);
-        if (EGB_LIKELY(can_give(block))) {
+        if (can_give(block)) {
             m_given++;
         } else {
             m_given += egb_fixed_is_live(&m_blocks, block);
