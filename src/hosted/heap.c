@@ -205,12 +205,11 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
 // magazine was filled with. Where requests are measured each comes by.
 static size_t blocks_till_next(size_t index)
 {
-    const egb_pool             pool     = egb_heap_pool_of_class(index);
-    const egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
+    const uint64_t             key      = egb_pool_key_(egb_heap_pool_of_class(index));
+    const egb_magazine_* const magazine = egb_magazine_of_key_(key);
     const intptr_t             top      = (intptr_t)EGB_LOAD_(magazine->top);
     const intptr_t             bottom   = egb_magazine_bottom(magazine);
-    const bool                 is_full =
-        !EGB_LOAD_(is_measured) && top > bottom && EGB_LOAD_(magazine->key) == egb_pool_key_(pool);
+    const bool is_full = !EGB_LOAD_(is_measured) && top > bottom && EGB_LOAD_(magazine->key) == key;
     return 1 + (is_full ? (size_t)(top - bottom) / sizeof(egb_entry_) : 0);
 }
 

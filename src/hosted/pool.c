@@ -385,12 +385,12 @@ static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
 
 // Into the thread's magazine, if that is the pool's. An address that has more bits than others gets
 // the unit of another one, in which it is no block's.
-EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, void* block)
+EGB_INLINE bool give(egb_magazine_* magazine, uint64_t key, void* block)
 {
-    if (EGB_UNLIKELY(!egb_key_is_(&magazine->key, egb_pool_key_(pool)))) {
+    if (EGB_UNLIKELY(!egb_key_is_(&magazine->key, key))) {
         return false;
     }
-    if (!egb_key_is_checked_(pool.slot)) {
+    if (!egb_key_is_checked_(key)) {
         return give_unchecked(magazine, block);
     }
     const egb_unit* const unit = egb_unit_like(block);
@@ -400,11 +400,10 @@ EGB_INLINE bool give(egb_magazine_* magazine, egb_pool pool, void* block)
 
 // What give() did not take, if that was for want of room. False: for put() to find out. At level
 // "off" nothing has looked at the block yet: put() does, at least now.
-static bool give_after_room(egb_magazine_* magazine, egb_pool pool, void* block, const void* site)
+static bool give_after_room(egb_magazine_* magazine, uint64_t key, void* block, const void* site)
 {
-    return block != NULL && egb_key_is_checked_(pool.slot) &&
-           EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && make_room(magazine, pool, site) &&
-           give(magazine, pool, block);
+    return block != NULL && egb_key_is_checked_(key) && EGB_LOAD_(magazine->key) == key &&
+           make_room(magazine, egb_pool_of_key_(key), site) && give(magazine, key, block);
 }
 
 void egb_pool_free_cold_(egb_pool pool, void* block)
@@ -415,15 +414,16 @@ void egb_pool_free_cold_(egb_pool pool, void* block)
 static EGB_COLD void
 free_other(egb_magazine_* magazine, egb_pool pool, egb_cache* cache, void* block, const void* site)
 {
-    if (!give_after_room(magazine, pool, block, site)) {
+    if (!give_after_room(magazine, egb_pool_key_(pool), block, site)) {
         put(pool, cache, block, site);
     }
 }
 
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
-    egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
-    if (EGB_UNLIKELY(!give(magazine, pool, block))) {
+    const uint64_t       key      = egb_pool_key_(pool);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    if (EGB_UNLIKELY(!give(magazine, key, block))) {
         free_other(magazine, pool, NULL, block, EGB_CALLER());
     }
 }
@@ -431,7 +431,7 @@ void egb_pool_free_other_(egb_pool pool, void* block)
 void egb_cache_free_other_(egb_cache* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
-    if (EGB_UNLIKELY(!give(magazine, cache->pool, block))) {
+    if (EGB_UNLIKELY(!give(magazine, egb_pool_key_(cache->pool), block))) {
         free_other(magazine, cache->pool, cache, block, EGB_CALLER());
     }
 }
@@ -480,9 +480,8 @@ static void free_elsewhere(void* block, const void* site)
     const egb_unit* const unit = egb_unit_of(block);
     if (unit != NULL) {
         const uint64_t       key      = egb_key_of_unit(unit);
-        const egb_pool       pool     = egb_pool_of_key_(key);
         egb_magazine_* const magazine = egb_magazine_of_key_(key);
-        if (give(magazine, pool, block) || give_after_room(magazine, pool, block, site)) {
+        if (give(magazine, key, block) || give_after_room(magazine, key, block, site)) {
             return;
         }
     }

@@ -488,8 +488,9 @@ egb_magazine_* egb_thread_get_magazine_(egb_pool pool);
 static inline egb_magazine_* egb_thread_magazine(egb_pool pool)
 {
     egb_thread_* const   thread   = egb_thread_self_();
-    egb_magazine_* const magazine = egb_magazine_in_(thread, egb_pool_key_(pool));
-    return EGB_LOAD_(magazine->key) == egb_pool_key_(pool) && EGB_LOAD_(thread->revoked) == 0
+    const uint64_t       key      = egb_pool_key_(pool);
+    egb_magazine_* const magazine = egb_magazine_in_(thread, key);
+    return EGB_LOAD_(magazine->key) == key && EGB_LOAD_(thread->revoked) == 0
                ? magazine
                : egb_thread_get_magazine_(pool);
 }

@@ -237,10 +237,11 @@ egb_magazine_* egb_thread_get_magazine_(egb_pool pool)
     if (!has_magazines) {
         return NULL;
     }
-    egb_magazine_* const magazine = egb_magazine_in_(thread, egb_pool_key_(pool));
+    const uint64_t       key      = egb_pool_key_(pool);
+    egb_magazine_* const magazine = egb_magazine_in_(thread, key);
     // Another pool's, alive or not: one that is being destroyed and has not said so yet is waited
     // for.
-    if (magazine->control != NULL && EGB_LOAD_(magazine->key) != egb_pool_key_(pool)) {
+    if (magazine->control != NULL && EGB_LOAD_(magazine->key) != key) {
         egb_magazine_let_go(magazine);
     }
     const uint32_t place = (uint32_t)(magazine - thread->magazines);
@@ -254,9 +255,9 @@ void egb_each_magazine(
     egb_control* control, void (*visit)(egb_magazine_* magazine, void* user), void* user
 )
 {
-    const egb_pool pool = egb_handle_of(control);
+    const uint64_t key = egb_pool_key_(egb_handle_of(control));
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
-        egb_magazine_* const magazine = egb_magazine_in_(thread, egb_pool_key_(pool));
+        egb_magazine_* const magazine = egb_magazine_in_(thread, key);
         if (EGB_LOAD_(magazine->control) == control) {
             visit(magazine, user);
         }
@@ -323,9 +324,9 @@ static void revoke_in(egb_magazine_* magazine, void* user)
 void egb_revoke(egb_control* control)
 {
     egb_each_magazine(control, revoke_in, control);
-    const egb_pool pool = egb_handle_of(control);
+    const uint64_t key = egb_pool_key_(egb_handle_of(control));
     for (egb_thread_* thread = egb_the_world.threads; thread != NULL; thread = thread->next) {
-        if (EGB_LOAD_(egb_magazine_in_(thread, egb_pool_key_(pool))->control) == control) {
+        if (EGB_LOAD_(egb_magazine_in_(thread, key)->control) == control) {
             __atomic_store_n(&thread->revoked, 1, __ATOMIC_RELEASE);
         }
     }

@@ -273,7 +273,7 @@ class Allocator
     {
         void* block;
         if (EGB_LIKELY(egb_lock_take_alone_(&m_lock))) {
-            const bool is_taken = can_take(&block);
+            const bool is_taken = try_take(&block);
             m_taken += is_taken;
             egb_lock_give_alone_(&m_lock);
             if (EGB_LIKELY(is_taken)) {
@@ -288,14 +288,16 @@ class Allocator
     {
         const egb_lock_held_ held(m_lock);
         void*                block;
-        if (!can_take(&block)) {
+        if (!try_take(&block)) {
             block = egb_fixed_alloc(&m_blocks);
         }
         m_taken += block != NULL;
         return block;
     }
 
-    bool can_take(void** block)
+    // The hot path of the pool, wherever its list is. Says whether it took a block; try_give()
+    // whether a block in use started there, and is free now.
+    bool try_take(void** block)
     {
         if (is_outside()) {
             return egb_fixed_pop_live_(&m_blocks, block);
@@ -307,7 +309,7 @@ class Allocator
         return can;
     }
 
-    bool can_give(void* block)
+    bool try_give(void* block)
     {
         if (is_outside()) {
             return egb_fixed_push_live_(&m_blocks, egb_fixed_distance_(&m_blocks, block));
@@ -327,7 +329,7 @@ class Allocator
     void give_to_region(void* block)
     {
         if (EGB_LIKELY(egb_lock_take_alone_(&m_lock))) {
-            const bool is_given = can_give(block);
+            const bool is_given = try_give(block);
             m_given += is_given;
             egb_lock_give_alone_(&m_lock);
             if (EGB_LIKELY(is_given)) {
@@ -342,7 +344,7 @@ class Allocator
     [[gnu::noinline]] void give_with_lock(void* block)
     {
         const egb_lock_held_ held(m_lock);
-        if (can_give(block)) {
+        if (try_give(block)) {
             m_given++;
         } else {
             m_given += egb_fixed_is_live(&m_blocks, block);
@@ -461,6 +463,8 @@ struct words_beside_ {
         return words;
     }
 
+    static constexpr size_t bytes = Words * sizeof(UINT32);
+
     UINT32 words[Words];
 };
 
@@ -470,6 +474,8 @@ struct words_beside_<0> {
     {
         return NULL;
     }
+
+    static constexpr size_t bytes = 0;
 };
 
 }  // namespace eggbox
@@ -484,12 +490,7 @@ class AllocatorPool
   public:
     AllocatorPool()
         : Allocator(
-              sizeof(T),
-              Objects,
-              m_memory,
-              sizeof m_memory,
-              this->start(),
-              Allocator::outside_bytes_(sizeof(T), Objects)
+              sizeof(T), Objects, m_memory, sizeof m_memory, this->start(), AllocatorPool::bytes
           )
     {
     }
