@@ -181,7 +181,9 @@ size_t egb_pool_alloc_many(egb_pool pool, void** out, size_t count);
 /// Gives `count` blocks back, as egb_pool_free() each. `blocks` NULL: no effect.
 void egb_pool_free_many(egb_pool pool, void* const* blocks, size_t count);
 
-/// Gets memory until `blocks` more can be allocated without asking the system.
+/// Gets memory until `blocks` more can be allocated without asking the system. What a thread keeps
+/// in its magazine is for that thread alone: where several allocate, reserve as many more as that
+/// may be: stats.h says how many.
 ///
 /// Returns  EGB_OK; EGB_STALE; EGB_INVALID for the null pool; EGB_LIMIT if `max_blocks` or a budget
 ///          does not allow it; EGB_NO_MEMORY. On anything but EGB_OK nothing has changed.

@@ -41,7 +41,8 @@ typedef struct egb_magazine_ {
     uintptr_t full;                // where top cannot go further
     EGB_ALIGNAS_(8) uint64_t frees;
     // Not for the hot path of this file.
-    uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here
+    uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here;
+                    // at "off" those of all the pool's chunks are
     struct egb_control* control;     // the pool's; NULL: this magazine is no pool's
     struct egb_batch*   loaded;      // has the entries
     struct egb_batch*   spare;       // as a rule full or empty; NULL: none

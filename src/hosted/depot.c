@@ -103,7 +103,7 @@ egb_batch* egb_depot_pop(egb_control* control, size_t lane)
     if (batch != NULL) {
         control->depot_batches--;
         control->depot_blocks -= batch->count;
-        control->depot_least = egb_smaller(control->depot_least, control->depot_blocks);
+        control->depot_least = (uint32_t)egb_smaller(control->depot_least, control->depot_blocks);
     }
     return batch;
 }

@@ -8,7 +8,8 @@
 // and in the depot, when it gets one.
 enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 18 };
 
-// Whether a chunk more cannot keep this pool, nor any other, from getting what it asks for.
+// Whether a chunk more cannot keep this pool, nor any other, from getting what it asks for, and is
+// not what somebody reserved blocks not to wait for.
 bool egb_lane_may_have_one_more(const egb_control* control)
 {
     const egb_control* one = control;
@@ -16,10 +17,10 @@ bool egb_lane_may_have_one_more(const egb_control* control)
         one = one->parent;
     }
     const egb_growing* const growing = &control->growing;
+    const size_t             out     = growing->in_use - control->depot_blocks;
     return one == NULL && !egb_is_sealed() && growing->options.max_blocks == 0 &&
-           (growing->capacity - growing->in_use + control->depot_blocks) *
-                   growing->options.block_bytes <
-               FREE_BYTES_MAX;
+           out >= control->reserved &&
+           (growing->capacity - out) * growing->options.block_bytes < FREE_BYTES_MAX;
 }
 
 static bool is_in_lane(const egb_chunk_* chunk, uint32_t lane)
@@ -47,7 +48,9 @@ static egb_chunk_* one_more(egb_growing* growing)
 }
 
 // Threads whose blocks are of one chunk take the lines with the states from each other at every
-// call. So each lane has chunks of its own, as long as little of them is free.
+// call; where there are none, a processor fetches ahead what follows the blocks that it had in a
+// row, and that is the other thread's. So each lane has chunks of its own, as long as little of
+// them is free.
 void egb_lane_prefer_own_chunk(egb_control* control, uint32_t lane)
 {
     egb_growing* const growing = &control->growing;

@@ -283,10 +283,14 @@ static void step_aside(egb_control* control, egb_magazine_* magazine)
     }
 }
 
-// Whether to look in the depot: another lane's blocks do for one that may not have a chunk more.
+// Whether to look in the depot: another lane's blocks do for one that may not have a chunk more. At
+// "off" they do as well when they are more than a quarter of all: nothing is sent back there, and
+// where one thread allocates and another frees the first one's part is always empty.
 static bool may_have_batch(const egb_control* control, size_t lane)
 {
-    return control->lanes[lane].full != NULL || control->attached == 1 ||
+    const bool is_idle =
+        !control->is_checked && control->depot_blocks > control->growing.capacity / 4;
+    return control->lanes[lane].full != NULL || control->attached == 1 || is_idle ||
            !egb_has_own_chunks(control) || !egb_lane_may_have_one_more(control);
 }
 

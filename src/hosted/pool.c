@@ -263,7 +263,8 @@ give_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_gi
         egb_open_link(control, giving.block);
         return;
     }
-    if (egb_has_own_chunks(control) && egb_key_of_chunk(giving.chunk) != magazine->home &&
+    if (control->is_checked && egb_has_own_chunks(control) &&
+        egb_key_of_chunk(giving.chunk) != magazine->home &&
         egb_magazine_make_room_away(control, magazine)) {
         (void)put_away(magazine, giving.block, giving.state);
         return;
@@ -452,9 +453,10 @@ EGB_COLD void egb_free_refused(void* block, const void* site)
     }
 }
 
-// Into the magazine in which blocks of this unit go on. False: none does. An address that has more
-// bits than others gets the unit of another one: only level "off" has to ask. Nobody asks here
-// whether the block is the one taken last: where it sometimes is, no processor can tell beforehand.
+// Into the magazine in which blocks of this unit go on; at "off" whatever its lane, as nothing is
+// sent back there. False: none does. An address that has more bits than others gets the unit of
+// another one: only level "off" has to ask. Nobody asks here whether the block is the one taken
+// last: where it sometimes is, no processor can tell beforehand.
 EGB_INLINE bool free_home(void* block)
 {
     const egb_unit* const unit = egb_unit_like(block);
@@ -464,8 +466,8 @@ EGB_INLINE bool free_home(void* block)
     const uint64_t       key      = egb_key_at(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
     if (!egb_key_is_checked_(key)) {
-        return EGB_LIKELY(egb_key_is_(&magazine->key, key)) && egb_is_address(block) &&
-               put_on_top(magazine, block, NULL, false);
+        return EGB_LIKELY(egb_key_is_(&magazine->key, egb_key_in_lane(key, 0))) &&
+               egb_is_address(block) && put_on_top(magazine, block, NULL, false);
     }
     return EGB_LIKELY(egb_key_is_(&magazine->home, key)) &&
            give_checked(magazine, &unit->shape, block);

@@ -148,20 +148,32 @@ static egb_status reserve(egb_control* control, size_t blocks)
     return is_system ? EGB_NO_MEMORY : EGB_LIMIT;
 }
 
-// Those in the depot are as good as those in chunks, unless a thread may get a chunk of its own.
-static size_t free_in_depot(const egb_control* control)
+// Of those that are free in magazines the chunks know nothing: they are out.
+static size_t blocks_out(const egb_control* control)
 {
-    return egb_lane_may_have_one_more(control) ? 0 : control->depot_blocks;
+    return control->growing.in_use - control->depot_blocks;
 }
 
-// Free blocks in magazines are in use as far as the chunks know, and those in the depot.
 static bool has_free(const egb_control* control, size_t blocks)
 {
     const egb_growing* const growing = &control->growing;
     const size_t             limit   = growing->options.max_blocks;
-    const size_t             in_use  = growing->in_use - free_in_depot(control);
-    const size_t             free    = growing->capacity - growing->lost - in_use;
-    return free >= blocks && (limit == 0 || limit - in_use >= blocks);
+    const size_t             out     = blocks_out(control);
+    const size_t             free    = growing->capacity - growing->lost - out;
+    return free >= blocks && (limit == 0 || limit - out >= blocks);
+}
+
+// Those in the depot are as good as those in chunks: while less is out than is reserved, a thread
+// takes what others put there.
+static egb_status reserve_beside_depot(egb_control* control, size_t blocks)
+{
+    const size_t     in_depot = control->depot_blocks;
+    const size_t     out      = blocks_out(control);
+    const egb_status status   = reserve(control, blocks - egb_smaller(blocks, in_depot));
+    if (status == EGB_OK) {
+        control->reserved = egb_larger(control->reserved, out + blocks);
+    }
+    return status;
 }
 
 egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
@@ -176,7 +188,7 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
         if (!has_free(control, blocks)) {
             (void)egb_reclaim(control);
         }
-        status = reserve(control, blocks - egb_smaller(blocks, free_in_depot(control)));
+        status = reserve_beside_depot(control, blocks);
         egb_pool_unlock(control);
     }
     egb_os_unlock(&egb_the_world.lock);
@@ -196,6 +208,7 @@ size_t egb_pool_give_up(egb_pool pool, size_t keep_bytes, bool to_shelf)
             control->is_passing_on = to_shelf;
             given                  = egb_growing_trim(&control->growing, keep_bytes);
             control->is_passing_on = false;
+            control->reserved      = given == 0 ? control->reserved : 0;
             if (control->growing.in_use != 0 && control->growing.held > keep_bytes) {
                 control->is_gathering = true;  // it should be less
             }

@@ -115,6 +115,7 @@ static void set_up(egb_control* control, const egb_pool_options* options, egb_le
     control->depot_least      = 0;
     control->depot_puts       = 0;
     control->attached         = 0;
+    control->reserved         = options->reserve_blocks;
     control->peak             = 0;
     control->frees            = 0;
     control->failures         = 0;

@@ -63,9 +63,18 @@ typedef struct egb_shelved {
 // leads to a control block that says so.
 typedef struct egb_control {
     EGB_ALIGNAS_(128) egb_os_mutex lock;
-    uint32_t  slot;             // as in the handle, atomic
-    uint32_t  generation;       // of the pool that is there now, atomic; 0: none is
-    uint32_t  last_generation;  // that was ever there
+
+    // The depot. What an exchange with it writes stands together, and nothing else does: it comes
+    // from the processor of the thread that had the lock before, a line at a time.
+    uint32_t depot_batches;
+    uint32_t depot_blocks;
+    uint32_t depot_least;  // blocks, since the window began
+    uint32_t depot_puts;   // so many batches ago
+    egb_lane lanes[EGB_LANES];
+
+    EGB_ALIGNAS_(64) uint32_t slot;  // as in the handle, atomic
+    uint32_t  generation;            // of the pool that is there now, atomic; 0: none is
+    uint32_t  last_generation;       // that was ever there
     egb_level level;
     bool      is_checked;     // the level is not "off"
     bool      is_charged;     // what it holds counts for its ancestors
@@ -89,13 +98,9 @@ typedef struct egb_control {
     size_t             huge;
     egb_shelved        recycled;  // the region that is to become a chunk is from the shelf
 
-    egb_lane   lanes[EGB_LANES];  // the depot
-    size_t     depot_batches;
-    size_t     depot_blocks;
-    size_t     depot_least;   // blocks, since the window began
-    size_t     depot_puts;    // so many batches ago
     size_t     batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
     size_t     attached;      // magazines
+    size_t     reserved;      // until so many blocks are out no chunk comes for a lane's sake
     size_t     peak;
     uint64_t   frees;  // not counting those that magazines count
     uint64_t   failures;
@@ -428,12 +433,11 @@ bool egb_magazine_refill(egb_control* control, egb_magazine_* magazine);
 // Makes room in a full magazine.
 void egb_magazine_make_room(egb_control* control, egb_magazine_* magazine);
 
-// Whether the threads of a pool keep to chunks of their own: not where blocks may be few, or where
-// nothing but the blocks themselves would be shared.
+// Whether the threads of a pool keep to chunks of their own: not where blocks may be few.
 static inline bool egb_has_own_chunks(const egb_control* control)
 {
-    return control->is_checked && control->batch_blocks != 0 &&
-           control->growing.options.max_blocks == 0 && control->memory.region == NULL;
+    return control->batch_blocks != 0 && control->growing.options.max_blocks == 0 &&
+           control->memory.region == NULL;
 }
 
 // The chunk's key in the map.

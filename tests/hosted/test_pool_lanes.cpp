@@ -5,6 +5,7 @@
 #include "pools.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <thread>
 
@@ -17,6 +18,18 @@ class pool_lanes : public needs_magazines
   protected:
     const guard pool{make(64)};
 };
+
+std::uintptr_t chunk_of(const void* block)
+{
+    return reinterpret_cast<std::uintptr_t>(block) / unit_bytes;
+}
+
+egb_pool make_at(const char* level, std::size_t bytes)
+{
+    egb_pool_options options = options_for(bytes);
+    options.check            = level;
+    return make(options);
+}
 
 // So many threads have blocks at the same time.
 void take_in_threads(egb_pool pool, int threads)
@@ -123,12 +136,101 @@ TEST_F(pool_lanes, a_pool_is_destroyed_while_some_wait)
     EXPECT_FALSE(egb_pool_alive(other));
 }
 
+// At "off" they were of one, and two threads with 1,000 blocks each took twice as long as one.
+TEST_F(pool_lanes, at_every_level_threads_take_blocks_of_different_chunks)
+{
+    for (const char* const level : {"check", "off"}) {
+        for (const std::size_t bytes : {16u, 64u, 256u, 1024u}) {
+            const guard              one(make_at(level, bytes));
+            const std::vector<void*> mine = take_all(one, 40);
+            std::thread([&] {
+                const std::vector<void*> own = take_all(one, 40);
+                for (void* const block : own) {
+                    EXPECT_NE(chunk_of(block), chunk_of(mine.front())) << level << " " << bytes;
+                }
+                give_all(one, own);
+            }).join();
+            give_all(one, mine);
+        }
+    }
+}
+
+// At "off" nothing is sent back: who frees a block has it, by the pool's handle or the block alone.
+TEST_F(pool_lanes, at_off_a_block_of_another_thread_is_the_next_one_of_who_freed_it)
+{
+    const guard              off(make_at("off", 64));
+    const std::vector<void*> mine = take_all(off, 2);
+    std::thread([&] {
+        void* const own = egb_pool_alloc(off);
+        EXPECT_NE(chunk_of(own), chunk_of(mine[0]));
+        egb_pool_free(off, mine[0]);
+        EXPECT_EQ(egb_pool_alloc(off), mine[0]);
+        egb_free(mine[1]);
+        EXPECT_EQ(egb_pool_alloc(off), mine[1]);
+        egb_free(mine[1]);
+        egb_free(mine[0]);
+        egb_free(own);
+        EXPECT_EQ(stats_of(off).in_use, 0u);
+    }).join();
+}
+
+// Nothing is sent back at "off", so the part of the depot of who takes is always empty.
+TEST_F(pool_lanes, at_off_what_one_thread_takes_and_another_frees_does_not_become_much)
+{
+    constexpr std::size_t rounds = 2000;
+    constexpr std::size_t live   = 64;
+    for (const std::size_t bytes : {16u, 64u, 1024u}) {
+        const guard        off(make_at("off", bytes));
+        std::vector<void*> blocks(live);
+        std::atomic<bool>  is_full{false};
+        std::thread        second([&] {
+            for (std::size_t i = 0; i < rounds; i++) {
+                while (!is_full) {
+                    std::this_thread::yield();
+                }
+                give_all(off, blocks);
+                is_full = false;
+            }
+        });
+        for (std::size_t i = 0; i < rounds; i++) {
+            while (is_full) {
+                std::this_thread::yield();
+            }
+            blocks  = take_all(off, live);
+            is_full = true;
+        }
+        second.join();
+        const egb_stats stats = stats_of(off);
+        EXPECT_EQ(stats.in_use, 0u);
+        EXPECT_LE(stats.cached, stats.capacity / 4 + 8 * EGB_MAGAZINE_BLOCKS_MAX) << bytes;
+        EXPECT_LE(stats.bytes_held, 8 * unit_bytes) << bytes;
+    }
+}
+
+// Who reserves has a reason not to wait for the system. What is free in magazines is out.
+TEST_F(pool_lanes, while_there_are_reserved_blocks_no_chunk_comes_for_a_lane)
+{
+    constexpr std::size_t threads  = 6;
+    constexpr std::size_t reserved = threads * 2 * EGB_MAGAZINE_BLOCKS_MAX;
+    for (const char* const level : {"check", "off"}) {
+        for (const bool is_late : {false, true}) {
+            egb_pool_options options = options_for(64);
+            options.check            = level;
+            options.reserve_blocks   = is_late ? 0 : reserved;
+            const guard one(make(options));
+            if (is_late) {
+                ASSERT_EQ(egb_pool_reserve(one, reserved), EGB_OK);
+            }
+            const std::size_t held = stats_of(one).bytes_held;
+            std::thread([&] { take_in_threads(one, threads - 1); }).join();
+            EXPECT_EQ(stats_of(one).bytes_held, held) << level;
+        }
+    }
+}
+
 // Who opened it is no matter: a program may make one for each of its threads before they start.
 TEST_F(pool_lanes, a_cache_takes_blocks_of_the_lane_of_the_thread_that_uses_it)
 {
-    const auto chunk_of = [](const void* block) {
-        return reinterpret_cast<std::uintptr_t>(block) / unit_bytes;
-    };
     egb_cache cache{};
     ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
     void* const first = egb_cache_alloc(&cache);
@@ -222,10 +324,8 @@ TEST_F(pool_lanes, threads_one_after_the_other_keep_away_from_who_stays)
 // Many batches of next to nothing would be in the way of others.
 TEST_F(pool_lanes, many_threads_that_end_leave_few_batches_of_few_blocks)
 {
-    constexpr int    threads = 200;
-    egb_pool_options options = options_for(64);
-    options.check            = "off";
-    const guard off(make(options));
+    constexpr int threads = 200;
+    const guard   off(make_at("off", 64));
     std::thread([&] { take_in_threads(off, threads); }).join();
     EXPECT_EQ(stats_of(off).in_use, 0u);
     EXPECT_GE(stats_of(off).cached, 64u);
