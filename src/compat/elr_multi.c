@@ -126,6 +126,9 @@ elr_mpl_t elr_mpl_create_multi_1(
     );
 }
 
+// One version read sizes of type size_t, the next one int; programs pass either, and most a plain
+// number. Where an argument has a place of 8 bytes, an unsigned int there is the low half of
+// either; the upper half of what was passed as an int is anything.
 elr_mpl_t elr_mpl_create_multi_list_(
     elr_mpl_ht fpool, elr_mpl_callback on_alloc, elr_mpl_callback on_free, int obj_size_count, ...
 )
@@ -134,7 +137,7 @@ elr_mpl_t elr_mpl_create_multi_list_(
     va_list arguments;
     va_start(arguments, obj_size_count);
     for (int i = 0; i < obj_size_count && i < ELR_GIVEN_MAX; i++) {
-        sizes[i] = va_arg(arguments, size_t);
+        sizes[i] = va_arg(arguments, unsigned int);
     }
     va_end(arguments);
     return elr_mpl_create_multi_given_(

@@ -233,7 +233,10 @@ EGB_COLD static void count_large_out(const void* block)
 
 // ---- the calls ----------------------------------------------------------------------------------
 
-void xalloc_init(void) {}
+// Programs have functions of these names of their own. Where the library is compiled into one, and
+// comes not out of an archive, those are taken; what is here calls its own.
+
+EGB_WEAK void xalloc_init(void) {}
 
 EGB_COLD static void* take_cold(size_t size)
 {
@@ -249,7 +252,7 @@ EGB_COLD static void* take_cold(size_t size)
     return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
 }
 
-void* xmalloc(size_t size)
+static inline void* take_block(size_t size)
 {
     void* block;
     if (EGB_LIKELY(size <= (size_t)class_bytes[POOL_CLASSES - 1] - HEADER_BYTES) &&
@@ -259,17 +262,27 @@ void* xmalloc(size_t size)
     return take_cold(size);
 }
 
+EGB_WEAK void* xmalloc(size_t size)
+{
+    return take_block(size);
+}
+
 void* egb_xmalloc_aligned_(size_t align, size_t size)
 {
     return size > PTRDIFF_MAX - HEADER_BYTES ? NULL : take_large(align, size);
 }
 
-void xfree(void* ptr)
+static inline void give_block(void* block)
 {
     if (EGB_UNLIKELY(EGB_LOAD_(x.large_in_use) != 0)) {
-        count_large_out(ptr);
+        count_large_out(block);
     }
-    egb_free(ptr);
+    egb_free(block);
+}
+
+EGB_WEAK void xfree(void* ptr)
+{
+    give_block(ptr);
 }
 
 static bool is_in_use(const void* block)
@@ -287,13 +300,13 @@ static void* change_large(void* block, size_t size)
     return changed;
 }
 
-void* xrealloc(void* ptr, size_t size)
+EGB_WEAK void* xrealloc(void* ptr, size_t size)
 {
     if (ptr == NULL) {
-        return xmalloc(size);
+        return take_block(size);
     }
     if (size == 0 || !is_in_use(ptr)) {
-        xfree(ptr);  // or refuses it
+        give_block(ptr);  // or refuses it
         return NULL;
     }
     const size_t room = egb_block_bytes(ptr);
@@ -303,12 +316,12 @@ void* xrealloc(void* ptr, size_t size)
     if (is_large_size(size) && large_class_of(ptr) < LARGE_CLASSES) {
         return change_large(ptr, size);
     }
-    void* const moved = xmalloc(size);
+    void* const moved = take_block(size);
     if (moved == NULL) {
         return size <= room ? ptr : NULL;
     }
     memcpy(moved, ptr, size < room ? size : room);
-    xfree(ptr);
+    give_block(ptr);
     return moved;
 }
 
@@ -489,7 +502,7 @@ static void write_line(size_t index, const line* of)
     }
 }
 
-void xalloc_stats(void)
+EGB_WEAK void xalloc_stats(void)
 {
     line lines[CLASSES];
     for (size_t index = 0; index < CLASSES; index++) {
@@ -538,7 +551,7 @@ static bool end_pool(uint64_t* place)
     return true;
 }
 
-void xalloc_destroy(void)
+EGB_WEAK void xalloc_destroy(void)
 {
     bool is_gone[CLASSES];
     drop_all_nodes();

@@ -214,6 +214,20 @@ TEST(elr_new, N10_larger_requests_are_in_whole_KiB_and_memory_can_be_given_back)
     EXPECT_GT(egb_pool_trim(native, 0), std::size_t{7} << 20);
 }
 
+// In C it is a call with a list of ints as a rule. Where an argument takes 8 bytes, compilers leave
+// the upper half of an int's as it was: all were read, and there was no pool, or one of odd sizes.
+TEST(elr_new, N11_upper_halves_of_ints_are_not_looked_at)
+{
+    if (sizeof(std::size_t) == 8) {
+        const elr_module         module;
+        const unsigned long long rest = 0xBAD0BAD000000000u;
+        elr_mpl_t                list =
+            elr_mpl_create_multi_list_(NULL, NULL, NULL, 3, rest + 10, rest + 20, rest + 30);
+        EXPECT_EQ(size_of_request(&list, 15), 20u);
+        EXPECT_EQ(size_of_request(&list, 30), 30u);
+    }
+}
+
 TEST(elr_new, N11_orders_of_arguments_in_between)
 {
     forget_calls();

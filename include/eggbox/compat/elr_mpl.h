@@ -63,7 +63,8 @@ typedef struct __elr_mpl_t {
 
 /** The handle of no pool: initialises a handle, at file scope too, and can be assigned to one. */
 #if defined(__cplusplus)
-static const elr_mpl_t elr_mpl_initializer_ = {NULL, 0};
+/* In the later library a variable, whose address programs pass. */
+[[maybe_unused]] static elr_mpl_t elr_mpl_initializer_ = {NULL, 0};
   #define ELR_MPL_INITIALIZER elr_mpl_initializer_
 #elif defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
 /* With -Wpedantic gcc has no literal for both, but takes a constant. */
@@ -133,7 +134,8 @@ elr_mpl_t elr_mpl_create_multi_sync(
 );
 
 /** The same, with the arguments in the order of versions in between. elr_mpl_create_multi_2() takes
- * the sizes themselves, and so does elr_mpl_create_multi() when its second argument is no number:
+ * the sizes themselves, and so does elr_mpl_create_multi() when its second argument is no number;
+ * in C it takes sizes of less than 4 GiB then, as int or as size_t.
  *
  *     elr_mpl_create_multi_2(NULL, on_alloc, on_free, 3, 64, 128, 256)
  */

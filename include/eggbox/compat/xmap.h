@@ -8,7 +8,7 @@
 
 #include "stl_allocator.h"
 
-#include <functional>
+// Not <functional>, which brings <algorithm>: programs have a `count` of their own.
 #include <map>
 #include <type_traits>
 #include <utility>

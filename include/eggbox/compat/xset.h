@@ -5,7 +5,7 @@
 
 #include "stl_allocator.h"
 
-#include <functional>
+// Not <functional>, which brings <algorithm>: programs have a `count` of their own.
 #include <set>
 
 template <typename K, typename Compare = std::less<K>, typename Alloc = stl_allocator<K>>

@@ -32,6 +32,21 @@ static void check_size(elr_mpl_ht pool, size_t wanted, size_t expected)
     elr_mpl_free(mem);
 }
 
+static void on_alloc(void* mem)
+{
+    (void)mem;
+}
+
+/* Plain numbers are ints. */
+static void list_plain_numbers(elr_mpl_ht parent)
+{
+    elr_mpl_t listed = elr_mpl_create_multi(parent, on_alloc, NULL, 5, 64, 128, 256, 512, 1024);
+    CHECK(elr_mpl_avail(&listed));
+    check_size(&listed, 65, 128);
+    check_size(&listed, 257, 512);
+    check_size(&listed, 1000, 1024);
+}
+
 static void use_holder(struct holder* holder)
 {
     CHECK(elr_mtx_init(&holder->mutex) != 0);
@@ -64,6 +79,7 @@ int main(void)
     check_size(&several, 33, 64);
     check_size(&several, 257, 1024);
     check_size(&listed, 33, 64);
+    list_plain_numbers(&pool);
     check_size(NULL, 69, 96);
     check_size(NULL, 2096, 3072);
     several = elr_mpl_create_multi(THREE_SIZES);
