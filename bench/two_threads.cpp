@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// What a thread takes on its processor while another one works beside it on the other, and alone:
+// the least of many windows of a few milliseconds. `apart` and `together` of threads.cpp say what
+// two threads did in all; on a virtual machine each processor has faster and slower minutes, not at
+// the same time, and two threads then have whatever those were. The least window is that of a
+// processor that nobody else had, and both threads work in all of them.
+//
+//     eggbox_two_threads [SECONDS | --smoke]
+//
+// Expected: the same, but for `together` in batches, which meet at the depot's lock.
+#include "pin.hpp"
+
+#include "eggbox/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace
+{
+
+using timer                       = std::chrono::steady_clock;
+constexpr std::size_t processors  = 2;
+constexpr std::size_t block_bytes = 64;
+constexpr std::size_t batch       = 1000;
+
+using nanoseconds = std::array<double, processors>;
+
+const nanoseconds nothing_yet = {1e9, 1e9};
+
+std::size_t* first_word(void* block)
+{
+    return static_cast<std::size_t*>(block);
+}
+
+void run_pairs(egb_pool pool, std::size_t count)
+{
+    for (std::size_t i = 0; i < count; i++) {
+        void* const block                                     = egb_pool_alloc(pool);
+        *const_cast<volatile std::size_t*>(first_word(block)) = i;
+        egb_pool_free(pool, block);
+    }
+}
+
+void run_batches(egb_pool pool, std::size_t count)
+{
+    static thread_local std::array<void*, batch> blocks;
+    for (std::size_t done = 0; done < count; done += batch) {
+        for (void*& block : blocks) {
+            block              = egb_pool_alloc(pool);
+            *first_word(block) = done;
+        }
+        for (void* const block : blocks) {
+            egb_pool_free(pool, block);
+        }
+    }
+}
+
+using work = void (*)(egb_pool pool, std::size_t count);
+
+// One window at least.
+double least_window(work run, egb_pool pool, timer::time_point end)
+{
+    constexpr std::size_t count = 100 * batch;
+    double                least = 1e9;
+    timer::time_point     from  = timer::now();
+    do {
+        run(pool, count);
+        const timer::time_point                        now   = timer::now();
+        const std::chrono::duration<double, std::nano> taken = now - from;
+        least = std::min(least, taken.count() / static_cast<double>(count));
+        from  = now;
+    } while (from < end);
+    return least;
+}
+
+egb_pool make_pool(const char* level)
+{
+    egb_pool_options options{};
+    options.block_bytes = block_bytes;
+    options.check       = level;
+    egb_pool pool{};
+    if (egb_pool_create(&pool, &options) != EGB_OK) {
+        std::abort();
+    }
+    return pool;
+}
+
+// On the processors from `first` up to `end`.
+void measure(
+    work            run,
+    const char*     level,
+    bool            is_together,
+    std::size_t     first,
+    std::size_t     end,
+    timer::duration time,
+    nanoseconds&    least
+)
+{
+    const std::array<egb_pool, processors> pools = {make_pool(level), make_pool(level)};
+    const timer::time_point                stop  = timer::now() + time;
+    std::vector<std::thread>               threads;
+    for (std::size_t cpu = first; cpu < end; cpu++) {
+        threads.emplace_back([&, cpu] {
+            bench::pin(cpu);
+            least[cpu] =
+                std::min(least[cpu], least_window(run, pools[is_together ? 0 : cpu], stop));
+        });
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    for (const egb_pool pool : pools) {
+        (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
+    }
+}
+
+struct one_case {
+    const char* level;
+    const char* name;
+    work        run;
+    nanoseconds alone    = nothing_yet;
+    nanoseconds apart    = nothing_yet;
+    nanoseconds together = nothing_yet;
+};
+
+void measure_all(one_case& what, timer::duration time)
+{
+    measure(what.run, what.level, false, 0, 1, time, what.alone);
+    measure(what.run, what.level, false, 1, 2, time, what.alone);
+    measure(what.run, what.level, false, 0, 2, time, what.apart);
+    measure(what.run, what.level, true, 0, 2, time, what.together);
+}
+
+void print(const one_case& what, const char* how, const nanoseconds& two)
+{
+    const double speeds = what.alone[0] / two[0] + what.alone[1] / two[1];
+    std::printf(
+        "%-6s %-8s %-9s %7.2f %7.2f %10.2f %7.2f %11.2fx\n",
+        what.level,
+        what.name,
+        how,
+        what.alone[0],
+        what.alone[1],
+        two[0],
+        two[1],
+        speeds
+    );
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    const bool is_smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
+    const int  seconds  = argc > 1 && !is_smoke ? std::atoi(argv[1]) : 150;
+    if (argc > 2 || (!is_smoke && seconds <= 0)) {
+        std::fputs("usage: eggbox_two_threads [SECONDS | --smoke]\n", stderr);
+        return 2;
+    }
+    std::array<one_case, 4> cases = {
+        {{"check", "pairs", run_pairs},
+         {"check", "batches", run_batches},
+         {"off", "pairs", run_pairs},
+         {"off", "batches", run_batches}}
+    };
+    const timer::time_point end = timer::now() + std::chrono::seconds(is_smoke ? 0 : seconds);
+    do {
+        for (one_case& what : cases) {
+            measure_all(what, std::chrono::milliseconds(is_smoke ? 1 : 100));
+        }
+    } while (timer::now() < end);
+    std::puts("ns a pair, 64 bytes          one alone, each      two, each   two against one");
+    for (const one_case& what : cases) {
+        print(what, "apart", what.apart);
+        print(what, "together", what.together);
+    }
+    return 0;
+}
