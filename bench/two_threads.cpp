@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // What a thread takes on its processor while another one works beside it on the other, and alone:
-// the least of many windows of a few milliseconds. `apart` and `together` of threads.cpp say what
-// two threads did in all; on a virtual machine each processor has faster and slower minutes, not at
-// the same time, and two threads then have whatever those were. The least window is that of a
-// processor that nobody else had, and both threads work in all of them.
+// the least of many windows of some tenths of a millisecond. `apart` and `together` of threads.cpp
+// say what two threads did in all; on a virtual machine each processor has faster and slower
+// minutes, not at the same time, and two threads then have whatever those were.
+//
+// A window counts only if the other thread did nearly as much in it: two thirds, since its
+// processor may be in a slower minute. Else the least would be that of a moment in which the other
+// had no processor, and nobody was in the way.
 //
 //     eggbox_two_threads [SECONDS | --smoke]
 //
@@ -32,7 +35,8 @@ constexpr std::size_t batch       = 1000;
 
 using nanoseconds = std::array<double, processors>;
 
-const nanoseconds nothing_yet = {1e9, 1e9};
+constexpr double  no_window   = 1e9;
+const nanoseconds nothing_yet = {no_window, no_window};
 
 std::size_t* first_word(void* block)
 {
@@ -64,19 +68,35 @@ void run_batches(egb_pool pool, std::size_t count)
 
 using work = void (*)(egb_pool pool, std::size_t count);
 
-// One window at least.
-double least_window(work run, egb_pool pool, timer::time_point end)
+// How much a thread has done, in a line of its own.
+struct alignas(128) progress {
+    std::atomic<std::size_t> pairs{0};
+};
+
+using both = std::array<progress, processors>;
+
+// From when all have come; `other` is NULL for a thread alone.
+double
+least_window(work run, egb_pool pool, progress& own, const progress* other, timer::time_point end)
 {
-    constexpr std::size_t count = 100 * batch;
-    double                least = 1e9;
-    timer::time_point     from  = timer::now();
+    constexpr std::size_t step  = 5 * batch;
+    constexpr std::size_t count = 20 * step;
+    double                least = no_window;
     do {
-        run(pool, count);
-        const timer::time_point                        now   = timer::now();
-        const std::chrono::duration<double, std::nano> taken = now - from;
-        least = std::min(least, taken.count() / static_cast<double>(count));
-        from  = now;
-    } while (from < end);
+        run(pool, step);
+        own.pairs.store(step);
+    } while (other != nullptr && other->pairs.load() == 0);
+    for (timer::time_point from = timer::now(); from < end; from = timer::now()) {
+        const std::size_t before = other != nullptr ? other->pairs.load() : 0;
+        for (std::size_t done = 0; done < count; done += step) {
+            run(pool, step);
+            own.pairs.store(own.pairs.load() + step);
+        }
+        const std::chrono::duration<double, std::nano> taken = timer::now() - from;
+        if (other == nullptr || other->pairs.load() - before >= count / 3 * 2) {
+            least = std::min(least, taken.count() / static_cast<double>(count));
+        }
+    }
     return least;
 }
 
@@ -105,12 +125,15 @@ void measure(
 {
     const std::array<egb_pool, processors> pools = {make_pool(level), make_pool(level)};
     const timer::time_point                stop  = timer::now() + time;
+    both                                   done;
     std::vector<std::thread>               threads;
     for (std::size_t cpu = first; cpu < end; cpu++) {
         threads.emplace_back([&, cpu] {
             bench::pin(cpu);
-            least[cpu] =
-                std::min(least[cpu], least_window(run, pools[is_together ? 0 : cpu], stop));
+            const progress* const other = end - first > 1 ? &done[1 - cpu] : nullptr;
+            const double          now =
+                least_window(run, pools[is_together ? 0 : cpu], done[cpu], other, stop);
+            least[cpu] = std::min(least[cpu], now);
         });
     }
     for (std::thread& thread : threads) {
@@ -140,6 +163,10 @@ void measure_all(one_case& what, timer::duration time)
 
 void print(const one_case& what, const char* how, const nanoseconds& two)
 {
+    if (std::max({what.alone[0], what.alone[1], two[0], two[1]}) == no_window) {
+        std::printf("%-6s %-8s %-9s no window that counts\n", what.level, what.name, how);
+        return;
+    }
     const double speeds = what.alone[0] / two[0] + what.alone[1] / two[1];
     std::printf(
         "%-6s %-8s %-9s %7.2f %7.2f %10.2f %7.2f %11.2fx\n",
@@ -159,7 +186,7 @@ void print(const one_case& what, const char* how, const nanoseconds& two)
 int main(int argc, char** argv)
 {
     const bool is_smoke = argc > 1 && std::strcmp(argv[1], "--smoke") == 0;
-    const int  seconds  = argc > 1 && !is_smoke ? std::atoi(argv[1]) : 150;
+    const int  seconds  = argc > 1 && !is_smoke ? std::atoi(argv[1]) : 180;
     if (argc > 2 || (!is_smoke && seconds <= 0)) {
         std::fputs("usage: eggbox_two_threads [SECONDS | --smoke]\n", stderr);
         return 2;

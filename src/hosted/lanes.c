@@ -17,7 +17,7 @@ bool egb_lane_may_have_one_more(const egb_control* control)
         one = one->parent;
     }
     const egb_growing* const growing = &control->growing;
-    const size_t             out     = growing->in_use - control->depot_blocks;
+    const size_t             out     = egb_blocks_out(control);
     return one == NULL && !egb_is_sealed() && growing->options.max_blocks == 0 &&
            out >= control->reserved &&
            (growing->capacity - out) * growing->options.block_bytes < FREE_BYTES_MAX;

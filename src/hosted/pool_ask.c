@@ -148,17 +148,11 @@ static egb_status reserve(egb_control* control, size_t blocks)
     return is_system ? EGB_NO_MEMORY : EGB_LIMIT;
 }
 
-// Of those that are free in magazines the chunks know nothing: they are out.
-static size_t blocks_out(const egb_control* control)
-{
-    return control->growing.in_use - control->depot_blocks;
-}
-
 static bool has_free(const egb_control* control, size_t blocks)
 {
     const egb_growing* const growing = &control->growing;
     const size_t             limit   = growing->options.max_blocks;
-    const size_t             out     = blocks_out(control);
+    const size_t             out     = egb_blocks_out(control);
     const size_t             free    = growing->capacity - growing->lost - out;
     return free >= blocks && (limit == 0 || limit - out >= blocks);
 }
@@ -168,7 +162,7 @@ static bool has_free(const egb_control* control, size_t blocks)
 static egb_status reserve_beside_depot(egb_control* control, size_t blocks)
 {
     const size_t     in_depot = control->depot_blocks;
-    const size_t     out      = blocks_out(control);
+    const size_t     out      = egb_blocks_out(control);
     const egb_status status   = reserve(control, blocks - egb_smaller(blocks, in_depot));
     if (status == EGB_OK) {
         control->reserved = egb_larger(control->reserved, out + blocks);

@@ -440,6 +440,12 @@ static inline bool egb_has_own_chunks(const egb_control* control)
            control->memory.region == NULL;
 }
 
+// Blocks that are neither in a chunk nor in the depot: those of callers, and what magazines have.
+static inline size_t egb_blocks_out(const egb_control* control)
+{
+    return control->growing.in_use - control->depot_blocks;
+}
+
 // The chunk's key in the map.
 static inline uint64_t egb_key_of_chunk(const egb_chunk_* chunk)
 {
