@@ -39,22 +39,22 @@ EGB_INLINE size_t egb_fixed_index_at_(const egb_fixed* pool, const void* address
 /*@ requires \false;
     assigns \nothing;
 */
-void* egb_fixed_drop_list(egb_fixed* pool, const void* site);
+void* egb_fixed_drop_list_(egb_fixed* pool, const void* site);
 
 /*@ requires \false;
     assigns \nothing;
 */
-void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
+void* egb_fixed_alloc_in_mode_(egb_fixed* pool, const void* site);
 
 /*@ requires \false;
     assigns \nothing;
 */
-bool egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);
+bool egb_fixed_push_in_mode_(egb_fixed* pool, size_t distance);
 
 /*@ assigns misuses;
     ensures misuses == (uint32_t)(\old(misuses) + 1);
 */
-void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site);
+void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const void* site);
 
 // ---- proved ---------------------------------------------------------------------------------
 
@@ -62,14 +62,14 @@ void egb_fixed_report_free(const egb_fixed* pool, const void* address, const voi
     assigns \nothing;
     ensures \result != 0 <==> pool != \null && pool->first != \null;
 */
-static inline bool egb_fixed_is_made(const egb_fixed* pool);
+static inline bool egb_fixed_is_made_(const egb_fixed* pool);
 
 /*@ requires bounded(pool);
     requires touched > 0 ==> pool->bound == start(touched - 1, pool->stride) + 1;  // a hint
     assigns \nothing;
     ensures \result == touched;
 */
-static inline uint32_t egb_fixed_count_touched(const egb_fixed* pool);
+static inline uint32_t egb_fixed_count_touched_(const egb_fixed* pool);
 
 /*@ requires bounded(pool) && known == touched;
     assigns pool->bound;
@@ -84,7 +84,7 @@ static inline uint32_t egb_fixed_count_touched(const egb_fixed* pool);
     complete behaviors;
     disjoint behaviors;
 */
-static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool, uint32_t known);
+static inline egb_word* egb_fixed_take_fresh_(egb_fixed* pool, uint32_t known);
 
 /*@ requires laid_out(pool) && distance < capacity * pool->stride;
     assigns \nothing;
@@ -158,7 +158,7 @@ EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
     ensures \result == 0 ==> \old(state[*at]) == FRESH;
     ensures *at == (\result != 0 ? \old(pool->first[*at]) : \old(*at));
 */
-static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t known, uint32_t* at);
+static inline bool egb_fixed_step_(const egb_fixed* pool, uint32_t known, uint32_t* at);
 
 /*@ requires whole(pool) && marked(pool) && state[wanted] != FRESH;
     requires at == pool->head && known == touched;
@@ -166,7 +166,7 @@ static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t known, uint32_
     ensures \result != 0 ==> state[wanted] == FREE;
     ensures \result == 0 ==> state[wanted] == IN_USE;
 */
-bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t known, uint32_t at, uint32_t wanted);
+bool egb_fixed_leads_to_(const egb_fixed* pool, uint32_t known, uint32_t at, uint32_t wanted);
 
 /*@ requires whole(pool) && marked(pool);
     requires distance < WORDS_MAX && state[distance] == IN_USE ==>

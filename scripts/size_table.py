@@ -72,7 +72,7 @@ class Unit:
 
 
 def base_name(function):
-    """Without what the compiler appends to its own copies: egb_is_live.isra.0."""
+    """Without what the compiler appends to its own copies: egb_is_live_.isra.0."""
     return function.split(".")[0]
 
 

@@ -91,9 +91,9 @@ typedef struct egb_fixed {
     uint32_t limit;   // free takes blocks below this index inline: the touched ones, or 0 for none
     uint32_t reach;   // every block starts before this distance, the last one right before
     uint32_t stride;  // words from one block to the next
-    uint16_t seal;    // EGB_FIXED_SEAL_ of what never changes between init and resize
-    uint8_t  shift;   // a block's bytes are their odd part times 2^shift, 4 at least
-    uint8_t  mode;    // EGB_FIXED_MARKED_ ...
+    uint16_t checksum;  // EGB_FIXED_CHECKSUM_ of what never changes between init and resize
+    uint8_t  shift;     // a block's bytes are their odd part times 2^shift, 4 at least
+    uint8_t  mode;      // EGB_FIXED_MARKED_ ...
 } egb_fixed;
 
 /// Makes a pool of as many blocks of exactly `block_bytes` as fit in `region`, all free.
@@ -359,7 +359,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
         0,                                                                            \
         EGB_FIXED_REACH_(count, name##_stride_),                                      \
         (uint32_t)name##_stride_,                                                     \
-        EGB_FIXED_SEAL_(                                                              \
+        EGB_FIXED_CHECKSUM_(                                                          \
             EGB_FIXED_REACH_(count, name##_stride_), (uint32_t)name##_stride_, (mode) \
         ),                                                                            \
         (uint8_t)name##_shift_,                                                       \
@@ -387,7 +387,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_NEWTON_(d, x) ((x) * (2u - (d) * (x)))
 
 // Sixteen bits that change with any single bit of what they are made from.
-#define EGB_FIXED_SEAL_(reach, stride, mode)                                             \
+#define EGB_FIXED_CHECKSUM_(reach, stride, mode)                                         \
     ((uint16_t)(((reach) ^ ((stride) << 16 | (stride) >> 16) ^ (uint32_t)(mode) << 24) * \
                     UINT32_C(0x9E3779B1) >>                                              \
                 16))

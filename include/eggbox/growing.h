@@ -44,7 +44,9 @@ typedef struct egb_backing {
     void*  user;     // passed on to the functions
     size_t granule;  // power of two: addresses and sizes of ranges are multiples of it; or 0: of
                      // nothing, and a range that holds no block once it is aligned goes back
-    bool zeroed;     // memory from it is all zero at first, so the pool need not clear it
+    bool   zeroed;   // memory from it is all zero at first, so the pool need not clear it
+    size_t extra_bytes;  // the backing's own at the end of each range, behind what the pool keeps
+                         // there; a multiple of 8 up to EGB_LEAD_BYTES_MAX; never read or written
 } egb_backing;
 
 /// A region as a backing that never grows: it hands all of the region out once.
@@ -78,8 +80,8 @@ typedef struct egb_growing_options {
 /// are handed out in order of address. The others are never set. To find the next one 8 of the
 /// chunk's states are looked through, or up to a 64th of them (a 32nd on machines of 32 bits), as
 /// many at once as a word has bytes.
-#define EGB_STATE_OWN_  0xFCu
-#define EGB_STATE_HOME_ 0x80u
+#define EGB_STATE_OWN_      0xFCu
+#define EGB_STATE_IN_CHUNK_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 
@@ -90,7 +92,7 @@ typedef struct egb_shape_ {
     unsigned char* states;   // NULL: there are none
     uint32_t       blocks;
     uint8_t        shift;  // as in egb_fixed
-    uint8_t        group;  // so many blocks, as a power of two, are a group: see growing_home.c
+    uint8_t        group;  // so many blocks, as a power of two, are a group: see growing_bitmap.c
 } egb_shape_;
 
 EGB_INLINE size_t egb_shape_index_(const egb_shape_* shape, const void* block)
@@ -124,7 +126,8 @@ typedef struct egb_growing {
 /// Returns  EGB_OK;
 ///          EGB_INVALID if a pointer is NULL; `block_bytes` is 0 or no multiple of 4; `block_align`
 ///          is no power of two or does not divide `block_bytes`; `lead_bytes` is more than that,
-///          or than EGB_LEAD_BYTES_MAX; `backing.reserve` is NULL or `granule` is neither 0 nor a
+///          or than EGB_LEAD_BYTES_MAX; `backing.extra_bytes` is no such multiple;
+///          `backing.reserve` is NULL or `granule` is neither 0 nor a
 ///          power of two of at least `block_align` and 4;
 ///          EGB_LIMIT if no chunk can be large enough: `block_bytes` over 16 GiB - 8 bytes, or too
 ///          close to SIZE_MAX. On anything but EGB_OK `*pool` is unchanged.

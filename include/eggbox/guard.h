@@ -77,9 +77,10 @@ size_t egb_check_all(void);
 // ---- no more from the system --------------------------------------------------------------------
 
 /// From now on the library asks the system for no memory, and gives none back by itself, but for
-/// what a pool that is destroyed leaves no room for (EGB_SHELF_BYTES_MAX, EGB_SHELF_ADDRESSES_MAX):
-/// what pools and heap have must do. A call that needs more fails as if the system had refused.
-/// Reserve before, and let each thread that there is use each pool once.
+/// what a pool that is destroyed leaves no room for (EGB_REGION_CACHE_BYTES_MAX,
+/// EGB_REGION_CACHE_ADDRESSES_MAX): what pools and heap have must do. A call that needs more fails
+/// as if the system had refused. Reserve before, and let each thread that there is use each pool
+/// once.
 ///
 /// Misuse   EGB_EVENT_SEALED, of every call that would have had to ask; also of one that then finds
 ///          another way, such as the pool's lock in place of a magazine for a new thread.

@@ -137,12 +137,12 @@ class memory_resource : public std::pmr::memory_resource
 
     void give_upstream(void* block, std::size_t bytes)
     {
-        const record one = strike(static_cast<char*>(block) + place_of_record(bytes));
+        const record one = invalidate(static_cast<char*>(block) + place_of_record(bytes));
         upstream_->deallocate(one.block, one.bytes, one.align);
     }
 
     // Neighbours in the list write to the record until it is out of it.
-    record strike(void* place)
+    record invalidate(void* place)
     {
         const std::lock_guard<std::mutex> hold(lock_);
         const record                      one                   = *static_cast<record*>(place);

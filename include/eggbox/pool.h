@@ -117,8 +117,8 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// goes from one size class to another: 8 MiB, of pages that were ever touched; and the most
 /// addresses that belong to it, 64 MiB. They count for no budget. If the system refuses memory they
 /// go back, and it is asked again; and by halves, a few times a second, while the heap is in use.
-#define EGB_SHELF_BYTES_MAX     ((size_t)8 << 20)
-#define EGB_SHELF_ADDRESSES_MAX ((size_t)64 << 20)
+#define EGB_REGION_CACHE_BYTES_MAX     ((size_t)8 << 20)
+#define EGB_REGION_CACHE_ADDRESSES_MAX ((size_t)64 << 20)
 
 /// What destroy does about blocks that are in use.
 typedef enum egb_destroy {
@@ -132,18 +132,18 @@ typedef enum egb_destroy {
 ///          changed, but that free blocks are no longer in magazines; EGB_STALE; EGB_INVALID for
 ///          the null pool or an unknown `how`.
 /// Threads  Others may be inside alloc and free of the pool: they get what they came for, or a
-///          stale handle. The memory of a static pool is the caller's again when no other thread
-///          is inside such a call any more. Where another thread has a magazine of the pool, or an
+///          stale handle. The memory of a static pool is the caller's again when no other thread is
+///          inside such a call any more. Where another thread has a magazine of the pool, or an
 ///          egb_cache of it is open, pages go back to the system at once, and addresses later: when
 ///          each of those threads has made an alloc or free that took a lock, or has ended, and
 ///          every cache is closed. Then, else at once, chunks stay with the library for pools to
-///          come, up to EGB_SHELF_BYTES_MAX of a pool. For them up to 32 of the oldest ones each
-///          go back to the system, or they themselves if those are not enough;
-///          egb_pool_trim() of the null pool gives all of them back. Not those of pools with
+///          come, up to EGB_REGION_CACHE_BYTES_MAX of a pool. For them up to 32 of the oldest ones
+///          each go back to the system, or they themselves if those are not enough; egb_pool_trim()
+///          of the null pool gives all of them back. Not those of pools with
 ///          EGB_PREFAULT or EGB_HUGE_PAGES.
 /// Cost     O(pools of the subtree, their chunks, and threads); with EGB_FRESH_ZERO, of blocks that
-///          were handed out up to EGB_SHELF_BYTES_MAX are cleared, too. (Where such a pool gets a
-///          chunk that was kept of another one, its blocks are cleared then.)
+///          were handed out up to EGB_REGION_CACHE_BYTES_MAX are cleared, too. (Where such a pool
+///          gets a chunk that was kept of another one, its blocks are cleared then.)
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how);
 
 /// Says whether `pool` is there: neither stale nor null. Takes no lock.

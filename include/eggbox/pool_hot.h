@@ -41,19 +41,20 @@ typedef struct egb_magazine_ {
     uintptr_t full;                // where top cannot go further
     EGB_ALIGNAS_(8) uint64_t frees;
     // Not for the hot path of this file.
-    uint64_t home;  // the key, in the chunk map, of chunks whose blocks are to go on from here;
+    uint64_t
+        chunk_key;  // the key, in the chunk map, of chunks whose blocks are to go on from here;
                     // at "off" those of all the pool's chunks are
-    struct egb_control* control;     // the pool's; NULL: this magazine is no pool's
-    struct egb_batch*   loaded;      // has the entries
-    struct egb_batch*   spare;       // as a rule full or empty; NULL: none
-    uintptr_t           lowest;      // the oldest entry when no other thread takes them
-    uint16_t            wish;        // blocks to get at the next refill
-    uint16_t            lane;        // of the pool's depot
-    uint32_t            away_first;  // its oldest entry: those before it another thread took
-    struct egb_batch*   away;        // gets what is of another lane's chunks; NULL: none yet
-    uintptr_t           away_top;    // behind its newest entry
-    uintptr_t           away_full;   // where that cannot go further
-    uint64_t            unused[sizeof(void*) == 8 ? 1 : 6];
+    struct egb_depot* depot;         // the pool's; NULL: this magazine is no pool's
+    struct egb_batch* loaded;        // has the entries
+    struct egb_batch* spare;         // as a rule full or empty; NULL: none
+    uintptr_t         lowest;        // the oldest entry when no other thread takes them
+    uint16_t          refill_max;    // blocks to get at the next refill
+    uint16_t          lane;          // of the pool's depot
+    uint32_t          remote_first;  // its oldest entry: those before it another thread took
+    struct egb_batch* remote;        // gets what is of another lane's chunks; NULL: none yet
+    uintptr_t         remote_top;    // behind its newest entry
+    uintptr_t         remote_full;   // where that cannot go further
+    uint64_t          unused[sizeof(void*) == 8 ? 1 : 6];
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first one, so that nothing is computed to

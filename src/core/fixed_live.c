@@ -4,10 +4,10 @@
 // alloc and free run when nothing is wrong and no block is fresh is in fixed_live.h.
 #include "fixed_private.h"
 
-bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance)
+bool egb_fixed_is_live_by_bit_(const egb_fixed* pool, size_t distance)
 {
     const size_t index = egb_fixed_index_(pool, distance);
-    return index < pool->side.live[EGB_FIXED_LIVE_TOUCHED_] && egb_is_live(pool, index);
+    return index < pool->side.live[EGB_FIXED_LIVE_TOUCHED_] && egb_is_live_(pool, index);
 }
 
 // Makes the free list anew from the bits, in order of address. How many blocks are touched is known
@@ -17,9 +17,9 @@ static void mend(egb_fixed* pool)
     egb_word* const live          = pool->side.live;
     live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
     live[EGB_FIXED_LIVE_FREE_]    = 0;
-    live[EGB_FIXED_LIVE_TOUCHED_] = egb_fixed_count_touched(pool);
+    live[EGB_FIXED_LIVE_TOUCHED_] = egb_fixed_count_touched_(pool);
     for (uint32_t index = live[EGB_FIXED_LIVE_TOUCHED_]; index-- > 0;) {
-        if (!egb_is_live(pool, index)) {
+        if (!egb_is_live_(pool, index)) {
             const size_t distance = (size_t)index * pool->stride;
 
             *egb_fixed_live_link_(pool, distance, index) = ~live[EGB_FIXED_LIVE_HEAD_];
@@ -31,12 +31,12 @@ static void mend(egb_fixed* pool)
 
 static void* take_fresh(egb_fixed* pool)
 {
-    const uint32_t  index = egb_fixed_count_touched(pool);
-    egb_word* const block = egb_fixed_take_fresh(pool, index);
+    const uint32_t  index = egb_fixed_count_touched_(pool);
+    egb_word* const block = egb_fixed_take_fresh_(pool, index);
     if (block != NULL) {
         *egb_fixed_live_word_(pool, index) |= egb_fixed_live_mask_(index);
         pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = index + 1;
-        egb_live_end_at(pool, (size_t)index + 1);
+        egb_live_end_at_(pool, (size_t)index + 1);
     }
     return block;
 }
@@ -50,8 +50,8 @@ EGB_COLD static void* take_other(egb_fixed* pool, const void* site)
     void*          block     = NULL;
     if (!is_at_end || pool->side.live[EGB_FIXED_LIVE_FREE_] != 0) {
         mend(pool);  // before the handler, which may use this pool
-        egb_fixed_report_overwritten(
-            pool, is_at_end ? NULL : egb_fixed_address(pool, refused), site
+        egb_fixed_report_overwritten_(
+            pool, is_at_end ? NULL : egb_fixed_address_(pool, refused), site
         );
         if (egb_fixed_pop_live_(pool, &block)) {
             return block;

@@ -43,8 +43,8 @@ count_blocks(const void* region, size_t region_bytes, size_t block_bytes, uint32
 
 static void set_count(egb_fixed* pool, uint32_t count)
 {
-    pool->reach = EGB_FIXED_REACH_(count, pool->stride);
-    pool->seal  = EGB_FIXED_SEAL_(pool->reach, pool->stride, pool->mode);
+    pool->reach    = EGB_FIXED_REACH_(count, pool->stride);
+    pool->checksum = EGB_FIXED_CHECKSUM_(pool->reach, pool->stride, pool->mode);
 }
 
 // Live bits and how many blocks there are bits for, and room for links; both 0 in modes without.
@@ -187,7 +187,7 @@ static uint32_t live_capacity(egb_fixed* pool)
 
 egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
 {
-    if (!egb_fixed_is_made(pool)) {
+    if (!egb_fixed_is_made_(pool)) {
         return EGB_INVALID;
     }
     uint32_t         count;
@@ -196,14 +196,14 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
     if (status != EGB_OK) {
         return status;
     }
-    const uint32_t touched = egb_fixed_count_touched(pool);
+    const uint32_t touched = egb_fixed_count_touched_(pool);
     if (count < touched) {
         return EGB_BUSY;
     }
     if (overlap(pool, sizeof *pool, pool->first, region_bytes)) {
         return EGB_INVALID;
     }
-    if (egb_fixed_has_bits(pool)) {
+    if (egb_fixed_has_bits_(pool)) {
         const uint32_t capacity = live_capacity(pool);
         const size_t   links    = pool->mode == EGB_FIXED_OUTSIDE_ ? capacity : 0;
         const size_t   bytes    = EGB_FIXED_LIVE_BYTES(capacity) + links * EGB_WORD_BYTES;
@@ -215,16 +215,16 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
         }
     }
     set_count(pool, count);
-    if (egb_fixed_has_bits(pool)) {
-        egb_live_end_at(pool, touched);
+    if (egb_fixed_has_bits_(pool)) {
+        egb_live_end_at_(pool, touched);
     }
     return EGB_OK;
 }
 
 void egb_fixed_clear(egb_fixed* pool)
 {
-    if (!egb_fixed_is_made(pool)) {
-        egb_fixed_report_no_pool(pool, EGB_CALLER());
+    if (!egb_fixed_is_made_(pool)) {
+        egb_fixed_report_no_pool_(pool, EGB_CALLER());
         return;
     }
     pool->head  = EGB_FIXED_NONE_;
@@ -234,10 +234,10 @@ void egb_fixed_clear(egb_fixed* pool)
         pool->side.hidden = ~EGB_FIXED_NONE_;
     } else if (pool->mode == EGB_FIXED_UNCHECKED_) {
         pool->side.newest = NULL;
-    } else if (egb_fixed_has_bits(pool)) {
+    } else if (egb_fixed_has_bits_(pool)) {
         pool->side.live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
         pool->side.live[EGB_FIXED_LIVE_FREE_]    = 0;
         pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = 0;
-        egb_live_end_at(pool, 0);
+        egb_live_end_at_(pool, 0);
     }
 }

@@ -3,7 +3,7 @@
 // was overwritten.
 #include "fixed_private.h"
 
-void egb_report(
+void egb_report_(
     egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
 )
 {
@@ -17,44 +17,44 @@ size_t egb_fixed_index_at(const egb_fixed* pool, const void* address)
     return index < egb_fixed_capacity(pool) ? index : EGB_NO_INDEX;
 }
 
-void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site)
+void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site)
 {
-    egb_report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
+    egb_report_(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
 }
 
-void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, const void* site)
+void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site)
 {
-    egb_report(EGB_EVENT_OVERWRITTEN, pool, address, egb_fixed_index_at(pool, address), site);
+    egb_report_(EGB_EVENT_OVERWRITTEN, pool, address, egb_fixed_index_at(pool, address), site);
 }
 
-egb_event_kind egb_fixed_kind_of_free(const egb_fixed* pool, const void* address, size_t index)
+egb_event_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index)
 {
     if (index != EGB_NO_INDEX) {
-        return index < egb_fixed_count_touched(pool) ? EGB_EVENT_DOUBLE_FREE
-                                                     : EGB_EVENT_NEVER_ALLOCATED;
+        return index < egb_fixed_count_touched_(pool) ? EGB_EVENT_DOUBLE_FREE
+                                                      : EGB_EVENT_NEVER_ALLOCATED;
     }
     const size_t words     = ((uintptr_t)address - (uintptr_t)pool->first) / EGB_WORD_BYTES;
     const bool   is_inside = words < (size_t)pool->reach - 1 + pool->stride;
     return is_inside ? EGB_EVENT_INTERIOR : EGB_EVENT_FOREIGN;
 }
 
-void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site)
+void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const void* site)
 {
-    if (!egb_fixed_is_made(pool)) {
-        egb_report(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
+    if (!egb_fixed_is_made_(pool)) {
+        egb_report_(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
         return;
     }
     const size_t index = egb_fixed_index_at(pool, address);
-    egb_report(egb_fixed_kind_of_free(pool, address, index), pool, address, index, site);
+    egb_report_(egb_fixed_kind_of_free_(pool, address, index), pool, address, index, site);
 }
 
 // What is behind a link that was overwritten cannot be trusted. Marks do not tell well enough which
 // blocks are free to make a new list of: a caller may have copied one into a block in use, and
 // handing that out would be worse than losing blocks.
-void* egb_fixed_drop_list(egb_fixed* pool, const void* site)
+void* egb_fixed_drop_list_(egb_fixed* pool, const void* site)
 {
-    const void* const refused = egb_fixed_address(pool, pool->head);
+    const void* const refused = egb_fixed_address_(pool, pool->head);
     pool->head                = EGB_FIXED_NONE_;  // before the handler, which may use this pool
-    egb_fixed_report_overwritten(pool, refused, site);
+    egb_fixed_report_overwritten_(pool, refused, site);
     return egb_fixed_can_pop_(pool) ? egb_fixed_pop_(pool) : NULL;
 }

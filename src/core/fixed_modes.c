@@ -15,7 +15,7 @@ static uint32_t distance_of_link(const egb_fixed* pool, const void* link)
     return distance < pool->bound ? (uint32_t)distance : pool->bound;
 }
 
-uint32_t egb_fixed_head(const egb_fixed* pool)
+uint32_t egb_fixed_head_(const egb_fixed* pool)
 {
     switch (pool->mode) {
         case EGB_FIXED_TINY_: return ~pool->side.hidden;
@@ -26,7 +26,7 @@ uint32_t egb_fixed_head(const egb_fixed* pool)
     }
 }
 
-bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* at)
+bool egb_fixed_step_in_mode_(const egb_fixed* pool, uint32_t touched, uint32_t* at)
 {
     const size_t index = egb_fixed_index_(pool, *at);
     if (index >= touched) {
@@ -56,15 +56,15 @@ static void set_head(egb_fixed* pool, uint32_t distance)
 // The newest free block, or NULL if there is none.
 static egb_word* pop(egb_fixed* pool, const void* site)
 {
-    const uint32_t head = egb_fixed_head(pool);
+    const uint32_t head = egb_fixed_head_(pool);
     uint32_t       next = head;
-    if (egb_fixed_step_in_mode(pool, egb_fixed_count_touched(pool), &next)) {
+    if (egb_fixed_step_in_mode_(pool, egb_fixed_count_touched_(pool), &next)) {
         set_head(pool, next);
         return pool->first + head;
     }
     if (head != EGB_FIXED_NONE_) {
         set_head(pool, EGB_FIXED_NONE_);  // before the handler, which may use this pool
-        egb_fixed_report_overwritten(pool, egb_fixed_address(pool, head), site);
+        egb_fixed_report_overwritten_(pool, egb_fixed_address_(pool, head), site);
     }
     return NULL;
 }
@@ -73,7 +73,7 @@ static void* alloc_without_marks(egb_fixed* pool, const void* site)
 {
     egb_word* block = pop(pool, site);
     if (block == NULL) {
-        block = egb_fixed_take_fresh(pool, egb_fixed_count_touched(pool));
+        block = egb_fixed_take_fresh_(pool, egb_fixed_count_touched_(pool));
     }
     if (block != NULL && pool->mode == EGB_FIXED_TINY_) {
         block[0] = EGB_FIXED_NONE_ - 1;  // no link: its free must not look like the second one
@@ -81,14 +81,14 @@ static void* alloc_without_marks(egb_fixed* pool, const void* site)
     return block;
 }
 
-void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site)
+void* egb_fixed_alloc_in_mode_(egb_fixed* pool, const void* site)
 {
-    if (!egb_fixed_is_made(pool)) {
-        egb_fixed_report_no_pool(pool, site);
+    if (!egb_fixed_is_made_(pool)) {
+        egb_fixed_report_no_pool_(pool, site);
         return NULL;
     }
-    return egb_fixed_has_bits(pool) ? egb_fixed_alloc_live_(pool, site)
-                                    : alloc_without_marks(pool, site);
+    return egb_fixed_has_bits_(pool) ? egb_fixed_alloc_live_(pool, site)
+                                     : alloc_without_marks(pool, site);
 }
 
 void* egb_fixed_alloc_unchecked_fresh_(egb_fixed* pool)
@@ -103,31 +103,31 @@ static bool could_be_free(const egb_fixed* pool, uint32_t touched, size_t distan
     return word == EGB_FIXED_NONE_ || word < touched;
 }
 
-bool egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance)
+bool egb_fixed_is_live_in_mode_(const egb_fixed* pool, size_t distance)
 {
-    if (egb_fixed_has_bits(pool)) {
-        return egb_fixed_is_live_by_bit(pool, distance);
+    if (egb_fixed_has_bits_(pool)) {
+        return egb_fixed_is_live_by_bit_(pool, distance);
     }
-    const uint32_t touched = egb_fixed_count_touched(pool);
+    const uint32_t touched = egb_fixed_count_touched_(pool);
     if (egb_fixed_index_(pool, distance) >= touched) {
         return false;
     }
     return pool->mode == EGB_FIXED_UNCHECKED_ || !could_be_free(pool, touched, distance) ||
-           !egb_fixed_leads_to(pool, touched, egb_fixed_head(pool), (uint32_t)distance);
+           !egb_fixed_leads_to_(pool, touched, egb_fixed_head_(pool), (uint32_t)distance);
 }
 
-bool egb_fixed_push_in_mode(egb_fixed* pool, size_t distance)
+bool egb_fixed_push_in_mode_(egb_fixed* pool, size_t distance)
 {
-    if (egb_fixed_has_bits(pool)) {
+    if (egb_fixed_has_bits_(pool)) {
         return egb_fixed_push_live_(pool, distance);
     }
-    if (!egb_fixed_is_live_in_mode(pool, distance)) {
+    if (!egb_fixed_is_live_in_mode_(pool, distance)) {
         return false;
     }
     if (pool->mode == EGB_FIXED_UNCHECKED_) {
         egb_fixed_free_unchecked(pool, pool->first + distance);
     } else {
-        pool->first[distance] = egb_fixed_head(pool);
+        pool->first[distance] = egb_fixed_head_(pool);
         set_head(pool, (uint32_t)distance);
     }
     return true;

@@ -6,7 +6,7 @@
 #include "eggbox/fixed.h"
 #include "eggbox/fixed_live.h"
 
-static inline bool egb_fixed_is_made(const egb_fixed* pool)
+static inline bool egb_fixed_is_made_(const egb_fixed* pool)
 {
     return pool != NULL && pool->first != NULL;
 }
@@ -16,19 +16,19 @@ EGB_STATIC_ASSERT(
     EGB_FIXED_OUTSIDE_ == (EGB_FIXED_LIVE_ | 1) && (EGB_FIXED_UNCHECKED_ & EGB_FIXED_LIVE_) == 0,
     "one bit says so"
 );
-static inline bool egb_fixed_has_bits(const egb_fixed* pool)
+static inline bool egb_fixed_has_bits_(const egb_fixed* pool)
 {
     return (pool->mode & EGB_FIXED_LIVE_) != 0;
 }
 
 // Blocks handed out at least once since init or clear.
-static inline uint32_t egb_fixed_count_touched(const egb_fixed* pool)
+static inline uint32_t egb_fixed_count_touched_(const egb_fixed* pool)
 {
     return pool->bound == 0 ? 0 : (uint32_t)egb_fixed_index_(pool, pool->bound - 1) + 1;
 }
 
 // Takes the first block that is not among the `touched` ones; NULL if there is none.
-static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool, uint32_t touched)
+static inline egb_word* egb_fixed_take_fresh_(egb_fixed* pool, uint32_t touched)
 {
     const size_t distance = (size_t)touched * pool->stride;
     if (distance >= pool->reach) {
@@ -39,7 +39,7 @@ static inline egb_word* egb_fixed_take_fresh(egb_fixed* pool, uint32_t touched)
 }
 
 // From now on so many blocks are among the touched ones, which there are.
-static inline void egb_fixed_touch(egb_fixed* pool, size_t touched)
+static inline void egb_fixed_touch_(egb_fixed* pool, size_t touched)
 {
     if (touched != 0) {
         pool->bound = (uint32_t)((touched - 1) * pool->stride) + 1;
@@ -50,7 +50,7 @@ static inline void egb_fixed_touch(egb_fixed* pool, size_t touched)
 }
 
 // Where an overwritten link leads: anywhere, so no pointer to an object.
-static inline const void* egb_fixed_address(const egb_fixed* pool, uint32_t distance)
+static inline const void* egb_fixed_address_(const egb_fixed* pool, uint32_t distance)
 {
     return (const void*)((uintptr_t)pool->first + (uintptr_t)distance * EGB_WORD_BYTES);
 }
@@ -58,7 +58,7 @@ static inline const void* egb_fixed_address(const egb_fixed* pool, uint32_t dist
 // Moves `*at` to the block freed before the one it is at. False, and it stays, if it is at no
 // touched block: at the list's end, or where an overwritten link led. A list may also have become a
 // circle, so whoever follows it takes at most as many steps as there are touched blocks.
-static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t touched, uint32_t* at)
+static inline bool egb_fixed_step_(const egb_fixed* pool, uint32_t touched, uint32_t* at)
 {
     if (egb_fixed_index_(pool, *at) >= touched) {
         return false;
@@ -68,51 +68,51 @@ static inline bool egb_fixed_step(const egb_fixed* pool, uint32_t touched, uint3
 }
 
 // The same in every mode.
-bool egb_fixed_step_in_mode(const egb_fixed* pool, uint32_t touched, uint32_t* at);
+bool egb_fixed_step_in_mode_(const egb_fixed* pool, uint32_t touched, uint32_t* at);
 
 // Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
-bool egb_fixed_leads_to(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted);
+bool egb_fixed_leads_to_(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted);
 
 // Ends the free list of a pool with marks, which leads to what is no free block, and tells the
 // handler. Returns a block that the handler freed, or NULL.
-void* egb_fixed_drop_list(egb_fixed* pool, const void* site);
+void* egb_fixed_drop_list_(egb_fixed* pool, const void* site);
 
 // The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`; and what is wrong
 // with a free of `address`, whose index that is.
 size_t         egb_fixed_index_at(const egb_fixed* pool, const void* address);
-egb_event_kind egb_fixed_kind_of_free(const egb_fixed* pool, const void* address, size_t index);
+egb_event_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index);
 
 // Tells the handler of a misuse of any pool.
-void egb_report(
+void egb_report_(
     egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
 );
 
 // Tell the handler what was found: a call on a pool that was never made; a free list that leads to
 // `address`, where no free block is; a free of `address` that cannot be right.
-void egb_fixed_report_no_pool(const egb_fixed* pool, const void* site);
-void egb_fixed_report_overwritten(const egb_fixed* pool, const void* address, const void* site);
-void egb_fixed_report_free(const egb_fixed* pool, const void* address, const void* site);
+void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site);
+void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site);
+void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const void* site);
 
 // The newest free block's distance in every mode.
-uint32_t egb_fixed_head(const egb_fixed* pool);
+uint32_t egb_fixed_head_(const egb_fixed* pool);
 
 // The modes that the hot path does not serve; alloc also takes a pool that was never made.
 // `distance` may be any number. Push says whether a block in use started there, and is free now.
-void* egb_fixed_alloc_in_mode(egb_fixed* pool, const void* site);
-bool  egb_fixed_is_live_in_mode(const egb_fixed* pool, size_t distance);
-bool  egb_fixed_push_in_mode(egb_fixed* pool, size_t distance);
+void* egb_fixed_alloc_in_mode_(egb_fixed* pool, const void* site);
+bool  egb_fixed_is_live_in_mode_(const egb_fixed* pool, size_t distance);
+bool  egb_fixed_push_in_mode_(egb_fixed* pool, size_t distance);
 
 // Of them the two with live bits; alloc and push are in fixed_live.h.
-bool egb_fixed_is_live_by_bit(const egb_fixed* pool, size_t distance);
+bool egb_fixed_is_live_by_bit_(const egb_fixed* pool, size_t distance);
 
-static inline bool egb_is_live(const egb_fixed* pool, size_t index)
+static inline bool egb_is_live_(const egb_fixed* pool, size_t index)
 {
     return (*egb_fixed_live_word_(pool, index) & egb_fixed_live_mask_(index)) != 0;
 }
 
 // The first fresh block's bit is off. With the bits that are on this makes any change of the number
 // of touched blocks visible.
-static inline void egb_live_end_at(egb_fixed* pool, size_t touched)
+static inline void egb_live_end_at_(egb_fixed* pool, size_t touched)
 {
     if (touched * pool->stride < pool->reach) {
         *egb_fixed_live_word_(pool, touched) &= ~egb_fixed_live_mask_(touched);

@@ -9,19 +9,19 @@
 // list is one with marks, its next block is known not to have one.
 static const void* end_list_astray(egb_fixed* fixed)
 {
-    const uint32_t head = egb_fixed_head(fixed);
+    const uint32_t head = egb_fixed_head_(fixed);
     if (head == EGB_FIXED_NONE_) {
         return NULL;
     }
     if (fixed->mode == EGB_FIXED_TINY_) {
-        if (egb_fixed_index_(fixed, head) < egb_fixed_count_touched(fixed)) {
+        if (egb_fixed_index_(fixed, head) < egb_fixed_count_touched_(fixed)) {
             return NULL;
         }
         fixed->side.hidden = ~EGB_FIXED_NONE_;
     } else {
         fixed->head = EGB_FIXED_NONE_;
     }
-    return egb_fixed_address(fixed, head);
+    return egb_fixed_address_(fixed, head);
 }
 
 static bool has_states(const egb_chunk_* chunk)
@@ -35,11 +35,11 @@ static bool has_states(const egb_chunk_* chunk)
 static size_t count_lost(const egb_chunk_* chunk, size_t struck)
 {
     const size_t free    = chunk->shape.blocks - chunk->in_use;
-    const size_t touched = egb_fixed_count_touched(&chunk->fixed);
+    const size_t touched = egb_fixed_count_touched_(&chunk->fixed);
     if (!has_states(chunk)) {
         return touched > chunk->in_use ? touched - chunk->in_use : 0;
     }
-    return struck != 0 ? egb_smaller(chunk->lost + struck, free) : free;
+    return struck != 0 ? egb_smaller_(chunk->lost + struck, free) : free;
 }
 
 // If the pool has no fresh block either, the chunk has nothing more to give.
@@ -48,8 +48,8 @@ static void write_off(egb_growing* pool, egb_chunk_* chunk, size_t struck)
     const size_t before = chunk->lost;
     chunk->lost         = count_lost(chunk, struck);
     pool->lost          = pool->lost - before + chunk->lost;
-    if (!egb_chunk_is_available(chunk)) {
-        egb_available_remove(pool, chunk);
+    if (!egb_chunk_is_available_(chunk)) {
+        egb_available_remove_(pool, chunk);
     }
 }
 
@@ -58,7 +58,7 @@ static void* take_recycled(egb_chunk_* chunk)
 {
     void* block = NULL;
     if (has_states(chunk)) {
-        (void)egb_home_take(chunk, &block, 1);
+        (void)egb_bitmap_take_(chunk, &block, 1);
     } else if (egb_fixed_can_pop_(&chunk->fixed)) {
         block = egb_fixed_pop_(&chunk->fixed);
     }
@@ -68,9 +68,9 @@ static void* take_recycled(egb_chunk_* chunk)
 // In the order of address.
 static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
 {
-    const size_t most = egb_smaller(count, egb_chunk_fresh_in_line(chunk));
+    const size_t most = egb_smaller_(count, egb_chunk_fresh_in_line_(chunk));
     if (has_states(chunk)) {
-        return egb_home_take_fresh(chunk, blocks, most);
+        return egb_bitmap_take_fresh_(chunk, blocks, most);
     }
     size_t taken = 0;
     while (taken < most && (blocks[taken] = egb_fixed_alloc(&chunk->fixed)) != NULL) {
@@ -90,7 +90,7 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     const void* led_to = NULL;
     size_t      struck = 0;
     if (has_states(chunk)) {
-        struck = egb_home_strike(chunk, &led_to);
+        struck = egb_bitmap_write_off_(chunk, &led_to);
     } else {
         led_to = end_list_astray(fixed);
     }
@@ -114,18 +114,18 @@ static void count_taken(egb_growing* pool, egb_chunk_* chunk, size_t count)
     if (pool->in_use > pool->peak) {
         pool->peak = pool->in_use;
     }
-    if (!egb_chunk_is_available(chunk)) {
-        egb_available_remove(pool, chunk);
+    if (!egb_chunk_is_available_(chunk)) {
+        egb_available_remove_(pool, chunk);
     }
 }
 
-void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
+void* egb_growing_take_(egb_growing* pool, egb_chunk_** from, egb_damage* damage)
 {
     damage->was_found = false;
-    if (egb_growing_is_at_limit(pool)) {
+    if (egb_growing_is_at_limit_(pool)) {
         return NULL;
     }
-    egb_chunk_* const chunk = pool->available != NULL ? pool->available : egb_growing_grow(pool);
+    egb_chunk_* const chunk = pool->available != NULL ? pool->available : egb_growing_grow_(pool);
     void* const       block = chunk == NULL ? NULL : take_from(pool, chunk, damage);
     if (block != NULL) {
         count_taken(pool, chunk, 1);
@@ -149,12 +149,12 @@ static size_t take_listed_run(egb_fixed* list, void** blocks, size_t count)
 static bool has_recycled(const egb_chunk_* chunk)
 {
     return has_states(chunk) ? chunk->groups != 0
-                             : egb_fixed_head(&chunk->fixed) != EGB_FIXED_NONE_;
+                             : egb_fixed_head_(&chunk->fixed) != EGB_FIXED_NONE_;
 }
 
 // No more than the chunk can have, whatever its states say: else it would leave the list, and come
 // back to it twice.
-size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count)
+size_t egb_growing_take_run_(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count)
 {
     egb_chunk_* const chunk = pool->available;
     const size_t      limit = pool->options.max_blocks;
@@ -162,8 +162,8 @@ size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks,
         return 0;
     }
     const size_t free  = chunk->shape.blocks - chunk->in_use - chunk->lost;
-    const size_t most  = egb_smaller(count, free);
-    size_t       taken = has_states(chunk) ? egb_home_take(chunk, blocks, most)
+    const size_t most  = egb_smaller_(count, free);
+    size_t       taken = has_states(chunk) ? egb_bitmap_take_(chunk, blocks, most)
                                            : take_listed_run(&chunk->fixed, blocks, most);
     if (taken == 0 && !has_recycled(chunk)) {
         taken = take_fresh_run(chunk, blocks, most);
@@ -177,18 +177,18 @@ size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks,
 // looked at anew, because the handler may have changed it.
 void* egb_growing_alloc(egb_growing* pool)
 {
-    if (!egb_growing_is_made(pool)) {
-        egb_report(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, EGB_CALLER());
+    if (!egb_growing_is_made_(pool)) {
+        egb_report_(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, EGB_CALLER());
         return NULL;
     }
     for (;;) {
         egb_chunk_* from;
         egb_damage  damage;
-        void* const block = egb_growing_take(pool, &from, &damage);
+        void* const block = egb_growing_take_(pool, &from, &damage);
         if (!damage.was_found) {
             return block;
         }
-        egb_report(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, EGB_CALLER());
+        egb_report_(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, EGB_CALLER());
     }
 }
 
@@ -199,7 +199,7 @@ static bool push(egb_chunk_* chunk, void* block)
 {
     egb_fixed* const fixed = &chunk->fixed;
     if (has_states(chunk)) {
-        return egb_home_put(chunk, &block, 1) == 1;
+        return egb_bitmap_put_(chunk, &block, 1) == 1;
     }
     if (egb_fixed_can_push_(fixed, block)) {
         egb_fixed_push_(fixed, block);
@@ -214,14 +214,14 @@ static bool push(egb_chunk_* chunk, void* block)
 
 static void count_put(egb_growing* pool, egb_chunk_* chunk, size_t count)
 {
-    const bool was_available = egb_chunk_is_available(chunk);
+    const bool was_available = egb_chunk_is_available_(chunk);
     chunk->in_use -= count;
     pool->in_use -= count;
     if (pool->available != chunk) {
         if (was_available) {
-            egb_available_remove(pool, chunk);
+            egb_available_remove_(pool, chunk);
         }
-        egb_available_add_first(pool, chunk);
+        egb_available_add_first_(pool, chunk);
     }
 }
 
@@ -235,15 +235,15 @@ bool egb_growing_put_other_(egb_chunk_* chunk, void* block)
     return true;
 }
 
-void egb_growing_put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
+void egb_growing_put_run_(egb_chunk_* chunk, void* const* blocks, size_t count)
 {
     if (!has_states(chunk)) {
         for (size_t i = 0; i < count; i++) {
-            (void)egb_growing_put(chunk, blocks[i]);
+            (void)egb_growing_put_(chunk, blocks[i]);
         }
         return;
     }
-    const size_t put = egb_home_put(chunk, blocks, count);
+    const size_t put = egb_bitmap_put_(chunk, blocks, count);
     if (put != 0) {
         count_put(chunk->owner, chunk, put);
     }
@@ -253,15 +253,15 @@ static void
 report_free(const egb_growing* pool, const egb_chunk_* chunk, const void* block, const void* site)
 {
     if (chunk == NULL) {
-        egb_report(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
+        egb_report_(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
         return;
     }
     const size_t index = egb_fixed_index_at(&chunk->fixed, block);
     const bool   is_home =
-        has_states(chunk) && index < chunk->shape.blocks && egb_is_home(&chunk->shape, index);
+        has_states(chunk) && index < chunk->shape.blocks && egb_is_in_chunk_(&chunk->shape, index);
     const egb_event_kind kind =
-        is_home ? EGB_EVENT_DOUBLE_FREE : egb_fixed_kind_of_free(&chunk->fixed, block, index);
-    egb_report(kind, pool, block, index, site);
+        is_home ? EGB_EVENT_DOUBLE_FREE : egb_fixed_kind_of_free_(&chunk->fixed, block, index);
+    egb_report_(kind, pool, block, index, site);
 }
 
 void egb_growing_free(egb_growing* pool, void* block)
@@ -269,12 +269,12 @@ void egb_growing_free(egb_growing* pool, void* block)
     if (block == NULL) {
         return;
     }
-    if (!egb_growing_is_made(pool)) {
-        egb_report(EGB_EVENT_NO_POOL, pool, block, EGB_NO_INDEX, EGB_CALLER());
+    if (!egb_growing_is_made_(pool)) {
+        egb_report_(EGB_EVENT_NO_POOL, pool, block, EGB_NO_INDEX, EGB_CALLER());
         return;
     }
-    egb_chunk_* const chunk = egb_growing_chunk_of(pool, block);
-    if (chunk == NULL || !egb_growing_put(chunk, block)) {
+    egb_chunk_* const chunk = egb_growing_chunk_of_(pool, block);
+    if (chunk == NULL || !egb_growing_put_(chunk, block)) {
         report_free(pool, chunk, block, EGB_CALLER());
     }
 }

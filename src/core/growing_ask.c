@@ -24,7 +24,7 @@ size_t egb_growing_held(const egb_growing* pool)
 
 bool egb_growing_owns(const egb_growing* pool, const void* block)
 {
-    const egb_chunk_* const chunk = pool != NULL ? egb_growing_chunk_of(pool, block) : NULL;
+    const egb_chunk_* const chunk = pool != NULL ? egb_growing_chunk_of_(pool, block) : NULL;
     return chunk != NULL && egb_fixed_owns(&chunk->fixed, block);
 }
 
@@ -59,11 +59,11 @@ enum { WINDOW_WORDS = 64, WINDOW = WINDOW_WORDS * 32 };
 // Sets a bit for each of the WINDOW blocks from `start` on that is on the free list.
 static void find_free(const egb_fixed* fixed, uint32_t touched, uint32_t start, egb_word* is_free)
 {
-    egb_clear_words(is_free, sizeof(egb_word) * WINDOW_WORDS);
-    uint32_t at = egb_fixed_head(fixed);
+    egb_clear_words_(is_free, sizeof(egb_word) * WINDOW_WORDS);
+    uint32_t at = egb_fixed_head_(fixed);
     for (uint32_t left = touched; left > 0; left--) {
         const size_t in_window = egb_fixed_index_(fixed, at) - start;
-        if (!egb_fixed_step_in_mode(fixed, touched, &at)) {
+        if (!egb_fixed_step_in_mode_(fixed, touched, &at)) {
             break;
         }
         if (in_window < WINDOW) {
@@ -91,9 +91,9 @@ visit_what_is_not_listed(const egb_fixed* fixed, uint32_t touched, const visitor
 static void visit_what_is_not_home(const egb_chunk_* chunk, const visitor* caller)
 {
     const egb_fixed* const fixed   = &chunk->fixed;
-    const uint32_t         touched = egb_fixed_count_touched(fixed);
+    const uint32_t         touched = egb_fixed_count_touched_(fixed);
     for (uint32_t index = 0; index < touched; index++) {
-        if (!egb_is_home(&chunk->shape, index)) {
+        if (!egb_is_in_chunk_(&chunk->shape, index)) {
             caller->visit(fixed->first + (size_t)index * fixed->stride, caller->user);
         }
     }
@@ -103,7 +103,7 @@ static void visit_chunk(egb_chunk_* chunk, void* user)
 {
     const visitor* const   caller  = (const visitor*)user;
     const egb_fixed* const fixed   = &chunk->fixed;
-    const uint32_t         touched = egb_fixed_count_touched(fixed);
+    const uint32_t         touched = egb_fixed_count_touched_(fixed);
     if (chunk->shape.states != NULL) {
         visit_what_is_not_home(chunk, caller);
         return;
@@ -122,20 +122,20 @@ static void visit_chunk(egb_chunk_* chunk, void* user)
 static void visit_chunk_by_list(egb_chunk_* chunk, void* user)
 {
     const egb_fixed* const fixed = &chunk->fixed;
-    visit_what_is_not_listed(fixed, egb_fixed_count_touched(fixed), (const visitor*)user);
+    visit_what_is_not_listed(fixed, egb_fixed_count_touched_(fixed), (const visitor*)user);
 }
 
-void egb_growing_each_by_list(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
+void egb_growing_each_by_list_(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
 {
     visitor caller = {visit, user};
-    egb_growing_each_chunk(pool, visit_chunk_by_list, &caller);
+    egb_growing_each_chunk_(pool, visit_chunk_by_list, &caller);
 }
 
 void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
 {
     if (pool != NULL) {
         visitor caller = {visit, user};
-        egb_growing_each_chunk(pool, visit_chunk, &caller);
+        egb_growing_each_chunk_(pool, visit_chunk, &caller);
     }
 }
 
@@ -152,16 +152,16 @@ static bool shape_is_right(const egb_chunk_* chunk, const egb_chunk_place* place
 static bool counts_are_right(const egb_chunk_* chunk)
 {
     const bool   has_states = chunk->shape.states != NULL;
-    const size_t home       = has_states ? egb_home_count(chunk) : 0;
+    const size_t home       = has_states ? egb_bitmap_count_(chunk) : 0;
     return egb_fixed_in_use(&chunk->fixed) == chunk->in_use + chunk->lost + home &&
-           (!has_states || egb_home_whole(chunk));
+           (!has_states || egb_bitmap_whole_(chunk));
 }
 
 static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
 {
     egb_chunk_place place;
     if (chunk->owner != pool || !egb_fixed_whole(&chunk->fixed) ||
-        !egb_chunk_find_place(&pool->options, chunk->region, chunk->region_bytes, &place)) {
+        !egb_chunk_find_place_(&pool->options, chunk->region, chunk->region_bytes, &place)) {
         return false;
     }
     const size_t block_bytes = pool->options.block_bytes;
@@ -177,8 +177,8 @@ static bool list_has(const egb_growing* pool, size_t count)
 {
     const egb_chunk_* before = NULL;
     for (const egb_chunk_* chunk = pool->available; chunk != NULL; chunk = chunk->next) {
-        if (count-- == 0 || !egb_chunk_is_available(chunk) ||
-            egb_growing_chunk_of(pool, chunk) != chunk ||
+        if (count-- == 0 || !egb_chunk_is_available_(chunk) ||
+            egb_growing_chunk_of_(pool, chunk) != chunk ||
             (before != NULL && chunk->previous != before)) {
             return false;
         }
@@ -195,18 +195,18 @@ typedef struct sums {
 
 static bool add_up(const egb_growing* pool, sums* all)
 {
-    for (const egb_chunk_* chunk = egb_tree_after(pool->tree, 0); chunk != NULL;
-         chunk                   = egb_tree_after(pool->tree, (uintptr_t)chunk->region)) {
+    for (const egb_chunk_* chunk = egb_tree_after_(pool->tree, 0); chunk != NULL;
+         chunk                   = egb_tree_after_(pool->tree, (uintptr_t)chunk->region)) {
         if ((uintptr_t)chunk->region < all->end || all->chunks == pool->chunks ||
-            !chunk_is_whole(pool, chunk) || !egb_tree_is_ordered_at(chunk) ||
-            egb_growing_chunk_of(pool, chunk->region) != chunk) {
+            !chunk_is_whole(pool, chunk) || !egb_tree_is_ordered_at_(chunk) ||
+            egb_growing_chunk_of_(pool, chunk->region) != chunk) {
             return false;
         }
         all->in_use += chunk->in_use;
         all->capacity += chunk->shape.blocks;
         all->lost += chunk->lost;
         all->held += chunk->region_bytes;
-        all->available += egb_chunk_is_available(chunk);
+        all->available += egb_chunk_is_available_(chunk);
         all->chunks++;
         all->end = (uintptr_t)chunk->region + chunk->region_bytes;
     }
@@ -215,12 +215,12 @@ static bool add_up(const egb_growing* pool, sums* all)
 
 bool egb_growing_whole(const egb_growing* pool)
 {
-    if (!egb_growing_is_made(pool)) {
+    if (!egb_growing_is_made_(pool)) {
         return false;
     }
     const egb_growing_options* const options = &pool->options;
     sums                             all;
-    egb_clear_words(&all, sizeof all);
+    egb_clear_words_(&all, sizeof all);
     return add_up(pool, &all) && all.in_use == pool->in_use && all.capacity == pool->capacity &&
            all.lost == pool->lost && all.held == pool->held && all.chunks == pool->chunks &&
            pool->in_use <= pool->peak &&

@@ -24,14 +24,20 @@ static size_t bytes_before(const egb_growing_options* options, uintptr_t region)
     return options->lead_bytes + ((size_t)(0 - start) & (options->block_align - 1));
 }
 
+// The header, and what the backing keeps behind it.
+static size_t header_bytes(const egb_growing_options* options)
+{
+    return sizeof(egb_chunk_) + options->backing.extra_bytes;
+}
+
 // What a chunk needs besides its blocks: the header, what is kept free, and what alignment may cost
 // where the backing promises none.
 static size_t bytes_around(const egb_growing_options* options)
 {
     const bool is_aligned = options->backing.granule >= EGB_ALIGNOF_(egb_chunk_);
-    return sizeof(egb_chunk_) + (is_aligned ? bytes_before(options, 0)
-                                            : options->lead_bytes + options->block_align - 1 +
-                                                  EGB_ALIGNOF_(egb_chunk_) - 1);
+    return header_bytes(options) + (is_aligned ? bytes_before(options, 0)
+                                               : options->lead_bytes + options->block_align - 1 +
+                                                     EGB_ALIGNOF_(egb_chunk_) - 1);
 }
 
 static size_t round_up(const egb_growing_options* options, size_t bytes)
@@ -45,7 +51,7 @@ static size_t fixed_count_max(size_t block_bytes)
 {
     const size_t bytes_max =
         SIZE_MAX < EGB_FIXED_BYTES_MAX ? SIZE_MAX : (size_t)EGB_FIXED_BYTES_MAX;
-    return egb_smaller(bytes_max / block_bytes, EGB_FIXED_COUNT_MAX);
+    return egb_smaller_(bytes_max / block_bytes, EGB_FIXED_COUNT_MAX);
 }
 
 // The most blocks of a chunk; 0 if there can be none.
@@ -53,7 +59,7 @@ static size_t chunk_count_max(const egb_growing_options* options)
 {
     const size_t granule = options->backing.granule;
     const size_t outside = bytes_around(options) + (granule != 0 ? granule - 1 : 0);
-    return egb_smaller(
+    return egb_smaller_(
         fixed_count_max(options->block_bytes), (SIZE_MAX - outside) / bytes_per_block(options)
     );
 }
@@ -69,7 +75,7 @@ static size_t least_chunk_bytes(const egb_growing_options* options)
 {
     return options->backing.granule != 0
                ? chunk_bytes_for(options, 1)
-               : bytes_per_block(options) + sizeof(egb_chunk_) + options->lead_bytes;
+               : bytes_per_block(options) + header_bytes(options) + options->lead_bytes;
 }
 
 // The region that the pool would like next: no larger than what `max_blocks` can still use.
@@ -78,9 +84,9 @@ static size_t wished_chunk_bytes(const egb_growing* pool)
     const egb_growing_options* const options = &pool->options;
     size_t                           count   = chunk_count_max(options);
     if (options->max_blocks != 0) {
-        count = egb_smaller(count, options->max_blocks - (pool->capacity - pool->lost));
+        count = egb_smaller_(count, options->max_blocks - (pool->capacity - pool->lost));
     }
-    return round_up(options, egb_smaller(pool->next_bytes, chunk_bytes_for(options, count)));
+    return round_up(options, egb_smaller_(pool->next_bytes, chunk_bytes_for(options, count)));
 }
 
 // ---- init ---------------------------------------------------------------------------------------
@@ -111,11 +117,12 @@ static egb_status settle(egb_growing_options* options)
     }
     if (block_bytes == 0 || block_bytes % EGB_WORD_BYTES != 0 ||
         !is_power_of_two(options->block_align) || (block_bytes & (options->block_align - 1)) != 0 ||
-        options->lead_bytes > egb_smaller(block_bytes, EGB_LEAD_BYTES_MAX)) {
+        options->lead_bytes > egb_smaller_(block_bytes, EGB_LEAD_BYTES_MAX)) {
         return EGB_INVALID;
     }
-    options->block_align = egb_larger(options->block_align, EGB_WORD_BYTES);
-    if (options->backing.reserve == NULL ||
+    options->block_align = egb_larger_(options->block_align, EGB_WORD_BYTES);
+    if (options->backing.reserve == NULL || options->backing.extra_bytes % 8 != 0 ||
+        options->backing.extra_bytes > EGB_LEAD_BYTES_MAX ||
         (granule != 0 && (!is_power_of_two(granule) || granule < options->block_align))) {
         return EGB_INVALID;
     }
@@ -127,11 +134,11 @@ static egb_status settle(egb_growing_options* options)
         options->chunk_bytes = FIRST_CHUNK_BYTES;
     }
     if (options->chunk_bytes_max == 0) {
-        options->chunk_bytes_max = egb_larger(largest_chunk_bytes(options), options->chunk_bytes);
+        options->chunk_bytes_max = egb_larger_(largest_chunk_bytes(options), options->chunk_bytes);
     }
-    options->chunk_bytes_max = egb_larger(options->chunk_bytes_max, one);
+    options->chunk_bytes_max = egb_larger_(options->chunk_bytes_max, one);
     options->chunk_bytes =
-        egb_smaller(egb_larger(options->chunk_bytes, one), options->chunk_bytes_max);
+        egb_smaller_(egb_larger_(options->chunk_bytes, one), options->chunk_bytes_max);
     return EGB_OK;
 }
 
@@ -139,19 +146,20 @@ static egb_status settle(egb_growing_options* options)
 // missing.
 static void copy_options(egb_growing_options* to, const egb_growing_options* from)
 {
-    to->block_bytes       = from->block_bytes;
-    to->block_align       = from->block_align;
-    to->max_blocks        = from->max_blocks;
-    to->chunk_bytes       = from->chunk_bytes;
-    to->chunk_bytes_max   = from->chunk_bytes_max;
-    to->with_states       = from->with_states;
-    to->lead_bytes        = from->lead_bytes;
-    to->backing.reserve   = from->backing.reserve;
-    to->backing.commit    = from->backing.commit;
-    to->backing.give_back = from->backing.give_back;
-    to->backing.user      = from->backing.user;
-    to->backing.granule   = from->backing.granule;
-    to->backing.zeroed    = from->backing.zeroed;
+    to->block_bytes         = from->block_bytes;
+    to->block_align         = from->block_align;
+    to->max_blocks          = from->max_blocks;
+    to->chunk_bytes         = from->chunk_bytes;
+    to->chunk_bytes_max     = from->chunk_bytes_max;
+    to->with_states         = from->with_states;
+    to->lead_bytes          = from->lead_bytes;
+    to->backing.reserve     = from->backing.reserve;
+    to->backing.commit      = from->backing.commit;
+    to->backing.give_back   = from->backing.give_back;
+    to->backing.user        = from->backing.user;
+    to->backing.granule     = from->backing.granule;
+    to->backing.zeroed      = from->backing.zeroed;
+    to->backing.extra_bytes = from->backing.extra_bytes;
 }
 
 egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* options)
@@ -165,7 +173,7 @@ egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* option
     if (status != EGB_OK) {
         return status;
     }
-    egb_clear_words(pool, sizeof *pool);
+    egb_clear_words_(pool, sizeof *pool);
     copy_options(&pool->options, &settled);
     pool->next_bytes  = settled.chunk_bytes;
     pool->eager_bytes = settled.chunk_bytes_max;
@@ -174,19 +182,19 @@ egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* option
 
 // ---- chunks -------------------------------------------------------------------------------------
 
-bool egb_chunk_find_place(
+bool egb_chunk_find_place_(
     const egb_growing_options* options, void* region, size_t bytes, egb_chunk_place* place
 )
 {
     const uintptr_t start = (uintptr_t)region;
     const size_t    head  = bytes_before(options, start);
-    const size_t    tail  = (start + bytes) % EGB_ALIGNOF_(egb_chunk_) + sizeof(egb_chunk_);
+    const size_t    tail  = (start + bytes) % EGB_ALIGNOF_(egb_chunk_) + header_bytes(options);
     if (bytes > UINTPTR_MAX - start || bytes < tail || bytes - tail < head) {
         return false;
     }
     place->first  = (unsigned char*)region + head;
     place->header = (egb_chunk_*)(void*)((unsigned char*)region + (bytes - tail));
-    place->count  = egb_smaller(
+    place->count  = egb_smaller_(
         (bytes - tail - head) / bytes_per_block(options), fixed_count_max(options->block_bytes)
     );
     place->states = (unsigned char*)place->header - (options->with_states ? place->count : 0);
@@ -205,7 +213,7 @@ static void give_back(const egb_backing* backing, void* region, size_t bytes)
     }
 }
 
-bool egb_chunk_plan(
+bool egb_chunk_plan_(
     const egb_growing_options* options,
     const egb_chunk_place*     place,
     egb_fixed*                 fixed,
@@ -221,7 +229,7 @@ bool egb_chunk_plan(
     shape->states  = options->with_states ? place->states : NULL;
     shape->blocks  = (uint32_t)place->count;
     shape->shift   = fixed->shift;
-    egb_home_plan(shape);
+    egb_bitmap_plan_(shape);
     return true;
 }
 
@@ -230,12 +238,12 @@ static egb_chunk_*
 make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place* place)
 {
     egb_chunk_* const chunk = place->header;
-    if (!egb_chunk_plan(&pool->options, place, &chunk->fixed, &chunk->shape)) {
+    if (!egb_chunk_plan_(&pool->options, place, &chunk->fixed, &chunk->shape)) {
         return NULL;
     }
     if (chunk->shape.states != NULL && !pool->options.backing.zeroed) {
         unsigned char* const start = place->states - (uintptr_t)place->states % EGB_WORD_BYTES;
-        egb_clear_words(start, (size_t)((const unsigned char*)place->header - start));
+        egb_clear_words_(start, (size_t)((const unsigned char*)place->header - start));
         chunk->touched_before = bytes;
     }
     chunk->owner        = pool;
@@ -260,7 +268,7 @@ static egb_chunk_* get_chunk(egb_growing* pool, size_t wished)
     }
     egb_chunk_place place;
     egb_chunk_*     chunk = NULL;
-    if (egb_chunk_find_place(&pool->options, region, bytes, &place) &&
+    if (egb_chunk_find_place_(&pool->options, region, bytes, &place) &&
         commit(backing, region, bytes)) {
         chunk = make_chunk(pool, region, bytes, &place);
     }
@@ -275,14 +283,14 @@ static void lengthen_next(egb_growing* pool)
 {
     const size_t most  = pool->options.chunk_bytes_max;
     const size_t twice = pool->next_bytes > most / 2 ? most : pool->next_bytes * 2;
-    if (twice <= egb_larger(pool->eager_bytes, pool->held / EGB_LAZY_CHUNKS)) {
+    if (twice <= egb_larger_(pool->eager_bytes, pool->held / EGB_LAZY_CHUNKS)) {
         pool->next_bytes = twice;
     }
 }
 
-egb_chunk_* egb_growing_grow(egb_growing* pool)
+egb_chunk_* egb_growing_grow_(egb_growing* pool)
 {
-    if (!egb_growing_is_made(pool)) {
+    if (!egb_growing_is_made_(pool)) {
         return NULL;  // the handler of a misuse has destroyed it
     }
     const size_t wished = wished_chunk_bytes(pool);
@@ -300,31 +308,31 @@ egb_chunk_* egb_growing_grow(egb_growing* pool)
     if (chunk->region_bytes >= wished) {  // else the backing is short of memory
         lengthen_next(pool);
     }
-    egb_tree_add(&pool->tree, chunk);
-    egb_available_add_last(pool, chunk);
+    egb_tree_add_(&pool->tree, chunk);
+    egb_available_add_last_(pool, chunk);
     return chunk;
 }
 
-void egb_growing_lengthen_lazily(egb_growing* pool, size_t bytes)
+void egb_growing_lengthen_lazily_(egb_growing* pool, size_t bytes)
 {
     pool->eager_bytes = bytes;
 }
 
-void egb_growing_lead(egb_growing* pool, size_t bytes)
+void egb_growing_lead_(egb_growing* pool, size_t bytes)
 {
     pool->options.lead_bytes = bytes;
     (void)settle(&pool->options);  // a chunk of one block may be longer now
-    pool->next_bytes = egb_larger(pool->next_bytes, pool->options.chunk_bytes);
+    pool->next_bytes = egb_larger_(pool->next_bytes, pool->options.chunk_bytes);
 }
 
 // Gives a chunk back. Whether blocks of it are in use or lost is destroy's business, which forgets
 // those counts anyway.
 static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)
 {
-    if (egb_chunk_is_available(chunk)) {
-        egb_available_remove(pool, chunk);
+    if (egb_chunk_is_available_(chunk)) {
+        egb_available_remove_(pool, chunk);
     }
-    egb_tree_remove(&pool->tree, chunk);
+    egb_tree_remove_(&pool->tree, chunk);
     pool->capacity -= chunk->shape.blocks;
     pool->held -= chunk->region_bytes;
     pool->chunks--;
@@ -333,13 +341,13 @@ static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)
 
 void egb_growing_destroy(egb_growing* pool)
 {
-    if (!egb_growing_is_made(pool)) {
+    if (!egb_growing_is_made_(pool)) {
         return;
     }
     while (pool->tree != NULL) {
         drop_chunk(pool, pool->tree);
     }
-    egb_clear_words(pool, sizeof *pool);
+    egb_clear_words_(pool, sizeof *pool);
 }
 
 // ---- reserve and trim ---------------------------------------------------------------------------
@@ -358,7 +366,7 @@ static void undo_reserve(egb_growing* pool, size_t new_chunks, size_t next_bytes
 
 egb_status egb_growing_reserve(egb_growing* pool, size_t blocks)
 {
-    if (!egb_growing_is_made(pool)) {
+    if (!egb_growing_is_made_(pool)) {
         return EGB_INVALID;
     }
     const size_t most = pool->options.max_blocks;
@@ -369,7 +377,7 @@ egb_status egb_growing_reserve(egb_growing* pool, size_t blocks)
     const size_t next_bytes = pool->next_bytes;
     const size_t chunks     = pool->chunks;
     while (pool->capacity - pool->lost - pool->in_use < blocks) {
-        if (egb_growing_grow(pool) == NULL) {
+        if (egb_growing_grow_(pool) == NULL) {
             undo_reserve(pool, pool->chunks - chunks, next_bytes);
             return EGB_NO_MEMORY;
         }
@@ -385,7 +393,7 @@ static bool may_go(const egb_growing* pool, const egb_chunk_* chunk, size_t keep
 
 size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes)
 {
-    if (!egb_growing_is_made(pool) || pool->options.backing.give_back == NULL) {
+    if (!egb_growing_is_made_(pool) || pool->options.backing.give_back == NULL) {
         return 0;
     }
     const size_t held = pool->held;

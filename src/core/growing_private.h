@@ -24,15 +24,15 @@ struct egb_chunk_ {
     // With states: so many bytes from the region's start need not have been zero when it became a
     // chunk. All; or where the backing is `zeroed`, none or as many as its commit has set here.
     size_t touched_before;
-    // Not the growing pool's: what the pool that stands on it got for the region's pages.
-    size_t prefaulted;
-    size_t huge;
-    // And which of them were in memory before: those in front of `front` bytes, and from `back` on.
-    size_t front;
-    size_t back;
 };
 
-// What egb_growing_take() found in place of a block: the free list of a chunk led to `address`,
+// What the backing keeps behind the header: backing.extra_bytes.
+static inline void* egb_chunk_extra_(egb_chunk_* chunk)
+{
+    return chunk + 1;
+}
+
+// What egb_growing_take_() found in place of a block: the free list of a chunk led to `address`,
 // where no free block is, or the free block there was written to. It is written off: with a list as
 // are the blocks behind it, with states as are those right behind it that were written to, too.
 typedef struct egb_damage {
@@ -41,111 +41,111 @@ typedef struct egb_damage {
     size_t      index;
 } egb_damage;
 
-static inline size_t egb_smaller(size_t a, size_t b)
+static inline size_t egb_smaller_(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static inline size_t egb_larger(size_t a, size_t b)
+static inline size_t egb_larger_(size_t a, size_t b)
 {
     return a > b ? a : b;
 }
 
 // The next block to be taken is one of this chunk, which is in the list.
-void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk);
+void egb_growing_prefer_(egb_growing* pool, egb_chunk_* chunk);
 
 // Gets one more chunk and adds it to the list, at its end. NULL: the backing refused, and the pool
 // is as before.
-egb_chunk_* egb_growing_grow(egb_growing* pool);
+egb_chunk_* egb_growing_grow_(egb_growing* pool);
 
 // Chunks longer than so many bytes come only when one is no more than such a part of all.
 enum { EGB_LAZY_CHUNKS = 256 };
-void egb_growing_lengthen_lazily(egb_growing* pool, size_t bytes);
+void egb_growing_lengthen_lazily_(egb_growing* pool, size_t bytes);
 
 // Keeps so many bytes free in front of each chunk's first block, in place of what the options say,
 // which bound them. Not once there is a chunk.
-void egb_growing_lead(egb_growing* pool, size_t bytes);
+void egb_growing_lead_(egb_growing* pool, size_t bytes);
 
 // The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
-egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address);
+egb_chunk_* egb_growing_chunk_of_(const egb_growing* pool, const void* address);
 
 // Calls `visit` with every chunk, in order of address. `visit` may not change the pool.
-void egb_growing_each_chunk(
+void egb_growing_each_chunk_(
     const egb_growing* pool, void (*visit)(egb_chunk_* chunk, void* user), void* user
 );
 
 // As egb_growing_each(), but never reads in a block that is in use: another thread may write there.
 // O(touched blocks * free blocks / 2048).
-void egb_growing_each_by_list(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
+void egb_growing_each_by_list_(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
 
 // The index of a block, or a number that is no block's.
-static inline size_t egb_chunk_index(const egb_chunk_* chunk, const void* block)
+static inline size_t egb_chunk_index_(const egb_chunk_* chunk, const void* block)
 {
     return egb_shape_index_(&chunk->shape, block);
 }
 
-// ---- growing_home.c: free blocks of a chunk with states ----------------------------------------
+// ---- growing_bitmap.c: free blocks of a chunk with states ---------------------------------------
 
-static inline bool egb_is_home(const egb_shape_* shape, size_t index)
+static inline bool egb_is_in_chunk_(const egb_shape_* shape, size_t index)
 {
-    return (__atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & EGB_STATE_HOME_) != 0;
+    return (__atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & EGB_STATE_IN_CHUNK_) != 0;
 }
 
 // Blocks at home are marked if they are shorter than this. Longer ones have lines in which nobody
 // else has anything, and perhaps pages that are not there: the pool does not touch them, and their
 // states have to do. In a list each block has a link.
 enum { EGB_UNMARKED_BYTES = 1024 };
-static inline bool egb_touches_free(const egb_growing_options* options)
+static inline bool egb_touches_free_(const egb_growing_options* options)
 {
     return !options->with_states || options->block_bytes < EGB_UNMARKED_BYTES;
 }
 
 // What is the caller's of a block's state.
-static inline unsigned egb_state_at(const egb_shape_* shape, size_t index)
+static inline unsigned egb_state_at_(const egb_shape_* shape, size_t index)
 {
-    return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_HOME_;
+    return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_IN_CHUNK_;
 }
 
 // Sets how many blocks are a group.
-void egb_home_plan(egb_shape_* shape);
+void egb_bitmap_plan_(egb_shape_* shape);
 
 // Says how many were blocks that are not at home, and now are: no more than are in use. Nothing is
 // done with others.
-size_t egb_home_put(egb_chunk_* chunk, void* const* blocks, size_t count);
+size_t egb_bitmap_put_(egb_chunk_* chunk, void* const* blocks, size_t count);
 
 // Groups of more states than those of the chunks that pools make when nobody says how long: they
 // are static memory's. To look through all of them at once would take too long.
-static inline bool egb_has_long_groups(const egb_chunk_* chunk)
+static inline bool egb_has_long_groups_(const egb_chunk_* chunk)
 {
     return chunk->shape.group > 10;
 }
 
 // Takes up to `count` blocks, in order of address. It stops in front of one that was written to,
 // and behind a long group that had some.
-size_t egb_home_take(egb_chunk_* chunk, void** blocks, size_t count);
+size_t egb_bitmap_take_(egb_chunk_* chunk, void** blocks, size_t count);
 
 // After it has taken none: the block that it stopped at is at home no more, nor are those of its
 // group right behind it that were written to as well. Says how many, and which is the first; NULL
 // and 0 if it stopped at none.
-size_t egb_home_strike(egb_chunk_* chunk, const void** first);
+size_t egb_bitmap_write_off_(egb_chunk_* chunk, const void** first);
 
 // Takes up to `count` blocks that were never in use, as egb_fixed_alloc() each, whatever their
 // states say, in order of address. 0: there are none.
-size_t egb_home_take_fresh(egb_chunk_* chunk, void** blocks, size_t count);
+size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count);
 
 // How many are at home, and whether nobody wrote to them. O(touched blocks).
-size_t egb_home_count(const egb_chunk_* chunk);
-bool   egb_home_whole(const egb_chunk_* chunk);
+size_t egb_bitmap_count_(const egb_chunk_* chunk);
+bool   egb_bitmap_whole_(const egb_chunk_* chunk);
 
 // ---- alloc and free, for who has the pool to itself ---------------------------------------------
 
 // Whether alloc can get a block of the chunk: whether it is in the list.
-static inline bool egb_chunk_is_available(const egb_chunk_* chunk)
+static inline bool egb_chunk_is_available_(const egb_chunk_* chunk)
 {
     return chunk->in_use + chunk->lost < chunk->shape.blocks;
 }
 
-static inline bool egb_growing_is_at_limit(const egb_growing* pool)
+static inline bool egb_growing_is_at_limit_(const egb_growing* pool)
 {
     return pool->options.max_blocks != 0 && pool->in_use >= pool->options.max_blocks;
 }
@@ -154,7 +154,7 @@ static inline bool egb_growing_is_at_limit(const egb_growing* pool)
 // every call: so a run of fresh blocks ends where a line of states does. How many there are until
 // then at most; without states, no end.
 enum { EGB_STATES_IN_LINE = 64 };
-static inline size_t egb_chunk_fresh_in_line(const egb_chunk_* chunk)
+static inline size_t egb_chunk_fresh_in_line_(const egb_chunk_* chunk)
 {
     const uintptr_t next = (uintptr_t)chunk->shape.states + egb_fixed_touched(&chunk->fixed);
     return chunk->shape.states == NULL ? SIZE_MAX : EGB_STATES_IN_LINE - next % EGB_STATES_IN_LINE;
@@ -162,21 +162,21 @@ static inline size_t egb_chunk_fresh_in_line(const egb_chunk_* chunk)
 
 // As egb_growing_alloc(), and says which chunk the block is in. `pool` is initialised. Reports
 // nothing: when there is damage it returns NULL, and the caller reports, and calls again.
-void* egb_growing_take(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
+void* egb_growing_take_(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
 
 // Takes up to `count` blocks of one chunk, recycled ones or else fresh ones, and says how many and
-// which. 0: the first one is for egb_growing_take() to find.
-size_t egb_growing_take_run(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count);
+// which. 0: the first one is for egb_growing_take_() to find.
+size_t egb_growing_take_run_(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count);
 
-// Gives back blocks of `chunk`, of others it takes no notice: as egb_growing_put() for each.
-void egb_growing_put_run(egb_chunk_* chunk, void* const* blocks, size_t count);
+// Gives back blocks of `chunk`, of others it takes no notice: as egb_growing_put_() for each.
+void egb_growing_put_run_(egb_chunk_* chunk, void* const* blocks, size_t count);
 
-// The cold half of egb_growing_put().
+// The cold half of egb_growing_put_().
 bool egb_growing_put_other_(egb_chunk_* chunk, void* block);
 
 // Gives back a block of `chunk`. Returns false, and nothing changes, if the chunk's own free list
 // says that it is free already, or if no block of the chunk starts there.
-static inline bool egb_growing_put(egb_chunk_* chunk, void* block)
+static inline bool egb_growing_put_(egb_chunk_* chunk, void* block)
 {
     egb_growing* const pool = chunk->owner;
     if (EGB_UNLIKELY(
@@ -193,20 +193,20 @@ static inline bool egb_growing_put(egb_chunk_* chunk, void* block)
 
 // ---- for the files of the growing pool only ----------------------------------------------------
 
-static inline bool egb_growing_is_made(const egb_growing* pool)
+static inline bool egb_growing_is_made_(const egb_growing* pool)
 {
     return pool != NULL && pool->options.backing.reserve != NULL;
 }
 
 // Whether the pool can give a block without asking the backing.
-static inline bool egb_growing_has_free(const egb_growing* pool)
+static inline bool egb_growing_has_free_(const egb_growing* pool)
 {
-    return pool->available != NULL && !egb_growing_is_at_limit(pool);
+    return pool->available != NULL && !egb_growing_is_at_limit_(pool);
 }
 
 // Makes words zero, as many at once as a register holds; `bytes` are a multiple of 4. Volatile,
 // because compilers turn such a loop into a call of memset, and here there is none.
-static inline void egb_clear_words(void* start, size_t bytes)
+static inline void egb_clear_words_(void* start, size_t bytes)
 {
     typedef size_t EGB_LOOSE_ wide;
     volatile wide* const      wides = (volatile wide*)start;
@@ -230,12 +230,12 @@ typedef struct egb_chunk_place {
 } egb_chunk_place;
 
 // False if the region has no room for the header.
-bool egb_chunk_find_place(
+bool egb_chunk_find_place_(
     const egb_growing_options* options, void* region, size_t bytes, egb_chunk_place* place
 );
 
 // The chunk's fixed pool, and what finds its states. False: no block fits.
-bool egb_chunk_plan(
+bool egb_chunk_plan_(
     const egb_growing_options* options,
     const egb_chunk_place*     place,
     egb_fixed*                 fixed,
@@ -243,18 +243,18 @@ bool egb_chunk_plan(
 );
 
 // The list of chunks with a free block.
-void egb_available_add_first(egb_growing* pool, egb_chunk_* chunk);
-void egb_available_add_last(egb_growing* pool, egb_chunk_* chunk);
-void egb_available_remove(egb_growing* pool, egb_chunk_* chunk);
+void egb_available_add_first_(egb_growing* pool, egb_chunk_* chunk);
+void egb_available_add_last_(egb_growing* pool, egb_chunk_* chunk);
+void egb_available_remove_(egb_growing* pool, egb_chunk_* chunk);
 
 // The tree by address.
-void egb_tree_add(egb_chunk_** root, egb_chunk_* chunk);
-void egb_tree_remove(egb_chunk_** root, egb_chunk_* chunk);
+void egb_tree_add_(egb_chunk_** root, egb_chunk_* chunk);
+void egb_tree_remove_(egb_chunk_** root, egb_chunk_* chunk);
 
 // The first chunk whose region starts after `address`; of 0, the first of all.
-egb_chunk_* egb_tree_after(egb_chunk_* root, uintptr_t address);
+egb_chunk_* egb_tree_after_(egb_chunk_* root, uintptr_t address);
 
 // Whether neither child of `chunk` should be above it.
-bool egb_tree_is_ordered_at(const egb_chunk_* chunk);
+bool egb_tree_is_ordered_at_(const egb_chunk_* chunk);
 
 #endif  // EGGBOX_SRC_CORE_GROWING_PRIVATE_H

@@ -29,6 +29,7 @@ egb_backing egb_static_backing(egb_static_region* region)
         region,
         0,
         false,
+        0,
     };
     return backing;
 }

@@ -23,7 +23,7 @@ static bool stands_before(const egb_chunk_* chunk, const egb_chunk_* other)
     return (uintptr_t)chunk < (uintptr_t)other;
 }
 
-void egb_tree_add(egb_chunk_** root, egb_chunk_* chunk)
+void egb_tree_add_(egb_chunk_** root, egb_chunk_* chunk)
 {
     const uint32_t priority = priority_of(chunk);
     egb_chunk_**   place    = root;
@@ -50,7 +50,7 @@ void egb_tree_add(egb_chunk_** root, egb_chunk_* chunk)
     *right = NULL;
 }
 
-void egb_tree_remove(egb_chunk_** root, egb_chunk_* chunk)
+void egb_tree_remove_(egb_chunk_** root, egb_chunk_* chunk)
 {
     egb_chunk_** place = root;
     while (*place != chunk) {
@@ -73,7 +73,7 @@ void egb_tree_remove(egb_chunk_** root, egb_chunk_* chunk)
     *place = left != NULL ? left : right;
 }
 
-egb_chunk_* egb_tree_after(egb_chunk_* root, uintptr_t address)
+egb_chunk_* egb_tree_after_(egb_chunk_* root, uintptr_t address)
 {
     egb_chunk_* found = NULL;
     while (root != NULL) {
@@ -87,14 +87,14 @@ egb_chunk_* egb_tree_after(egb_chunk_* root, uintptr_t address)
     return found;
 }
 
-bool egb_tree_is_ordered_at(const egb_chunk_* chunk)
+bool egb_tree_is_ordered_at_(const egb_chunk_* chunk)
 {
     const uint32_t priority = priority_of(chunk);
     return (chunk->left == NULL || priority_of(chunk->left) <= priority) &&
            (chunk->right == NULL || priority_of(chunk->right) <= priority);
 }
 
-egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address)
+egb_chunk_* egb_growing_chunk_of_(const egb_growing* pool, const void* address)
 {
     egb_chunk_* chunk = pool->tree;
     while (chunk != NULL) {
@@ -109,20 +109,20 @@ egb_chunk_* egb_growing_chunk_of(const egb_growing* pool, const void* address)
     return chunk;
 }
 
-void egb_growing_each_chunk(
+void egb_growing_each_chunk_(
     const egb_growing* pool, void (*visit)(egb_chunk_* chunk, void* user), void* user
 )
 {
-    egb_chunk_* chunk = egb_tree_after(pool->tree, 0);
+    egb_chunk_* chunk = egb_tree_after_(pool->tree, 0);
     while (chunk != NULL) {
         visit(chunk, user);
-        chunk = egb_tree_after(pool->tree, (uintptr_t)chunk->region);
+        chunk = egb_tree_after_(pool->tree, (uintptr_t)chunk->region);
     }
 }
 
 // ---- the list -----------------------------------------------------------------------------------
 
-void egb_available_add_first(egb_growing* pool, egb_chunk_* chunk)
+void egb_available_add_first_(egb_growing* pool, egb_chunk_* chunk)
 {
     egb_chunk_* const first = pool->available;
     chunk->next             = first;
@@ -134,11 +134,11 @@ void egb_available_add_first(egb_growing* pool, egb_chunk_* chunk)
     pool->available = chunk;
 }
 
-void egb_available_add_last(egb_growing* pool, egb_chunk_* chunk)
+void egb_available_add_last_(egb_growing* pool, egb_chunk_* chunk)
 {
     egb_chunk_* const first = pool->available;
     if (first == NULL) {
-        egb_available_add_first(pool, chunk);
+        egb_available_add_first_(pool, chunk);
         return;
     }
     chunk->next           = NULL;
@@ -147,7 +147,7 @@ void egb_available_add_last(egb_growing* pool, egb_chunk_* chunk)
     first->previous       = chunk;
 }
 
-void egb_available_remove(egb_growing* pool, egb_chunk_* chunk)
+void egb_available_remove_(egb_growing* pool, egb_chunk_* chunk)
 {
     egb_chunk_* const next = chunk->next;
     if (chunk == pool->available) {
@@ -163,10 +163,10 @@ void egb_available_remove(egb_growing* pool, egb_chunk_* chunk)
     chunk->previous = NULL;
 }
 
-void egb_growing_prefer(egb_growing* pool, egb_chunk_* chunk)
+void egb_growing_prefer_(egb_growing* pool, egb_chunk_* chunk)
 {
     if (chunk != pool->available) {
-        egb_available_remove(pool, chunk);
-        egb_available_add_first(pool, chunk);
+        egb_available_remove_(pool, chunk);
+        egb_available_add_first_(pool, chunk);
     }
 }

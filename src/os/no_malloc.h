@@ -5,19 +5,19 @@
 
 #include "os.h"
 
-bool egb_os_has_malloc(void)
+bool egb_os_has_malloc_(void)
 {
     return false;
 }
 
-void* egb_os_malloc(size_t align, size_t bytes)
+void* egb_os_malloc_(size_t align, size_t bytes)
 {
     (void)align;
     (void)bytes;
     return NULL;
 }
 
-void egb_os_free(void* block)
+void egb_os_free_(void* block)
 {
     (void)block;
 }

@@ -5,36 +5,36 @@
 
 #include "os.h"
 
-bool egb_os_has_reports(void)
+bool egb_os_has_reports_(void)
 {
     return false;
 }
 
-egb_os_process egb_os_this_process(void)
+egb_os_process egb_os_this_process_(void)
 {
     const egb_os_process none = {0};
     return none;
 }
 
-size_t egb_os_program(char* out, size_t bytes)
+size_t egb_os_program_(char* out, size_t bytes)
 {
     (void)out;
     (void)bytes;
     return 0;
 }
 
-int egb_os_open_arguments(void)
+int egb_os_open_arguments_(void)
 {
     return -1;
 }
 
-int egb_os_create(const char* path)
+int egb_os_create_(const char* path)
 {
     (void)path;
     return -1;
 }
 
-size_t egb_os_read(int file, char* to, size_t bytes)
+size_t egb_os_read_(int file, char* to, size_t bytes)
 {
     (void)file;
     (void)to;
@@ -42,7 +42,7 @@ size_t egb_os_read(int file, char* to, size_t bytes)
     return 0;
 }
 
-bool egb_os_write(int file, const char* text, size_t bytes)
+bool egb_os_write_(int file, const char* text, size_t bytes)
 {
     (void)file;
     (void)text;
@@ -50,24 +50,24 @@ bool egb_os_write(int file, const char* text, size_t bytes)
     return false;
 }
 
-void egb_os_close(int file)
+void egb_os_close_(int file)
 {
     (void)file;
 }
 
-bool egb_os_rename(const char* from, const char* to)
+bool egb_os_rename_(const char* from, const char* to)
 {
     (void)from;
     (void)to;
     return false;
 }
 
-void egb_os_remove(const char* path)
+void egb_os_remove_(const char* path)
 {
     (void)path;
 }
 
-bool egb_os_find_module(const void* address, const char** path, uintptr_t* offset)
+bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offset)
 {
     (void)address;
     (void)path;

@@ -5,25 +5,25 @@
 #include "no_process.h"
 #include "os.h"
 
-void egb_os_write_error(const char* text, size_t bytes)
+void egb_os_write_error_(const char* text, size_t bytes)
 {
     (void)text;
     (void)bytes;
 }
 
-void egb_os_abort(void)
+void egb_os_abort_(void)
 {
     for (;;) {
     }
 }
 
-const char* egb_os_variable(const char* name)
+const char* egb_os_variable_(const char* name)
 {
     (void)name;
     return NULL;
 }
 
-bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access access))
+bool egb_os_explain_faults_(void (*explain)(const void* address, egb_os_access access))
 {
     (void)explain;
     return false;
@@ -31,49 +31,50 @@ bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access ac
 
 // ---- pages --------------------------------------------------------------------------------------
 
-size_t egb_os_page_bytes(void)
+size_t egb_os_page_bytes_(void)
 {
     return 0;
 }
 
-size_t egb_os_address_bytes(void)
+size_t egb_os_address_bytes_(void)
 {
     return SIZE_MAX;
 }
 
-void* egb_os_reserve(size_t bytes, size_t align)
+void* egb_os_reserve_(size_t bytes, size_t align)
 {
     (void)bytes;
     (void)align;
     return NULL;
 }
 
-egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+egb_status
+egb_os_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)
 {
     (void)region;
     (void)bytes;
-    (void)wishes;
+    (void)page_options;
     (void)obtained;
     return EGB_NO_MEMORY;
 }
 
-void egb_os_release(void* region, size_t bytes)
+void egb_os_release_(void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;
 }
 
-bool egb_os_can_split(void)
+bool egb_os_can_split_(void)
 {
     return false;
 }
 
-bool egb_os_can_protect(void)
+bool egb_os_can_protect_(void)
 {
     return false;
 }
 
-egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
+egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
 {
     (void)region;
     (void)bytes;
@@ -81,7 +82,7 @@ egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
     return EGB_UNSUPPORTED;
 }
 
-egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
 {
     (void)region;
     (void)bytes;
@@ -89,7 +90,7 @@ egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
     return EGB_UNSUPPORTED;
 }
 
-egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     (void)from;
     (void)bytes;
@@ -100,52 +101,52 @@ egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
 
 // ---- time ---------------------------------------------------------------------------------------
 
-uint64_t egb_os_milliseconds(void)
+uint64_t egb_os_milliseconds_(void)
 {
     return 0;
 }
 
 // ---- threads ------------------------------------------------------------------------------------
 
-void egb_os_lock(egb_os_mutex* mutex)
+void egb_os_lock_(egb_os_mutex* mutex)
 {
     (void)mutex;
 }
 
-void egb_os_unlock(egb_os_mutex* mutex)
+void egb_os_unlock_(egb_os_mutex* mutex)
 {
     (void)mutex;
 }
 
-void egb_os_lock_reset(egb_os_mutex* mutex)
+void egb_os_lock_reset_(egb_os_mutex* mutex)
 {
     (void)mutex;
 }
 
-void egb_os_forget(void* region, size_t bytes)
+void egb_os_forget_(void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;
 }
 
-uint32_t egb_os_thread_number(void)
+uint32_t egb_os_thread_number_(void)
 {
     return 0;
 }
 
-bool egb_os_at_thread_exit(void (*function)(void* argument))
+bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {
     (void)function;
     return false;
 }
 
-bool egb_os_arm_thread_exit(void* argument)
+bool egb_os_arm_thread_exit_(void* argument)
 {
     (void)argument;
     return false;
 }
 
-bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+bool egb_os_at_fork_(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
     (void)prepare;
     (void)parent;
@@ -153,28 +154,28 @@ bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(v
     return true;
 }
 
-bool egb_os_can_fence_threads(void)
+bool egb_os_can_fence_threads_(void)
 {
     return false;
 }
 
-bool egb_os_fence_threads(void)
+bool egb_os_fence_threads_(void)
 {
     return false;
 }
 
-uint64_t egb_os_nanoseconds(void)
+uint64_t egb_os_nanoseconds_(void)
 {
     return 0;
 }
 
-bool egb_os_try_lock(egb_os_mutex* mutex)
+bool egb_os_try_lock_(egb_os_mutex* mutex)
 {
     (void)mutex;
     return true;
 }
 
-bool egb_os_lock_soon(egb_os_mutex* mutex)
+bool egb_os_lock_soon_(egb_os_mutex* mutex)
 {
     (void)mutex;
     return true;

@@ -18,7 +18,7 @@
   #define EGB_CLOCK CLOCK_MONOTONIC
 #endif
 
-void egb_os_write_error(const char* text, size_t bytes)
+void egb_os_write_error_(const char* text, size_t bytes)
 {
     const int before = errno;
     while (bytes > 0) {
@@ -35,7 +35,7 @@ void egb_os_write_error(const char* text, size_t bytes)
     errno = before;
 }
 
-uint64_t egb_os_milliseconds(void)
+uint64_t egb_os_milliseconds_(void)
 {
     struct timespec now    = {0, 0};
     const int       before = errno;
@@ -44,7 +44,7 @@ uint64_t egb_os_milliseconds(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-void egb_os_abort(void)
+void egb_os_abort_(void)
 {
     abort();
 }
@@ -61,7 +61,7 @@ static bool is_privileged(void)
 }
 #endif
 
-const char* egb_os_variable(const char* name)
+const char* egb_os_variable_(const char* name)
 {
     return is_privileged() ? NULL : getenv(name);
 }
@@ -70,12 +70,12 @@ const char* egb_os_variable(const char* name)
   #include "no_malloc.h"
 #else
 
-bool egb_os_has_malloc(void)
+bool egb_os_has_malloc_(void)
 {
     return true;
 }
 
-void* egb_os_malloc(size_t align, size_t bytes)
+void* egb_os_malloc_(size_t align, size_t bytes)
 {
     void* block = NULL;
     if (align <= sizeof(void*)) {
@@ -84,7 +84,7 @@ void* egb_os_malloc(size_t align, size_t bytes)
     return posix_memalign(&block, align, bytes) == 0 ? block : NULL;
 }
 
-void egb_os_free(void* block)
+void egb_os_free_(void* block)
 {
     free(block);
 }

@@ -66,7 +66,7 @@ static bool set_handler(int signal_number)
     return sigemptyset(&ours.sa_mask) == 0 && sigaction(signal_number, &ours, NULL) == 0;
 }
 
-bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access access))
+bool egb_os_explain_faults_(void (*explain)(const void* address, egb_os_access access))
 {
     const int before = errno;
     bool      is_set = is_ours_to_take(SIGSEGV);

@@ -2,9 +2,9 @@
 // Pages of a POSIX system: mmap.
 #include "posix_features.h"
 
+#include "posix_page_options.h"
 #include "posix_roots.h"
 #include "posix_threads.h"
-#include "posix_wishes.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@
   #define EGB_MAP_ANONYMOUS MAP_ANON
 #endif
 
-size_t egb_os_page_bytes(void)
+size_t egb_os_page_bytes_(void)
 {
     static size_t known;  // atomic; the C library looks for it among a hundred other answers
     size_t        bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -33,7 +33,7 @@ size_t egb_os_page_bytes(void)
     return bytes;
 }
 
-size_t egb_os_address_bytes(void)
+size_t egb_os_address_bytes_(void)
 {
     struct rlimit limit;
     const bool    is_known = getrlimit(RLIMIT_AS, &limit) == 0;
@@ -63,7 +63,7 @@ static size_t bytes_to_align(const void* start, size_t align)
 // refuse to take a piece, address space is lost but no memory.
 static void* map_and_trim(size_t bytes, size_t align)
 {
-    const size_t surplus = align - egb_os_page_bytes();
+    const size_t surplus = align - egb_os_page_bytes_();
     char* const  whole   = bytes <= SIZE_MAX - surplus ? map_pages(NULL, bytes + surplus) : NULL;
     if (whole == NULL) {
         return NULL;
@@ -102,7 +102,7 @@ static void* map_aligned(size_t bytes, size_t align)
     return start;
 }
 
-void* egb_os_reserve(size_t bytes, size_t align)
+void* egb_os_reserve_(size_t bytes, size_t align)
 {
     if (bytes > PTRDIFF_MAX) {
         return NULL;
@@ -110,7 +110,7 @@ void* egb_os_reserve(size_t bytes, size_t align)
     const int   before = errno;
     void* const start  = map_aligned(bytes, align);
     if (start != NULL) {
-        egb_posix_add_root(start, bytes);
+        egb_posix_add_root_(start, bytes);
     }
     errno = before;
     return start;
@@ -130,7 +130,7 @@ static void discard_pages(void* region, size_t bytes)
 // A range may lie in the middle of a mapping, because the system joins neighbours. Then it can
 // refuse to cut it out when it has as many mappings as it allows; the memory goes back all the
 // same.
-void egb_os_release(void* region, size_t bytes)
+void egb_os_release_(void* region, size_t bytes)
 {
     const int before = errno;
     if (munmap(region, bytes) != 0) {
@@ -139,25 +139,25 @@ void egb_os_release(void* region, size_t bytes)
     errno = before;
 }
 
-bool egb_os_can_split(void)
+bool egb_os_can_split_(void)
 {
     return true;
 }
 
-void egb_os_forget(void* region, size_t bytes)
+void egb_os_forget_(void* region, size_t bytes)
 {
     const int before = errno;
     discard_pages(region, bytes);
     errno = before;
 }
 
-bool egb_os_can_protect(void)
+bool egb_os_can_protect_(void)
 {
     return true;
 }
 
 // It takes a mapping more for each change along the addresses, of which the system has so many.
-egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
+egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
 {
     const int before = errno;
     const int status = mprotect(region, bytes, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
@@ -181,7 +181,7 @@ static egb_status remap(void* region, size_t bytes, size_t new_bytes, int flags,
     return start == -1 ? EGB_NO_MEMORY : EGB_OK;
 }
 
-egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
 {
     return remap(region, bytes, new_bytes, 0, NULL);
 }
@@ -190,7 +190,7 @@ static void release_if_mapped(void* region, size_t bytes)
 {
     const int before = errno;
     if (msync(region, bytes, MS_ASYNC) == 0) {  // says whether all of it is mapped
-        egb_os_release(region, bytes);
+        egb_os_release_(region, bytes);
     }
     errno = before;
 }
@@ -198,7 +198,7 @@ static void release_if_mapped(void* region, size_t bytes)
 // When the kernel refuses it may have unmapped the goal before, or not, by its version and the
 // reason. A thread alone can look. Among others the goal's addresses may be another's by now, so
 // they are lost; but once only: from then on nothing is moved.
-egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     enum { MAY_MOVE = 1, TO_THIS_PLACE = 2 };
     static bool is_over;  // atomic
@@ -206,7 +206,7 @@ egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
         return EGB_UNSUPPORTED;
     }
     const egb_status status = remap(from, bytes, to_bytes, MAY_MOVE | TO_THIS_PLACE, to);
-    if (status != EGB_OK && egb_posix_is_only_thread()) {
+    if (status != EGB_OK && egb_posix_is_only_thread_()) {
         release_if_mapped(to, to_bytes);
     } else if (status != EGB_OK) {
         __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
@@ -216,7 +216,7 @@ egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
 
 #else
 
-egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
 {
     (void)region;
     (void)bytes;
@@ -224,7 +224,7 @@ egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
     return EGB_UNSUPPORTED;
 }
 
-egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     (void)from;
     (void)bytes;
@@ -240,7 +240,7 @@ egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
 // Writes to each page, and changes nothing that is there.
 static void touch_pages(volatile char* region, size_t bytes)
 {
-    const size_t page = egb_os_page_bytes();
+    const size_t page = egb_os_page_bytes_();
     for (size_t i = 0; i < bytes; i += page) {
         region[i] = region[i];
     }
@@ -249,7 +249,7 @@ static void touch_pages(volatile char* region, size_t bytes)
 // Returns false if the system has no memory for all the pages.
 static bool prefault_pages(void* region, size_t bytes)
 {
-    switch (egb_posix_populate(region, bytes)) {
+    switch (egb_posix_populate_(region, bytes)) {
         case EGB_POSIX_POPULATED: return true;
         case EGB_POSIX_UNKNOWN: touch_pages(region, bytes); return true;
         case EGB_POSIX_REFUSED: break;
@@ -258,18 +258,19 @@ static bool prefault_pages(void* region, size_t bytes)
     return false;
 }
 
-egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+egb_status
+egb_os_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)
 {
     const int  before     = errno;
-    const bool wants_huge = (wishes & EGB_OS_HUGE_PAGES) != 0;
+    const bool wants_huge = (page_options & EGB_OS_HUGE_PAGES) != 0;
     if (wants_huge) {
-        egb_posix_wish_huge(region, bytes);
+        egb_posix_ask_huge_(region, bytes);
     }
-    const bool prefault = (wishes & EGB_OS_PREFAULT) != 0;
+    const bool prefault = (page_options & EGB_OS_PREFAULT) != 0;
     const bool is_done  = !prefault || prefault_pages(region, bytes);
     if (is_done && obtained != NULL) {
-        obtained->prefaulted = egb_posix_prefaulted(region, bytes, wishes);
-        obtained->huge       = wants_huge ? egb_posix_huge(region, bytes) : 0;
+        obtained->prefaulted = egb_posix_prefaulted_(region, bytes, page_options);
+        obtained->huge       = wants_huge ? egb_posix_huge_(region, bytes) : 0;
     }
     errno = before;
     return is_done ? EGB_OK : EGB_NO_MEMORY;

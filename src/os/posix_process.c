@@ -17,7 +17,7 @@
   #include <link.h>
 #endif
 
-uint64_t egb_os_nanoseconds(void)
+uint64_t egb_os_nanoseconds_(void)
 {
     struct timespec now    = {0, 0};
     const int       before = errno;
@@ -26,15 +26,15 @@ uint64_t egb_os_nanoseconds(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-bool egb_os_lock_soon(egb_os_mutex* mutex)
+bool egb_os_lock_soon_(egb_os_mutex* mutex)
 {
     enum { LOOKS = 200 };
     const struct timespec moment = {0, 1000000};
     const int             before = errno;
-    bool                  has    = egb_os_try_lock(mutex);
+    bool                  has    = egb_os_try_lock_(mutex);
     for (int look = 0; look < LOOKS && !has; look++) {
         (void)nanosleep(&moment, NULL);
-        has = egb_os_try_lock(mutex);
+        has = egb_os_try_lock_(mutex);
     }
     errno = before;
     return has;
@@ -66,7 +66,7 @@ static int is_in_module(struct dl_phdr_info* module, size_t bytes, void* user)
     return 0;
 }
 
-bool egb_os_find_module(const void* address, const char** path, uintptr_t* offset)
+bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offset)
 {
     wanted_module wanted = {(uintptr_t)address, NULL, 0};
     const int     before = errno;
@@ -100,12 +100,12 @@ static int open_to_read(const char* path)
     return file;
 }
 
-int egb_os_open_arguments(void)
+int egb_os_open_arguments_(void)
 {
     return open_to_read("/proc/self/cmdline");
 }
 
-int egb_os_create(const char* path)
+int egb_os_create_(const char* path)
 {
     const int before = errno;
     const int file =
@@ -114,7 +114,7 @@ int egb_os_create(const char* path)
     return file;
 }
 
-size_t egb_os_read(int file, char* to, size_t bytes)
+size_t egb_os_read_(int file, char* to, size_t bytes)
 {
     const int     before = errno;
     const ssize_t got    = read(file, to, bytes);
@@ -122,7 +122,7 @@ size_t egb_os_read(int file, char* to, size_t bytes)
     return got < 0 ? 0 : (size_t)got;
 }
 
-bool egb_os_write(int file, const char* text, size_t bytes)
+bool egb_os_write_(int file, const char* text, size_t bytes)
 {
     const int before = errno;
     bool      is_ok  = true;
@@ -138,7 +138,7 @@ bool egb_os_write(int file, const char* text, size_t bytes)
     return is_ok;
 }
 
-void egb_os_close(int file)
+void egb_os_close_(int file)
 {
     const int before = errno;
     (void)close(file);
@@ -155,8 +155,8 @@ static void read_text(const char* path, char text[STATUS_BYTES_MAX])
     const int file = open_to_read(path);
     size_t    got  = 0;
     if (file >= 0) {
-        got = egb_os_read(file, text, STATUS_BYTES_MAX - 1);
-        egb_os_close(file);
+        got = egb_os_read_(file, text, STATUS_BYTES_MAX - 1);
+        egb_os_close_(file);
     }
     text[got] = '\0';
 }
@@ -197,7 +197,7 @@ static uint64_t peak_resident_bytes(const struct rusage* used)
     return (kib != 0 ? kib : (uint64_t)used->ru_maxrss) * 1024;
 }
 
-egb_os_process egb_os_this_process(void)
+egb_os_process egb_os_this_process_(void)
 {
     struct rusage used   = {0};
     const int     before = errno;
@@ -214,7 +214,7 @@ egb_os_process egb_os_this_process(void)
     return out;
 }
 
-size_t egb_os_program(char* out, size_t bytes)
+size_t egb_os_program_(char* out, size_t bytes)
 {
     const int     before = errno;
     const ssize_t length = readlink("/proc/self/exe", out, bytes);
@@ -222,7 +222,7 @@ size_t egb_os_program(char* out, size_t bytes)
     return length < 0 ? 0 : (size_t)length;
 }
 
-bool egb_os_rename(const char* from, const char* to)
+bool egb_os_rename_(const char* from, const char* to)
 {
     const int  before = errno;
     const bool is_ok  = rename(from, to) == 0;
@@ -230,14 +230,14 @@ bool egb_os_rename(const char* from, const char* to)
     return is_ok;
 }
 
-void egb_os_remove(const char* path)
+void egb_os_remove_(const char* path)
 {
     const int before = errno;
     (void)unlink(path);
     errno = before;
 }
 
-bool egb_os_has_reports(void)
+bool egb_os_has_reports_(void)
 {
     return true;
 }

@@ -44,11 +44,11 @@ static bool join_root(leak_root* range)
     return false;
 }
 
-void egb_posix_add_root(const void* region, size_t bytes)
+void egb_posix_add_root_(const void* region, size_t bytes)
 {
     leak_root range = {(uintptr_t)region, (uintptr_t)region + bytes};
     if (__lsan_register_root_region == NULL || bytes > root_bytes_max ||
-        !egb_os_lock_soon(&roots_lock)) {
+        !egb_os_lock_soon_(&roots_lock)) {
         return;
     }
     while (join_root(&range)) {
@@ -56,7 +56,7 @@ void egb_posix_add_root(const void* region, size_t bytes)
     if (root_count < ROOTS_MAX) {
         roots[root_count++] = range;
     }
-    egb_os_unlock(&roots_lock);
+    egb_os_unlock_(&roots_lock);
 }
 
 // Behind the destructors of static objects, before LeakSanitizer, which was there earlier.
@@ -69,7 +69,7 @@ __attribute__((destructor)) static void tell_roots(void)
 
 #else
 
-void egb_posix_add_root(const void* region, size_t bytes)
+void egb_posix_add_root_(const void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;

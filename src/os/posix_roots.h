@@ -9,6 +9,6 @@
 
 // Has a leak checker, if the program has one, look through a range when the process ends; when that
 // was given back, through what is mapped there then. Not through more than a GiB: it reads it all.
-void egb_posix_add_root(const void* region, size_t bytes);
+void egb_posix_add_root_(const void* region, size_t bytes);
 
 #endif  // EGGBOX_SRC_OS_POSIX_ROOTS_H

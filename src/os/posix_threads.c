@@ -126,7 +126,7 @@ static bool try_to_lock(atomic_uint* word)
 
 // Then nobody else looks at a lock either, so no instruction needs to be atomic: eggbox/lock.h,
 // which has the same inline, says why that holds.
-bool egb_posix_is_only_thread(void)
+bool egb_posix_is_only_thread_(void)
 {
 #if defined(EGB_OS_KNOWS_THREADS)
     return __libc_single_threaded != 0;
@@ -138,11 +138,11 @@ bool egb_posix_is_only_thread(void)
 // Whoever has the lock lets go of it in a fraction of the microseconds that two system calls take,
 // to sleep and to be woken: so the first attempts are without them. Between them the word is only
 // read, which does not take it from the processor that is about to write it.
-void egb_os_lock(egb_os_mutex* mutex)
+void egb_os_lock_(egb_os_mutex* mutex)
 {
     enum { LOOKS = 400 };
     atomic_uint* const word = word_of(mutex);
-    if (egb_posix_is_only_thread() &&
+    if (egb_posix_is_only_thread_() &&
         atomic_load_explicit(word, memory_order_relaxed) == LOCK_FREE) {
         atomic_store_explicit(word, LOCK_HELD, memory_order_relaxed);
         say_locked(word);
@@ -161,11 +161,11 @@ void egb_os_lock(egb_os_mutex* mutex)
     say_locked(word);
 }
 
-void egb_os_unlock(egb_os_mutex* mutex)
+void egb_os_unlock_(egb_os_mutex* mutex)
 {
     atomic_uint* const word = word_of(mutex);
     say_unlocked(word);
-    if (egb_posix_is_only_thread()) {
+    if (egb_posix_is_only_thread_()) {
         atomic_store_explicit(word, LOCK_FREE, memory_order_release);
         return;
     }
@@ -174,7 +174,7 @@ void egb_os_unlock(egb_os_mutex* mutex)
     }
 }
 
-bool egb_os_try_lock(egb_os_mutex* mutex)
+bool egb_os_try_lock_(egb_os_mutex* mutex)
 {
     atomic_uint* const word   = word_of(mutex);
     const bool         is_our = try_to_lock(word);
@@ -184,18 +184,18 @@ bool egb_os_try_lock(egb_os_mutex* mutex)
     return is_our;
 }
 
-void egb_os_lock_reset(egb_os_mutex* mutex)
+void egb_os_lock_reset_(egb_os_mutex* mutex)
 {
     *mutex = (egb_os_mutex){{0}};
 }
 
 #if defined(SYS_gettid)
-uint32_t egb_os_thread_number(void)
+uint32_t egb_os_thread_number_(void)
 {
     return (uint32_t)syscall(SYS_gettid);
 }
 #else
-uint32_t egb_os_thread_number(void)
+uint32_t egb_os_thread_number_(void)
 {
     return 0;
 }
@@ -206,7 +206,7 @@ uint32_t egb_os_thread_number(void)
 static pthread_key_t thread_exit_key;
 static bool          thread_exit_is_named;
 
-bool egb_os_at_thread_exit(void (*function)(void* argument))
+bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {
     const int before     = errno;
     thread_exit_is_named = pthread_key_create(&thread_exit_key, function) == 0;
@@ -214,7 +214,7 @@ bool egb_os_at_thread_exit(void (*function)(void* argument))
     return thread_exit_is_named;
 }
 
-bool egb_os_arm_thread_exit(void* argument)
+bool egb_os_arm_thread_exit_(void* argument)
 {
     const int  before = errno;
     const bool is_set = thread_exit_is_named && pthread_setspecific(thread_exit_key, argument) == 0;
@@ -224,7 +224,7 @@ bool egb_os_arm_thread_exit(void* argument)
 
 // ---- forks --------------------------------------------------------------------------------------
 
-bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+bool egb_os_at_fork_(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
     const int  before = errno;
     const bool is_set = pthread_atfork(prepare, parent, child) == 0;
@@ -246,7 +246,7 @@ static bool call_membarrier(int command)
 
 // Registers the process, which is cheap while it has one thread. A second time costs a system call
 // and changes nothing; the child of a fork is registered like its parent.
-bool egb_os_can_fence_threads(void)
+bool egb_os_can_fence_threads_(void)
 {
     const int  before = errno;
     const bool can    = call_membarrier(REGISTER_PRIVATE_EXPEDITED);
@@ -255,9 +255,9 @@ bool egb_os_can_fence_threads(void)
 }
 
 // A thread alone needs none, and some programs forbid themselves the call.
-bool egb_os_fence_threads(void)
+bool egb_os_fence_threads_(void)
 {
-    if (egb_posix_is_only_thread()) {
+    if (egb_posix_is_only_thread_()) {
         return true;
     }
     const int before  = errno;
@@ -268,12 +268,12 @@ bool egb_os_fence_threads(void)
 
 #else
 
-bool egb_os_can_fence_threads(void)
+bool egb_os_can_fence_threads_(void)
 {
     return false;
 }
 
-bool egb_os_fence_threads(void)
+bool egb_os_fence_threads_(void)
 {
     return false;
 }

@@ -6,6 +6,6 @@
 #include <stdbool.h>
 
 // Whether this thread is the only one, for certain. Where the C library does not say: false.
-bool egb_posix_is_only_thread(void);
+bool egb_posix_is_only_thread_(void);
 
 #endif  // EGGBOX_OS_POSIX_THREADS_H

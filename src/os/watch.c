@@ -137,7 +137,7 @@ static void tell_open(const void* start, size_t bytes, bool is_open)
 
 // ---- either -------------------------------------------------------------------------------------
 
-bool egb_os_is_watched(void)
+bool egb_os_is_watched_(void)
 {
     enum { UNKNOWN, NO, YES };
     static unsigned char answer;  // atomic; the same whoever finds it out
@@ -149,40 +149,40 @@ bool egb_os_is_watched(void)
     return known == YES;
 }
 
-void egb_os_watch_pool(const void* pool, bool is_made)
+void egb_os_watch_pool_(const void* pool, bool is_made)
 {
-    if (egb_os_is_watched()) {
+    if (egb_os_is_watched_()) {
         tell_pool(pool, is_made);
     }
 }
 
-void egb_os_watch_taken(const void* pool, const void* block, size_t bytes)
+void egb_os_watch_taken_(const void* pool, const void* block, size_t bytes)
 {
-    if (egb_os_is_watched()) {
+    if (egb_os_is_watched_()) {
         unpoison(block, bytes);
         tell_block(pool, block, bytes, true);
     }
 }
 
-void egb_os_watch_given(const void* pool, const void* block, size_t bytes)
+void egb_os_watch_given_(const void* pool, const void* block, size_t bytes)
 {
-    if (egb_os_is_watched()) {
+    if (egb_os_is_watched_()) {
         poison(block, bytes);
         tell_block(pool, block, bytes, false);
     }
 }
 
-void egb_os_watch_open(const void* start, size_t bytes)
+void egb_os_watch_open_(const void* start, size_t bytes)
 {
-    if (egb_os_is_watched()) {
+    if (egb_os_is_watched_()) {
         unpoison(start, bytes);
         tell_open(start, bytes, true);
     }
 }
 
-void egb_os_watch_close(const void* start, size_t bytes)
+void egb_os_watch_close_(const void* start, size_t bytes)
 {
-    if (egb_os_is_watched()) {
+    if (egb_os_is_watched_()) {
         poison(start, bytes);
         tell_open(start, bytes, false);
     }

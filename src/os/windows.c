@@ -9,7 +9,7 @@
 #include "no_malloc.h"
 #include "no_process.h"
 
-void egb_os_write_error(const char* text, size_t bytes)
+void egb_os_write_error_(const char* text, size_t bytes)
 {
     const DWORD before = GetLastError();
     DWORD       written;
@@ -17,28 +17,28 @@ void egb_os_write_error(const char* text, size_t bytes)
     SetLastError(before);
 }
 
-bool egb_os_explain_faults(void (*explain)(const void* address, egb_os_access access))
+bool egb_os_explain_faults_(void (*explain)(const void* address, egb_os_access access))
 {
     (void)explain;
     return false;
 }
 
-uint64_t egb_os_milliseconds(void)
+uint64_t egb_os_milliseconds_(void)
 {
     return GetTickCount64();
 }
 
-uint64_t egb_os_nanoseconds(void)
+uint64_t egb_os_nanoseconds_(void)
 {
-    return egb_os_milliseconds() * 1000000;
+    return egb_os_milliseconds_() * 1000000;
 }
 
-void egb_os_abort(void)
+void egb_os_abort_(void)
 {
     abort();
 }
 
-const char* egb_os_variable(const char* name)
+const char* egb_os_variable_(const char* name)
 {
     return getenv(name);
 }

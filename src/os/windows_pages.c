@@ -9,14 +9,14 @@
 
 #include <psapi.h>
 
-size_t egb_os_page_bytes(void)
+size_t egb_os_page_bytes_(void)
 {
     SYSTEM_INFO info;
     GetSystemInfo(&info);
     return info.dwPageSize;
 }
 
-size_t egb_os_address_bytes(void)
+size_t egb_os_address_bytes_(void)
 {
     return SIZE_MAX;
 }
@@ -51,7 +51,7 @@ static void* reserve_aligned(size_t bytes, size_t align)
     return NULL;
 }
 
-void* egb_os_reserve(size_t bytes, size_t align)
+void* egb_os_reserve_(size_t bytes, size_t align)
 {
     if (bytes > PTRDIFF_MAX) {
         return NULL;
@@ -66,7 +66,7 @@ void* egb_os_reserve(size_t bytes, size_t align)
     return start;
 }
 
-void egb_os_release(void* region, size_t bytes)
+void egb_os_release_(void* region, size_t bytes)
 {
     (void)bytes;  // the system remembers
     const DWORD before = GetLastError();
@@ -74,17 +74,17 @@ void egb_os_release(void* region, size_t bytes)
     SetLastError(before);
 }
 
-bool egb_os_can_split(void)
+bool egb_os_can_split_(void)
 {
     return false;
 }
 
-bool egb_os_can_protect(void)
+bool egb_os_can_protect_(void)
 {
     return true;
 }
 
-egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
+egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
 {
     const DWORD before = GetLastError();
     DWORD       was;
@@ -95,7 +95,7 @@ egb_status egb_os_protect(void* region, size_t bytes, bool is_open)
 }
 
 // A reservation is as long as it was made, and nothing moves pages.
-egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
+egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
 {
     (void)region;
     (void)bytes;
@@ -103,7 +103,7 @@ egb_status egb_os_resize(void* region, size_t bytes, size_t new_bytes)
     return EGB_UNSUPPORTED;
 }
 
-egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
+egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     (void)from;
     (void)bytes;
@@ -117,7 +117,7 @@ egb_status egb_os_move(void* from, size_t bytes, void* to, size_t to_bytes)
 // Writes to each page, and changes nothing that is there. The system has promised memory for all.
 static void touch_pages(volatile char* region, size_t bytes)
 {
-    const size_t page = egb_os_page_bytes();
+    const size_t page = egb_os_page_bytes_();
     for (size_t i = 0; i < bytes; i += page) {
         region[i] = region[i];
     }
@@ -128,7 +128,7 @@ static size_t resident_bytes(char* region, size_t bytes)
 {
     enum { PAGES_MAX = 256 };
     PSAPI_WORKING_SET_EX_INFORMATION pages[PAGES_MAX];
-    const size_t                     page  = egb_os_page_bytes();
+    const size_t                     page  = egb_os_page_bytes_();
     size_t                           found = 0;
     for (size_t done = 0; done < bytes;) {
         DWORD count = 0;
@@ -145,18 +145,19 @@ static size_t resident_bytes(char* region, size_t bytes)
     return found;
 }
 
-void egb_os_forget(void* region, size_t bytes)
+void egb_os_forget_(void* region, size_t bytes)
 {
     const DWORD before = GetLastError();
     (void)VirtualAlloc(region, bytes, MEM_RESET, PAGE_READWRITE);
     SetLastError(before);
 }
 
-egb_status egb_os_commit(void* region, size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+egb_status
+egb_os_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)
 {
     const DWORD before  = GetLastError();
     const bool  is_done = VirtualAlloc(region, bytes, MEM_COMMIT, PAGE_READWRITE) != NULL;
-    if (is_done && (wishes & EGB_OS_PREFAULT) != 0) {
+    if (is_done && (page_options & EGB_OS_PREFAULT) != 0) {
         touch_pages(region, bytes);
     }
     if (is_done && obtained != NULL) {

@@ -10,38 +10,38 @@
 // SRWLOCK_INIT is all zero.
 EGB_STATIC_ASSERT(sizeof(SRWLOCK) <= sizeof(void*), "a lock fits");
 
-void egb_os_lock(egb_os_mutex* mutex)
+void egb_os_lock_(egb_os_mutex* mutex)
 {
     AcquireSRWLockExclusive((SRWLOCK*)(void*)mutex);
 }
 
-bool egb_os_try_lock(egb_os_mutex* mutex)
+bool egb_os_try_lock_(egb_os_mutex* mutex)
 {
     return TryAcquireSRWLockExclusive((SRWLOCK*)(void*)mutex) != 0;
 }
 
-bool egb_os_lock_soon(egb_os_mutex* mutex)
+bool egb_os_lock_soon_(egb_os_mutex* mutex)
 {
     enum { LOOKS = 200 };
-    bool has = egb_os_try_lock(mutex);
+    bool has = egb_os_try_lock_(mutex);
     for (int look = 0; look < LOOKS && !has; look++) {
         Sleep(1);
-        has = egb_os_try_lock(mutex);
+        has = egb_os_try_lock_(mutex);
     }
     return has;
 }
 
-uint32_t egb_os_thread_number(void)
+uint32_t egb_os_thread_number_(void)
 {
     return (uint32_t)GetCurrentThreadId();
 }
 
-void egb_os_unlock(egb_os_mutex* mutex)
+void egb_os_unlock_(egb_os_mutex* mutex)
 {
     ReleaseSRWLockExclusive((SRWLOCK*)(void*)mutex);
 }
 
-void egb_os_lock_reset(egb_os_mutex* mutex)
+void egb_os_lock_reset_(egb_os_mutex* mutex)
 {
     InitializeSRWLock((SRWLOCK*)(void*)mutex);
 }
@@ -65,7 +65,7 @@ static void WINAPI on_thread_exit(void* argument)
     (void)FlsSetValue(thread_exit_slot, NULL);
 }
 
-bool egb_os_at_thread_exit(void (*function)(void* argument))
+bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {
     const DWORD before   = GetLastError();
     thread_exit_function = function;
@@ -74,7 +74,7 @@ bool egb_os_at_thread_exit(void (*function)(void* argument))
     return thread_exit_slot != FLS_OUT_OF_INDEXES;
 }
 
-bool egb_os_arm_thread_exit(void* argument)
+bool egb_os_arm_thread_exit_(void* argument)
 {
     if (thread_exit_slot == FLS_OUT_OF_INDEXES) {
         return false;
@@ -87,7 +87,7 @@ bool egb_os_arm_thread_exit(void* argument)
 
 // ---- forks: there are none ----------------------------------------------------------------------
 
-bool egb_os_at_fork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+bool egb_os_at_fork_(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
     (void)prepare;
     (void)parent;
@@ -107,7 +107,7 @@ static bool is_wine(void)
 
 static volatile LONG can_fence;
 
-bool egb_os_can_fence_threads(void)
+bool egb_os_can_fence_threads_(void)
 {
     const DWORD before = GetLastError();
     const bool  can    = !is_wine();
@@ -116,7 +116,7 @@ bool egb_os_can_fence_threads(void)
     return can;
 }
 
-bool egb_os_fence_threads(void)
+bool egb_os_fence_threads_(void)
 {
     if (!can_fence) {
         return false;

@@ -265,14 +265,14 @@ TEST(fixed_damage, whole_says_no_to_random_bytes_and_follows_no_address_in_them)
     }
 }
 
-// The seal is made right again, so that nothing but the mode's own rules can say no.
+// The checksum is made right again, so that nothing but the mode's own rules can say no.
 TEST(fixed_damage, a_mode_that_is_not_the_pools_is_noticed_though_the_seal_is_right)
 {
     const auto whole_as = [](way made, unsigned mode) {
         any_pool all(made, 16, count);
         half_full(all);
-        all.pool.mode = uint8_t(mode);
-        all.pool.seal = EGB_FIXED_SEAL_(all.pool.reach, all.pool.stride, all.pool.mode);
+        all.pool.mode     = uint8_t(mode);
+        all.pool.checksum = EGB_FIXED_CHECKSUM_(all.pool.reach, all.pool.stride, all.pool.mode);
         return all.whole();
     };
     EXPECT_TRUE(whole_as(way::marked, EGB_FIXED_MARKED_));

@@ -129,7 +129,7 @@ TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
     EXPECT_EQ(packets.reach, made.reach);
     EXPECT_EQ(packets.stride, made.stride);
     EXPECT_EQ(packets.shift, made.shift);
-    EXPECT_EQ(packets.seal, made.seal);
+    EXPECT_EQ(packets.checksum, made.checksum);
     EXPECT_EQ(packets.mode, made.mode);
     EXPECT_EQ(packets.head, made.head);
     EXPECT_EQ(packets.limit, made.limit);

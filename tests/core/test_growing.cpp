@@ -184,8 +184,8 @@ TEST(growing_alloc, chunks_double_up_to_the_bound)
     growing_pool     all(backing, small_chunks(32));
     take(all, 500);
     const std::vector<std::size_t> first = {512, 1024, 2048, 2048};
-    ASSERT_GT(backing.wishes.size(), first.size());
-    EXPECT_TRUE(std::equal(first.begin(), first.end(), backing.wishes.begin()));
+    ASSERT_GT(backing.wanted.size(), first.size());
+    EXPECT_TRUE(std::equal(first.begin(), first.end(), backing.wanted.begin()));
     EXPECT_EQ(backing.leasts[0], backing.leasts[3]);
     EXPECT_LE(backing.leasts[0], 32u + 224u) << "one block and the header";
 }
@@ -205,7 +205,7 @@ TEST(growing_alloc, the_sizes_that_are_not_asked_for)
                 break;
             }
         }
-        return backing.wishes;
+        return backing.wanted;
     };
     const auto usual = sizes(65528, 0, 0);  // larger than 64 KiB with its header
     EXPECT_EQ(usual[0], std::size_t(17) << 12);
@@ -264,7 +264,7 @@ TEST(growing_alloc, a_backing_may_give_less_or_more_than_the_wish)
     growing_pool all(backing, small_chunks(16));
     take(all, 20);
     EXPECT_EQ(egb_growing_held(&all.pool), backing.bytes());
-    EXPECT_EQ(backing.wishes.back(), 512u) << "no larger wish while the last was not fulfilled";
+    EXPECT_EQ(backing.wanted.back(), 512u) << "no larger wish while the last was not fulfilled";
     EXPECT_TRUE(all.whole());
 }
 

@@ -19,7 +19,7 @@ using chunks = std::vector<egb_chunk_*>;
 chunks chunks_of(const egb_growing& pool)
 {
     chunks all;
-    egb_growing_each_chunk(
+    egb_growing_each_chunk_(
         &pool,
         [](egb_chunk_* chunk, void* user) { static_cast<chunks*>(user)->push_back(chunk); },
         &all
@@ -48,17 +48,17 @@ TEST(growing_chunks, take_and_put_are_alloc_and_free_of_a_known_chunk)
     for (int i = 0; i < 100; i++) {
         egb_chunk_* from = nullptr;
         egb_damage  none;
-        void* const block = egb_growing_take(&all.pool, &from, &none);
+        void* const block = egb_growing_take_(&all.pool, &from, &none);
         ASSERT_FALSE(none.was_found);
-        const std::size_t index = egb_chunk_index(from, block);
-        ASSERT_EQ(egb_growing_chunk_of(&all.pool, block), from);
+        const std::size_t index = egb_chunk_index_(from, block);
+        ASSERT_EQ(egb_growing_chunk_of_(&all.pool, block), from);
         ASSERT_LT(index, egb_fixed_capacity(&from->fixed));
         ASSERT_EQ(from->shape.states[index], 0);
         from->shape.states[index] = (unsigned char)(1 + i);
         if (i % 3 == 0) {
             from->shape.states[index] = 0;
-            EXPECT_TRUE(egb_growing_put(from, block));
-            EXPECT_FALSE(egb_growing_put(from, block));
+            EXPECT_TRUE(egb_growing_put_(from, block));
+            EXPECT_FALSE(egb_growing_put_(from, block));
         }
         EXPECT_TRUE(all.whole());
     }
@@ -69,9 +69,9 @@ TEST(growing_chunks, longer_ones_come_lazily_when_one_is_a_small_part_of_all)
 {
     counting_backing backing(64);
     growing_pool     all(backing, small_chunks(32));  // 512 bytes, then up to 2,048
-    egb_growing_lengthen_lazily(&all.pool, 1024);
+    egb_growing_lengthen_lazily_(&all.pool, 1024);
     std::size_t held_before = 0;
-    while (backing.wishes.empty() || backing.wishes.back() < 2048) {
+    while (backing.wanted.empty() || backing.wanted.back() < 2048) {
         held_before = egb_growing_held(&all.pool);
         ASSERT_NE(egb_growing_alloc(&all.pool), nullptr);
     }
@@ -87,8 +87,8 @@ TEST(growing_chunks, blocks_start_behind_what_is_kept_free_later_on)
         egb_growing_options options = small_chunks(512);
         options.chunk_bytes = options.chunk_bytes_max = chunk_bytes;
         growing_pool all(backing, options);
-        egb_growing_lead(&all.pool, 128);
-        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        egb_growing_lead_(&all.pool, 128);
+        egb_chunk_* const chunk = egb_growing_grow_(&all.pool);
         ASSERT_NE(chunk, nullptr);
         EXPECT_EQ(chunk->shape.first - reinterpret_cast<std::uintptr_t>(chunk->region), 128u);
         EXPECT_NE(egb_growing_alloc(&all.pool), nullptr);
@@ -167,10 +167,10 @@ TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
     for (egb_chunk_* const chunk : known) {
         auto* const region = static_cast<char*>(chunk->region);
         for (std::size_t i = 0; i < chunk->region_bytes; i++) {
-            ASSERT_EQ(egb_growing_chunk_of(&all.pool, region + i), chunk);
+            ASSERT_EQ(egb_growing_chunk_of_(&all.pool, region + i), chunk);
         }
-        EXPECT_EQ(egb_growing_chunk_of(&all.pool, region - 1), nullptr);
-        EXPECT_EQ(egb_growing_chunk_of(&all.pool, region + chunk->region_bytes), nullptr);
+        EXPECT_EQ(egb_growing_chunk_of_(&all.pool, region - 1), nullptr);
+        EXPECT_EQ(egb_growing_chunk_of_(&all.pool, region + chunk->region_bytes), nullptr);
     }
 }
 
@@ -294,7 +294,7 @@ TEST(growing_chunks, whole_notices_every_wrong_field)
         }
         all.free(blocks[0]);
         ASSERT_TRUE(all.whole());
-        egb_chunk_* const chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+        egb_chunk_* const chunk  = egb_growing_chunk_of_(&all.pool, blocks[0]);
         const egb_growing before = all.pool;
         damage(all.pool, *chunk);
         EXPECT_FALSE(all.whole()) << "change " << number;

@@ -60,7 +60,7 @@ class history
         egb_growing_options wanted{};
         wanted.block_bytes = block_bytes;
         wanted.max_blocks  = 4;
-        wanted.backing     = {arena::reserve, nullptr, arena::give_back, &arena_, 0, false};
+        wanted.backing     = {arena::reserve, nullptr, arena::give_back, &arena_, 0, false, 0};
         EXPECT_EQ(egb_growing_init(&pool_, &wanted), EGB_OK);
     }
 

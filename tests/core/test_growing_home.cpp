@@ -25,13 +25,13 @@ TEST(growing_home, every_free_block_is_found_wherever_the_states_lie)
 {
     for (const std::size_t misalign : {0u, 1u, 2u, 3u, 5u, 7u}) {
         counting_backing backing(0);
-        backing.misalign         = misalign;
-        egb_growing_options wish = with_states(4);
-        wish.chunk_bytes = wish.chunk_bytes_max = 512;
-        growing_pool             all(backing, wish);
+        backing.misalign           = misalign;
+        egb_growing_options wanted = with_states(4);
+        wanted.chunk_bytes = wanted.chunk_bytes_max = 512;
+        growing_pool             all(backing, wanted);
         const std::vector<void*> blocks = sorted(take(all.pool, 11));
-        egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
-        ASSERT_EQ(egb_growing_chunk_of(&all.pool, blocks[10]), chunk);
+        egb_chunk_* const        chunk  = egb_growing_chunk_of_(&all.pool, blocks[0]);
+        ASSERT_EQ(egb_growing_chunk_of_(&all.pool, blocks[10]), chunk);
         for (unsigned set = 1; set < 1u << 11; set++) {
             std::vector<void*> free;
             for (std::size_t i = 0; i < blocks.size(); i++) {
@@ -39,13 +39,13 @@ TEST(growing_home, every_free_block_is_found_wherever_the_states_lie)
                     free.push_back(blocks[i]);
                 }
             }
-            egb_growing_put_run(chunk, shuffled(free, set).data(), free.size());
-            ASSERT_EQ(egb_home_count(chunk), free.size());
+            egb_growing_put_run_(chunk, shuffled(free, set).data(), free.size());
+            ASSERT_EQ(egb_bitmap_count_(chunk), free.size());
             std::vector<void*> taken;
             while (taken.size() < free.size()) {
                 void*             run[4];
                 egb_chunk_*       from = nullptr;
-                const std::size_t got  = egb_growing_take_run(&all.pool, &from, run, 1 + set % 4);
+                const std::size_t got  = egb_growing_take_run_(&all.pool, &from, run, 1 + set % 4);
                 ASSERT_EQ(from, chunk);
                 taken.insert(taken.end(), run, run + got);
                 ASSERT_NE(got, 0u);
@@ -61,12 +61,12 @@ TEST(growing_home, what_the_caller_keeps_in_a_state_stays)
     counting_backing   backing;
     growing_pool       all(backing, with_states(8));
     std::vector<void*> blocks = take(all.pool, 3);
-    egb_chunk_* const  chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+    egb_chunk_* const  chunk  = egb_growing_chunk_of_(&all.pool, blocks[0]);
     chunk->shape.states[1]    = 0x02;
     give(all.pool, blocks);
-    EXPECT_EQ(egb_state_at(&chunk->shape, 0), 0u);
-    EXPECT_EQ(egb_state_at(&chunk->shape, 1), 0x02u);
-    EXPECT_EQ(chunk->shape.states[1], 0x02 | EGB_STATE_HOME_);
+    EXPECT_EQ(egb_state_at_(&chunk->shape, 0), 0u);
+    EXPECT_EQ(egb_state_at_(&chunk->shape, 1), 0x02u);
+    EXPECT_EQ(chunk->shape.states[1], 0x02 | EGB_STATE_IN_CHUNK_);
     EXPECT_EQ(take(all.pool, 3), blocks);
     EXPECT_EQ(chunk->shape.states[1], 0x02);
     give(all.pool, blocks);
@@ -96,16 +96,16 @@ TEST(growing_home, a_run_of_others_blocks_changes_nothing)
     counting_backing         backing;
     growing_pool             all(backing, with_states(32));
     const std::vector<void*> blocks  = take(all.pool, 4);
-    egb_chunk_* const        chunk   = egb_growing_chunk_of(&all.pool, blocks[0]);
+    egb_chunk_* const        chunk   = egb_growing_chunk_of_(&all.pool, blocks[0]);
     char* const              first   = static_cast<char*>(blocks[0]);
     int                      other   = 0;
     void* const              wrong[] = {first + 4, &other, first + 32 * 4, blocks[1], blocks[1]};
-    egb_growing_put_run(chunk, wrong, 5);
+    egb_growing_put_run_(chunk, wrong, 5);
     EXPECT_EQ(egb_growing_in_use(&all.pool), 3u);
     EXPECT_TRUE(all.whole());
     EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[1]);
     give(all.pool, blocks);
-    egb_growing_put_run(chunk, blocks.data(), 4);
+    egb_growing_put_run_(chunk, blocks.data(), 4);
     EXPECT_EQ(egb_growing_in_use(&all.pool), 0u);
     EXPECT_TRUE(all.whole());
 }
@@ -138,12 +138,12 @@ TEST(growing_home, a_chunk_has_no_more_than_so_many_states)
         counting_backing backing;
         growing_pool     all(backing, with_states(bytes));
         ASSERT_EQ(egb_growing_reserve(&all.pool, 400000), EGB_OK);
-        egb_growing_each_chunk(
+        egb_growing_each_chunk_(
             &all.pool,
             [](egb_chunk_* chunk, void*) { EXPECT_LE(chunk->shape.blocks, 64u << 10); },
             nullptr
         );
-        const std::size_t largest = *std::max_element(backing.wishes.begin(), backing.wishes.end());
+        const std::size_t largest = *std::max_element(backing.wanted.begin(), backing.wanted.end());
         EXPECT_EQ(largest, std::min<std::size_t>(4 << 20, bytes << 16));
     }
 }
@@ -156,7 +156,7 @@ std::size_t groups_of(const egb_chunk_* chunk)
 {
     std::size_t groups = 0;
     for (std::size_t i = 0; i < chunk->shape.blocks; i++) {
-        if (egb_is_home(&chunk->shape, i)) {
+        if (egb_is_in_chunk_(&chunk->shape, i)) {
             groups |= std::size_t{1} << (i >> chunk->shape.group);
         }
     }
@@ -166,7 +166,7 @@ std::size_t groups_of(const egb_chunk_* chunk)
 std::size_t first_home(const egb_chunk_* chunk)
 {
     std::size_t index = 0;
-    while (!egb_is_home(&chunk->shape, index)) {
+    while (!egb_is_in_chunk_(&chunk->shape, index)) {
         index++;
     }
     return index;
@@ -179,7 +179,7 @@ TEST(growing_home, groups_are_of_8_blocks_or_more_and_no_more_than_a_word_has_bi
     for (const std::uint32_t blocks : {1u, 31u, 32u, 33u, 64u, 65u, 4096u, 65536u, 65537u, ~0u}) {
         egb_shape_ shape{};
         shape.blocks = blocks;
-        egb_home_plan(&shape);
+        egb_bitmap_plan_(&shape);
         const std::size_t groups = ((blocks - 1) >> shape.group) + 1;
         EXPECT_LE(groups, sizeof(std::size_t) * 8);
         EXPECT_GE(shape.group, 3);
@@ -192,12 +192,12 @@ TEST(growing_home, groups_are_of_8_blocks_or_more_and_no_more_than_a_word_has_bi
 TEST(growing_home, groups_are_exactly_those_that_have_blocks_at_home)
 {
     counting_backing    backing;
-    egb_growing_options wish = with_states(8);
-    wish.chunk_bytes = wish.chunk_bytes_max = 16384;
-    growing_pool             all(backing, wish);
+    egb_growing_options wanted = with_states(8);
+    wanted.chunk_bytes = wanted.chunk_bytes_max = 16384;
+    growing_pool             all(backing, wanted);
     const std::vector<void*> blocks = take(all.pool, 1000);
-    egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
-    ASSERT_EQ(egb_growing_chunk_of(&all.pool, blocks[999]), chunk);
+    egb_chunk_* const        chunk  = egb_growing_chunk_of_(&all.pool, blocks[0]);
+    ASSERT_EQ(egb_growing_chunk_of_(&all.pool, blocks[999]), chunk);
     std::mt19937       random(7);
     std::vector<void*> held = blocks;
     for (int step = 0; step < 4000; step++) {
@@ -212,7 +212,7 @@ TEST(growing_home, groups_are_exactly_those_that_have_blocks_at_home)
             void*             run[200];
             egb_chunk_*       from = nullptr;
             const std::size_t low  = first_home(chunk);
-            const std::size_t got  = egb_growing_take_run(&all.pool, &from, run, count);
+            const std::size_t got  = egb_growing_take_run_(&all.pool, &from, run, count);
             ASSERT_EQ(got, count);
             ASSERT_EQ(run[0], blocks[low]);
             ASSERT_TRUE(std::is_sorted(run, run + got));
@@ -244,7 +244,7 @@ TEST(growing_home, a_run_ends_where_a_long_group_does)
     void*       run[64];
     egb_chunk_* from = nullptr;
     for (std::size_t i = 0; i < blocks.size(); i += between) {
-        ASSERT_EQ(egb_growing_take_run(&pool, &from, run, 64), 2u);
+        ASSERT_EQ(egb_growing_take_run_(&pool, &from, run, 64), 2u);
         EXPECT_EQ(run[0], blocks[i]);
     }
     egb_growing_destroy(&pool);
@@ -257,13 +257,13 @@ TEST(growing_home, a_fresh_block_of_zero_memory_is_not_written_to)
     for (const std::size_t bytes : {4u, 16u, 1020u}) {
         counting_backing  backing(64, true);
         growing_pool      all(backing, with_states(bytes));
-        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        egb_chunk_* const chunk = egb_growing_grow_(&all.pool);
         fill(chunk, pattern);
         chunk->touched_before = reinterpret_cast<uintptr_t>(chunk->fixed.first + 1) -
                                 reinterpret_cast<uintptr_t>(chunk->region);
         std::vector<void*> blocks(5);
         egb_chunk_*        from = nullptr;
-        ASSERT_EQ(egb_growing_take_run(&all.pool, &from, blocks.data(), 4), 4u);
+        ASSERT_EQ(egb_growing_take_run_(&all.pool, &from, blocks.data(), 4), 4u);
         blocks[4] = egb_growing_alloc(&all.pool);
         EXPECT_EQ(*static_cast<egb_word*>(blocks[0]), 0u) << "all but this one are said to be zero";
         for (std::size_t i = 1; i < blocks.size() * bytes / sizeof(egb_word); i++) {
@@ -281,7 +281,7 @@ TEST(growing_home, a_block_of_a_kibibyte_is_never_written_to)
     for (const std::size_t bytes : {1024u, 1028u, 4096u, 16384u}) {
         counting_backing  backing;  // not zeroed
         growing_pool      all(backing, with_states(bytes));
-        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        egb_chunk_* const chunk = egb_growing_grow_(&all.pool);
         const std::size_t words = chunk->shape.blocks * bytes / sizeof(egb_word);
         fill(chunk, pattern);
         const std::vector<void*> blocks = take(all.pool, chunk->shape.blocks);

@@ -49,12 +49,12 @@ TEST(growing_home_damage, a_run_ends_where_a_block_was_written_to)
     void*       run[6];
     egb_chunk_* from = nullptr;
     egb_damage  damage;
-    EXPECT_EQ(egb_growing_take_run(&all.pool, &from, run, 6), 2u);
-    EXPECT_EQ(egb_growing_take_run(&all.pool, &from, run, 6), 0u);
-    EXPECT_EQ(egb_growing_take(&all.pool, &from, &damage), nullptr);
+    EXPECT_EQ(egb_growing_take_run_(&all.pool, &from, run, 6), 2u);
+    EXPECT_EQ(egb_growing_take_run_(&all.pool, &from, run, 6), 0u);
+    EXPECT_EQ(egb_growing_take_(&all.pool, &from, &damage), nullptr);
     EXPECT_TRUE(damage.was_found);
     EXPECT_EQ(damage.address, blocks[2]);
-    EXPECT_EQ(egb_growing_take_run(&all.pool, &from, run, 6), 3u);
+    EXPECT_EQ(egb_growing_take_run_(&all.pool, &from, run, 6), 3u);
     EXPECT_EQ(run[0], blocks[3]);
     EXPECT_TRUE(all.whole());
 }
@@ -66,10 +66,10 @@ namespace
 class one_chunk
 {
   public:
-    one_chunk() : backing_(64), all(backing_, wish())
+    one_chunk() : backing_(64), all(backing_, wanted())
     {
         blocks.push_back(egb_growing_alloc(&all.pool));
-        chunk                = egb_growing_chunk_of(&all.pool, blocks[0]);
+        chunk                = egb_growing_chunk_of_(&all.pool, blocks[0]);
         backing_.refuse_from = backing_.requests + 1;
         while (void* const block = egb_growing_alloc(&all.pool)) {
             blocks.push_back(block);
@@ -78,7 +78,7 @@ class one_chunk
     }
 
   private:
-    static egb_growing_options wish()
+    static egb_growing_options wanted()
     {
         egb_growing_options wanted = with_states(16);
         wanted.chunk_bytes = wanted.chunk_bytes_max = 1024;
@@ -102,7 +102,7 @@ TEST(growing_home_damage, states_that_were_written_to_end_the_chunk)
     one_chunk one;
     egb_growing_free(&one.all.pool, one.blocks[9]);
     one.chunk->shape.states[9] = 0;
-    one.chunk->shape.states[1] = EGB_STATE_HOME_ | 2;
+    one.chunk->shape.states[1] = EGB_STATE_IN_CHUNK_ | 2;
     EXPECT_EQ(egb_growing_alloc(&one.all.pool), nullptr);
     EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
     EXPECT_EQ(egb_growing_alloc(&one.all.pool), nullptr);
@@ -163,13 +163,13 @@ TEST(growing_home_damage, a_fresh_block_is_in_use_whatever_its_state_said)
     counting_backing  backing;
     growing_pool      all(backing, with_states(16));
     void* const       first = egb_growing_alloc(&all.pool);
-    egb_chunk_* const chunk = egb_growing_chunk_of(&all.pool, first);
+    egb_chunk_* const chunk = egb_growing_chunk_of_(&all.pool, first);
     chunk->shape.states[1]  = 0xFF;
     chunk->shape.states[2]  = 0xFF;
     void* const second      = egb_growing_alloc(&all.pool);
     void*       third       = nullptr;
     egb_chunk_* from        = nullptr;
-    ASSERT_EQ(egb_growing_take_run(&all.pool, &from, &third, 1), 1u);
+    ASSERT_EQ(egb_growing_take_run_(&all.pool, &from, &third, 1), 1u);
     EXPECT_EQ(chunk->shape.states[1], 0);
     EXPECT_EQ(chunk->shape.states[2], 0);
     EXPECT_TRUE(all.whole());
@@ -185,14 +185,14 @@ TEST(growing_home_damage, a_large_block_is_not_handed_out_with_a_state_that_was_
         counting_backing         backing;
         growing_pool             all(backing, with_states(4096));
         const std::vector<void*> blocks = take(all.pool, 4);
-        egb_chunk_* const        chunk  = egb_growing_chunk_of(&all.pool, blocks[0]);
+        egb_chunk_* const        chunk  = egb_growing_chunk_of_(&all.pool, blocks[0]);
         give(all.pool, {blocks[1], blocks[3]});
         chunk->shape.states[1] = (unsigned char)state;
         void* const block      = egb_growing_alloc(&all.pool);
-        const bool  is_its     = state >= EGB_STATE_HOME_ && state < EGB_STATE_HOME_ + 4u;
+        const bool  is_its     = state >= EGB_STATE_IN_CHUNK_ && state < EGB_STATE_IN_CHUNK_ + 4u;
         EXPECT_EQ(block == blocks[1], is_its);
         EXPECT_TRUE(is_its || block == blocks[3]) << "state " << state;
-        const bool is_noticed = state >= EGB_STATE_HOME_ && !is_its;
+        const bool is_noticed = state >= EGB_STATE_IN_CHUNK_ && !is_its;
         EXPECT_EQ(seen.take_all(), is_noticed ? EGB_EVENT_OVERWRITTEN : 0);
     }
 }
@@ -203,10 +203,10 @@ TEST(growing_home_damage, marks_from_an_earlier_life_make_no_block_free)
         events            seen;
         counting_backing  backing;
         growing_pool      all(backing, with_states(bytes));
-        egb_chunk_* const chunk = egb_growing_grow(&all.pool);
+        egb_chunk_* const chunk = egb_growing_grow_(&all.pool);
         fill(chunk, EGB_FIXED_MARK_);
         const std::vector<void*> blocks = take(all.pool, 20);
-        std::fill_n(chunk->shape.states, blocks.size(), EGB_STATE_HOME_);
+        std::fill_n(chunk->shape.states, blocks.size(), EGB_STATE_IN_CHUNK_);
         chunk->groups = 1;
         chunk->lowest = 0;
         for (std::size_t i = 0; i < blocks.size(); i++) {
@@ -225,15 +225,15 @@ bool is_list_right(const egb_growing& pool)
 {
     std::set<const egb_chunk_*> listed;
     for (const egb_chunk_* chunk = pool.available; chunk != nullptr; chunk = chunk->next) {
-        if (!egb_chunk_is_available(chunk) || !listed.insert(chunk).second) {
+        if (!egb_chunk_is_available_(chunk) || !listed.insert(chunk).second) {
             return false;
         }
     }
     std::size_t available = 0;
-    egb_growing_each_chunk(
+    egb_growing_each_chunk_(
         &pool,
         [](egb_chunk_* chunk, void* user) {
-            *static_cast<std::size_t*>(user) += egb_chunk_is_available(chunk) ? 1u : 0u;
+            *static_cast<std::size_t*>(user) += egb_chunk_is_available_(chunk) ? 1u : 0u;
         },
         &available
     );
@@ -247,10 +247,10 @@ TEST(growing_home_damage, the_list_of_chunks_is_right_whatever_the_states_say)
 {
     for (unsigned seed = 0; seed < 40; seed++) {
         counting_backing    backing;
-        const std::size_t   bytes = seed % 2 == 0 ? 8 : 1024;  // with marks and without
-        egb_growing_options wish  = with_states(bytes);
-        wish.chunk_bytes = wish.chunk_bytes_max = 128 * bytes;
-        growing_pool all(backing, wish);
+        const std::size_t   bytes  = seed % 2 == 0 ? 8 : 1024;  // with marks and without
+        egb_growing_options wanted = with_states(bytes);
+        wanted.chunk_bytes = wanted.chunk_bytes_max = 128 * bytes;
+        growing_pool all(backing, wanted);
         egb_set_misuse_handler([](const egb_event*, void*) {}, nullptr);
         std::mt19937       random(seed);
         std::vector<void*> held = take(all.pool, 300);
@@ -260,15 +260,15 @@ TEST(growing_home_damage, the_list_of_chunks_is_right_whatever_the_states_say)
             std::size_t    got  = 0;
             egb_chunk_*    from = nullptr;
             if (what == 0) {
-                from = egb_growing_chunk_of(&all.pool, held[random() % held.size()]);
+                from = egb_growing_chunk_of_(&all.pool, held[random() % held.size()]);
                 from->shape.states[random() % from->shape.blocks] =
-                    static_cast<unsigned char>(random() % 2 * EGB_STATE_HOME_);
+                    static_cast<unsigned char>(random() % 2 * EGB_STATE_IN_CHUNK_);
             } else if (what < 32 && held.size() > 200) {
                 std::swap(held[random() % held.size()], held.back());
                 egb_growing_free(&all.pool, held.back());
                 held.pop_back();
             } else if (what < 48) {
-                got = egb_growing_take_run(&all.pool, &from, run, 1 + random() % 8);
+                got = egb_growing_take_run_(&all.pool, &from, run, 1 + random() % 8);
             } else {
                 run[0] = egb_growing_alloc(&all.pool);
                 got    = 1;

@@ -47,7 +47,7 @@ TEST(growing_refused, one_refusal_is_answered_by_asking_for_the_least)
         growing_pool all(backing, small_chunks(32));
         EXPECT_EQ(fill(all, 300), 300u);
         if (n <= backing.requests) {
-            EXPECT_EQ(backing.wishes[std::size_t(n)], backing.leasts[std::size_t(n)]);
+            EXPECT_EQ(backing.wanted[std::size_t(n)], backing.leasts[std::size_t(n)]);
         }
         EXPECT_TRUE(all.whole());
     }
@@ -78,9 +78,9 @@ TEST(growing_refused, a_small_remainder_is_used_up_chunk_by_chunk)
     growing_pool all(backing, small_chunks(32));
     EXPECT_EQ(fill(all, 50), 50u);
     EXPECT_EQ(all.pool.next_bytes, 512u) << "does not grow while the backing is short";
-    for (std::size_t i = 0; i < backing.wishes.size(); i += 2) {
-        EXPECT_EQ(backing.wishes[i], 512u);
-        EXPECT_EQ(backing.wishes[i + 1], backing.leasts[i]);
+    for (std::size_t i = 0; i < backing.wanted.size(); i += 2) {
+        EXPECT_EQ(backing.wanted[i], 512u);
+        EXPECT_EQ(backing.wanted[i + 1], backing.leasts[i]);
     }
 }
 
@@ -198,7 +198,7 @@ TEST(growing_refused, wishes_near_the_end_of_the_numbers_do_not_overflow)
             EXPECT_EQ(egb_growing_reserve(&all.pool, SIZE_MAX / block_bytes), EGB_NO_MEMORY);
             const uint64_t most = EGB_FIXED_BYTES_MAX / block_bytes * (block_bytes + 1) + 4096;
             if (granule < SIZE_MAX / 2) {
-                EXPECT_LE(uint64_t(backing.wishes[0]), most) << "no more than a fixed pool holds";
+                EXPECT_LE(uint64_t(backing.wanted[0]), most) << "no more than a fixed pool holds";
             }
         }
     }

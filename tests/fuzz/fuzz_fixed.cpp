@@ -266,7 +266,7 @@ class arena
     egb_backing get(bool is_zeroed)
     {
         is_zeroed_ = is_zeroed;
-        return {reserve, nullptr, give_back, this, 64, is_zeroed};
+        return {reserve, nullptr, give_back, this, 64, is_zeroed, 0};
     }
 
     std::size_t bytes() const

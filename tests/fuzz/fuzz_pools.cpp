@@ -97,9 +97,9 @@ class history
         return in_.below(4) == 0;
     }
 
-    static fuzz::giving way_of(unsigned byte)
+    static fuzz::freeing way_of(unsigned byte)
     {
-        return static_cast<fuzz::giving>(byte % 4);
+        return static_cast<fuzz::freeing>(byte % 4);
     }
 
     void create()

@@ -23,7 +23,7 @@ struct live_block {
     unsigned char  fill;
 };
 
-enum class giving { by_pool, by_address, by_cache, by_pool_again };
+enum class freeing { by_pool, by_address, by_cache, by_pool_again };
 
 struct modelled {
     egb_pool                    pool{};
@@ -34,7 +34,7 @@ struct modelled {
     std::vector<unsigned char*> freed;  // and not handed out again, nor maybe given back
     std::unique_ptr<egb_cache>  cache;
 
-    bool has_guards() const
+    bool has_redzones() const
     {
         return level >= EGB_LEVEL_GUARD;
     }
@@ -84,15 +84,15 @@ struct modelled {
         }
     }
 
-    void give(std::size_t which, giving how)
+    void give(std::size_t which, freeing how)
     {
         if (live.empty()) {
             return;
         }
         unsigned char* const block = remove(which % live.size());
-        if (how == giving::by_address && options.memory == nullptr) {
+        if (how == freeing::by_address && options.memory == nullptr) {
             egb_free(block);
-        } else if (how == giving::by_cache && cache != nullptr) {
+        } else if (how == freeing::by_cache && cache != nullptr) {
             egb_cache_free(cache.get(), block);
         } else {
             egb_pool_free(pool, block);
@@ -211,7 +211,7 @@ struct modelled {
     // The block is freed, or, if it `is_mended`, only looked at.
     void write_behind(std::size_t which, std::size_t place, bool is_mended)
     {
-        if (!has_guards() || live.empty()) {
+        if (!has_redzones() || live.empty()) {
             return;
         }
         which                      = which % live.size();
@@ -234,7 +234,7 @@ struct modelled {
 
     void write_before(std::size_t which, std::size_t place)
     {
-        if (!has_guards() || live.empty()) {
+        if (!has_redzones() || live.empty()) {
             return;
         }
         unsigned char* const block = remove(which % live.size());
@@ -246,7 +246,7 @@ struct modelled {
     // Behind the free list's link, and put right again.
     void write_free(std::size_t which, std::size_t place)
     {
-        if (!has_guards() || freed.empty() || options.block_bytes <= 8) {
+        if (!has_redzones() || freed.empty() || options.block_bytes <= 8) {
             return;
         }
         const std::size_t filled = std::min<std::size_t>(options.block_bytes, 4096);

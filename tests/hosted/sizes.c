@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sizes that are promises: a magazine is two cache lines, a handle one register, and a pool with
 // nothing in it less than 1 KiB.
-#include "pool_private.h"
+#include "pool/registry.h"
 
 _Static_assert(sizeof(egb_pool) == 8, "a handle fits a register");
 _Static_assert(sizeof(void*) != 8 || sizeof(egb_magazine_) == 128, "two cache lines");

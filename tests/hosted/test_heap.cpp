@@ -3,7 +3,7 @@
 #include "heaps.hpp"
 
 extern "C" {
-#include "passthrough.h"
+#include "pool/passthrough.h"
 }
 
 #include <set>
@@ -334,13 +334,13 @@ TEST(heap, what_is_in_no_pool_is_freed_without_the_register)
 {
     const all_given_back check;
     void* const          large = egb_malloc(std::size_t{3} << 20);
-    egb_pass_lock();
+    egb_pass_lock_();
     std::thread other([&] {
         egb_free(nullptr);
         egb_free(large);
     });
     other.join();  // or never
-    egb_pass_unlock();
+    egb_pass_unlock_();
 }
 
 TEST(heap, numbers_go_somewhere)

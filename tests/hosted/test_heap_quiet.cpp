@@ -17,9 +17,9 @@ constexpr int         quiet_time = 500;  // milliseconds: never less than half, 
 }  // namespace
 
 extern "C" {
-std::uint64_t __wrap_egb_os_milliseconds(void);
+std::uint64_t __wrap_egb_os_milliseconds_(void);
 
-std::uint64_t __wrap_egb_os_milliseconds(void)
+std::uint64_t __wrap_egb_os_milliseconds_(void)
 {
     looks++;
     return now;

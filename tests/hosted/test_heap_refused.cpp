@@ -6,7 +6,7 @@
 #include "heaps.hpp"
 
 extern "C" {
-#include "pool_private.h"
+#include "pool/registry.h"
 }
 #include "address_book.hpp"
 
@@ -24,12 +24,12 @@ namespace
 std::mutex    books;
 address_book* regions;  // what is out
 int           requests;
-int           refuse_from = -1;  // counted from 0; -1: none
-int           refuse_to   = -1;  // the last
-std::size_t   most_bytes  = SIZE_MAX;
-bool          has_guards  = false;  // pages behind large blocks, and some small ones
-bool          can_move    = true;
-bool          is_undoing  = false;  // what was changed just before: never refused
+int           refuse_from  = -1;  // counted from 0; -1: none
+int           refuse_to    = -1;  // the last
+std::size_t   most_bytes   = SIZE_MAX;
+bool          has_redzones = false;  // pages behind large blocks, and some small ones
+bool          can_move     = true;
+bool          is_undoing   = false;  // what was changed just before: never refused
 
 bool is_refused()
 {
@@ -51,52 +51,54 @@ std::size_t bytes_out()
 
 extern "C" {
 
-void*      __real_egb_os_reserve(std::size_t bytes, std::size_t align);
-egb_status __real_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
-void       __real_egb_os_release(void* start, std::size_t bytes);
-egb_status __real_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
-egb_status __real_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
-egb_status __real_egb_os_protect(void* start, std::size_t bytes, bool is_open);
-bool       __real_egb_os_arm_thread_exit(void* argument);
-bool       __real_egb_chunk_map_set(void*, std::size_t, const egb_unit*);
-void*      __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
-egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
-void       __wrap_egb_os_release(void* start, std::size_t bytes);
-egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes);
-egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
-egb_status __wrap_egb_os_protect(void* start, std::size_t bytes, bool is_open);
-bool       __wrap_egb_os_arm_thread_exit(void* argument);
-bool       __wrap_egb_chunk_map_set(void*, std::size_t, const egb_unit*);
+void*      __real_egb_os_reserve_(std::size_t bytes, std::size_t align);
+egb_status __real_egb_os_commit_(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __real_egb_os_release_(void* start, std::size_t bytes);
+egb_status __real_egb_os_resize_(void* start, std::size_t bytes, std::size_t new_bytes);
+egb_status __real_egb_os_move_(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
+egb_status __real_egb_os_protect_(void* start, std::size_t bytes, bool is_open);
+bool       __real_egb_os_arm_thread_exit_(void* argument);
+bool       __real_egb_chunk_map_set_(void*, std::size_t, const egb_unit*);
+void*      __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align);
+egb_status __wrap_egb_os_commit_(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __wrap_egb_os_release_(void* start, std::size_t bytes);
+egb_status __wrap_egb_os_resize_(void* start, std::size_t bytes, std::size_t new_bytes);
+egb_status __wrap_egb_os_move_(void* from, std::size_t bytes, void* to, std::size_t to_bytes);
+egb_status __wrap_egb_os_protect_(void* start, std::size_t bytes, bool is_open);
+bool       __wrap_egb_os_arm_thread_exit_(void* argument);
+bool       __wrap_egb_chunk_map_set_(void*, std::size_t, const egb_unit*);
 
-void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
+void* __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align)
 {
     const std::lock_guard<std::mutex> lock(books);
     is_undoing          = false;
     const bool  is_over = bytes > most_bytes - bytes_out();
-    void* const start   = is_refused() || is_over ? nullptr : __real_egb_os_reserve(bytes, align);
+    void* const start   = is_refused() || is_over ? nullptr : __real_egb_os_reserve_(bytes, align);
     if (start != nullptr) {
         EXPECT_TRUE(regions->emplace(start, region{bytes, align >= unit_bytes}).second);
     }
     return start;
 }
 
-egb_status
-__wrap_egb_os_commit(void* start, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+egb_status __wrap_egb_os_commit_(
+    void* start, std::size_t bytes, unsigned page_options, egb_os_obtained* obtained
+)
 {
     const std::lock_guard<std::mutex> lock(books);
     (void)found(regions, start, bytes);
-    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(start, bytes, wishes, obtained);
+    return is_refused() ? EGB_NO_MEMORY
+                        : __real_egb_os_commit_(start, bytes, page_options, obtained);
 }
 
-void __wrap_egb_os_release(void* start, std::size_t bytes)
+void __wrap_egb_os_release_(void* start, std::size_t bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
     if (taken_off(regions, start, bytes)) {
-        __real_egb_os_release(start, bytes);
+        __real_egb_os_release_(start, bytes);
     }
 }
 
-egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_bytes)
+egb_status __wrap_egb_os_resize_(void* start, std::size_t bytes, std::size_t new_bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
     const bool                        is_undo = std::exchange(is_undoing, false);
@@ -104,7 +106,7 @@ egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_
         is_undoing = new_bytes < bytes;
         return EGB_NO_MEMORY;
     }
-    const egb_status status = __real_egb_os_resize(start, bytes, new_bytes);
+    const egb_status status = __real_egb_os_resize_(start, bytes, new_bytes);
     if (status == EGB_OK) {
         (void)taken_off(regions, start, bytes);
         regions->emplace(start, region{new_bytes, true});
@@ -114,18 +116,18 @@ egb_status __wrap_egb_os_resize(void* start, std::size_t bytes, std::size_t new_
 }
 
 // Refused, the goal is lost to the caller: here it goes back to the system.
-egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size_t to_bytes)
+egb_status __wrap_egb_os_move_(void* from, std::size_t bytes, void* to, std::size_t to_bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
     (void)found(regions, to, to_bytes);
     if (is_refused()) {
         is_undoing = true;
-        __real_egb_os_release(to, to_bytes);
+        __real_egb_os_release_(to, to_bytes);
         regions->erase(to);
         return EGB_NO_MEMORY;
     }
     const egb_status status =
-        can_move ? __real_egb_os_move(from, bytes, to, to_bytes) : EGB_UNSUPPORTED;
+        can_move ? __real_egb_os_move_(from, bytes, to, to_bytes) : EGB_UNSUPPORTED;
     is_undoing = status != EGB_OK;
     if (status == EGB_OK) {
         (void)taken_off(regions, from, bytes);
@@ -136,20 +138,20 @@ egb_status __wrap_egb_os_move(void* from, std::size_t bytes, void* to, std::size
     return status;
 }
 
-egb_status __wrap_egb_os_protect(void* start, std::size_t bytes, bool is_open)
+egb_status __wrap_egb_os_protect_(void* start, std::size_t bytes, bool is_open)
 {
     const std::lock_guard<std::mutex> lock(books);
-    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_protect(start, bytes, is_open);
+    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_protect_(start, bytes, is_open);
 }
 
-bool __wrap_egb_os_arm_thread_exit(void* argument)
+bool __wrap_egb_os_arm_thread_exit_(void* argument)
 {
     const std::lock_guard<std::mutex> lock(books);
-    return !is_refused() && __real_egb_os_arm_thread_exit(argument);
+    return !is_refused() && __real_egb_os_arm_thread_exit_(argument);
 }
 
 // It asks the system for a part of the map, but not for addresses that were in it just before.
-bool __wrap_egb_chunk_map_set(void* start, std::size_t bytes, const egb_unit* unit)
+bool __wrap_egb_chunk_map_set_(void* start, std::size_t bytes, const egb_unit* unit)
 {
     {
         const std::lock_guard<std::mutex> lock(books);
@@ -158,7 +160,7 @@ bool __wrap_egb_chunk_map_set(void* start, std::size_t bytes, const egb_unit* un
             return false;
         }
     }
-    return __real_egb_chunk_map_set(start, bytes, unit);
+    return __real_egb_chunk_map_set_(start, bytes, unit);
 }
 }
 
@@ -243,7 +245,7 @@ void use_small_blocks()
 {
     std::vector<void*> blocks;
     for (const std::size_t bytes : sizes{1, 100, 1000, 5000, 30000}) {
-        for (int i = 0; i < (has_guards ? 4 : 20); i++) {
+        for (int i = 0; i < (has_redzones ? 4 : 20); i++) {
             void* block = try_take(bytes, [](std::size_t some) { return egb_malloc(some); });
             if (block != nullptr) {
                 block = try_change(block, bytes, 3 * bytes);
@@ -259,14 +261,14 @@ void use_small_blocks()
 void scenario()
 {
     const events seen;
-    if (has_guards) {
+    if (has_redzones) {
         (void)egb_heap_guard_pages("large,1/4");  // refused with the heap
     }
     use_large_blocks();
     if (can_move) {
         use_small_blocks();
     }
-    if (can_move && !has_guards) {
+    if (can_move && !has_redzones) {
         std::thread(use_small_blocks).join();
         use_large_blocks();
     }
@@ -287,7 +289,7 @@ int run(int from, int to, std::size_t expected, std::size_t* out)
     refuse_from     = -1;
     scenario();
     scenario();
-    (void)egb_workshops_trim();
+    (void)egb_batch_slabs_trim_();
     {
         const std::lock_guard<std::mutex> lock(books);
         *out = bytes_out();
@@ -364,9 +366,9 @@ TEST(heap_refused, each_request_where_no_block_moves)
 // What cannot have a page has none.
 TEST(heap_refused, each_request_of_blocks_with_guard_pages)
 {
-    has_guards = true;
+    has_redzones = true;
     refuse_each();
-    has_guards = false;
+    has_redzones = false;
 }
 
 // With 16 MiB in all. What one size does not need any more is there for the next.

@@ -7,7 +7,7 @@
 #include <string>
 
 extern "C" {
-#include "level.h"
+#include "settings/settings.h"
 }
 
 namespace
@@ -45,7 +45,7 @@ struct levels : testing::Test {
 std::string level_in(const char* entries, const char* name)
 {
     egb_level level;
-    return egb_level_in(entries, name, &level) ? egb_level_text(level) : "none";
+    return egb_level_in_(entries, name, &level) ? egb_level_text(level) : "none";
 }
 
 }  // namespace
@@ -126,8 +126,8 @@ TEST_F(levels, static_memory_is_not_stretched_by_the_environment)
         egb_stats stats = {};
         ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
         EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
-        const bool has_guards = check != nullptr && std::string(check) == "guard";
-        EXPECT_EQ(stats.stride_bytes, has_guards ? GUARD : PLAIN);
+        const bool has_redzones = check != nullptr && std::string(check) == "guard";
+        EXPECT_EQ(stats.stride_bytes, has_redzones ? GUARD : PLAIN);
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     }
 }

@@ -6,7 +6,7 @@
 #include "eggbox/heap.h"
 
 extern "C" {
-#include "pool_private.h"
+#include "pool/registry.h"
 }
 
 #include <algorithm>
@@ -73,12 +73,12 @@ TEST(pool_ask, the_size_of_a_block_in_use_needs_no_lock)
         options.check       = level;
         const guard        pool(make(options));
         void* const        block   = egb_pool_alloc(pool);
-        egb_control* const control = egb_pool_lock(pool.pool);
+        egb_control* const control = egb_pool_lock_(pool.pool);
         auto               asked   = std::async(std::launch::async, [block, &pool] {
             return egb_pool_is_live(pool, block) ? egb_block_bytes(block) : 0;
         });
         const auto         answer  = asked.wait_for(std::chrono::seconds(20));
-        egb_pool_unlock(control);
+        egb_pool_unlock_(control);
         EXPECT_EQ(answer, std::future_status::ready) << "it waited for the lock, at " << level;
         EXPECT_EQ(asked.get(), 40u);
         egb_pool_free(pool, block);

@@ -199,7 +199,7 @@ TEST(pool_cache, many_closed_in_any_order)
     for (std::size_t left = caches.size(); left > 0; left--) {
         std::size_t nth = random.below(left);
         for (egb_cache& cache : caches) {
-            if (cache.magazine.control != nullptr && nth-- == 0) {
+            if (cache.magazine.depot != nullptr && nth-- == 0) {
                 egb_cache_close(&cache);
                 break;
             }

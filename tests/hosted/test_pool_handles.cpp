@@ -4,7 +4,7 @@
 #include "pools.hpp"
 
 extern "C" {
-#include "pool_private.h"
+#include "pool/registry.h"
 }
 
 #include <algorithm>
@@ -186,7 +186,7 @@ class handles
 
 egb_control* control_in(std::uint32_t slot)
 {
-    return &egb_the_world.controls[slot / EGB_SLOT_STEP_];
+    return &egb_registry_.controls[slot / EGB_SLOT_STEP_];
 }
 
 }  // namespace
@@ -209,8 +209,8 @@ TEST(pool_handles, a_slot_whose_generations_are_used_up_is_retired)
     events         seen;
     const egb_pool first = make(64);
     EXPECT_EQ(egb_pool_destroy(first, EGB_DESTROY_REFUSE), EGB_OK);
-    control_in(first.slot)->last_generation = UINT32_MAX - 2;
-    const egb_pool last_but_one             = make(64);
+    control_in(first.slot)->id.last_generation = UINT32_MAX - 2;
+    const egb_pool last_but_one                = make(64);
     ASSERT_EQ(last_but_one.slot, first.slot);
     EXPECT_EQ(last_but_one.generation, UINT32_MAX - 1);
     EXPECT_EQ(egb_pool_destroy(last_but_one, EGB_DESTROY_REFUSE), EGB_OK);
@@ -238,10 +238,10 @@ TEST(pool_handles, failed_creates_use_up_no_generation)
 {
     const egb_pool first = make(64);
     EXPECT_EQ(egb_pool_destroy(first, EGB_DESTROY_REFUSE), EGB_OK);
-    control_in(first.slot)->last_generation = UINT32_MAX - 1;
-    egb_pool_options failing                = options_for(64);
-    failing.budget_bytes                    = 1;
-    failing.reserve_blocks                  = 1;
+    control_in(first.slot)->id.last_generation = UINT32_MAX - 1;
+    egb_pool_options failing                   = options_for(64);
+    failing.budget_bytes                       = 1;
+    failing.reserve_blocks                     = 1;
     for (int i = 0; i < 10; i++) {
         egb_pool none{};
         EXPECT_NE(egb_pool_create(&none, &failing), EGB_OK);

@@ -108,7 +108,7 @@ TEST_F(pool_lanes, a_trim_makes_it_forget_what_waited)
         void* const own = egb_pool_alloc(pool);
         give_all(pool, mine);
         const egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
-        const auto* const          end = reinterpret_cast<const egb_entry_*>(magazine->away_full);
+        const auto* const          end = reinterpret_cast<const egb_entry_*>(magazine->remote_full);
         const auto                 remembers = [&](void* block) {
             return std::any_of(end - EGB_MAGAZINE_BLOCKS_MAX, end, [&](const egb_entry_& entry) {
                 return entry.block == block;

@@ -6,7 +6,7 @@
 #include "pools.hpp"
 
 extern "C" {
-#include "pool_private.h"
+#include "pool/registry.h"
 }
 #include "address_book.hpp"
 
@@ -42,7 +42,7 @@ std::size_t bytes_out()
     std::size_t                       sum  = 0;
     for (const auto& region : *regions) {
         const bool is_leaf = region.second.bytes == leaf && !region.second.is_chunk;
-        const bool is_kept = is_leaf || region.first == egb_the_world.controls;
+        const bool is_kept = is_leaf || region.first == egb_registry_.controls;
         sum += is_kept ? 0 : region.second.bytes;
     }
     return sum;
@@ -52,45 +52,47 @@ std::size_t bytes_out()
 
 extern "C" {
 
-void*      __real_egb_os_reserve(std::size_t bytes, std::size_t align);
-egb_status __real_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
-void       __real_egb_os_release(void* region, std::size_t bytes);
-bool       __real_egb_os_arm_thread_exit(void* argument);
-void*      __wrap_egb_os_reserve(std::size_t bytes, std::size_t align);
-egb_status __wrap_egb_os_commit(void*, std::size_t, unsigned, egb_os_obtained*);
-void       __wrap_egb_os_release(void* region, std::size_t bytes);
-bool       __wrap_egb_os_arm_thread_exit(void* argument);
+void*      __real_egb_os_reserve_(std::size_t bytes, std::size_t align);
+egb_status __real_egb_os_commit_(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __real_egb_os_release_(void* region, std::size_t bytes);
+bool       __real_egb_os_arm_thread_exit_(void* argument);
+void*      __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align);
+egb_status __wrap_egb_os_commit_(void*, std::size_t, unsigned, egb_os_obtained*);
+void       __wrap_egb_os_release_(void* region, std::size_t bytes);
+bool       __wrap_egb_os_arm_thread_exit_(void* argument);
 
-void* __wrap_egb_os_reserve(std::size_t bytes, std::size_t align)
+void* __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align)
 {
     const std::lock_guard<std::mutex> lock(books);
-    void* const start = is_refused() ? nullptr : __real_egb_os_reserve(bytes, align);
+    void* const start = is_refused() ? nullptr : __real_egb_os_reserve_(bytes, align);
     if (start != nullptr) {
         EXPECT_TRUE(regions->emplace(start, region{bytes, align == unit_bytes}).second);
     }
     return start;
 }
 
-egb_status
-__wrap_egb_os_commit(void* start, std::size_t bytes, unsigned wishes, egb_os_obtained* obtained)
+egb_status __wrap_egb_os_commit_(
+    void* start, std::size_t bytes, unsigned page_options, egb_os_obtained* obtained
+)
 {
     const std::lock_guard<std::mutex> lock(books);
     (void)found(regions, start, bytes);
-    return is_refused() ? EGB_NO_MEMORY : __real_egb_os_commit(start, bytes, wishes, obtained);
+    return is_refused() ? EGB_NO_MEMORY
+                        : __real_egb_os_commit_(start, bytes, page_options, obtained);
 }
 
-void __wrap_egb_os_release(void* start, std::size_t bytes)
+void __wrap_egb_os_release_(void* start, std::size_t bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
     if (taken_off(regions, start, bytes)) {
-        __real_egb_os_release(start, bytes);
+        __real_egb_os_release_(start, bytes);
     }
 }
 
-bool __wrap_egb_os_arm_thread_exit(void* argument)
+bool __wrap_egb_os_arm_thread_exit_(void* argument)
 {
     const std::lock_guard<std::mutex> lock(books);
-    return !is_refused() && __real_egb_os_arm_thread_exit(argument);
+    return !is_refused() && __real_egb_os_arm_thread_exit_(argument);
 }
 }
 
@@ -270,7 +272,7 @@ int run(int from, int to, std::size_t expected, std::size_t* out)
     scenario();
     scenario();
     egb_pool_trim(egb_pool{}, 0);
-    (void)egb_workshops_trim();
+    (void)egb_batch_slabs_trim_();
     *out = bytes_out();
     if (expected != 0) {
         EXPECT_EQ(*out, expected) << "not all was given back";

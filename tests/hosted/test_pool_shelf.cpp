@@ -61,8 +61,8 @@ std::size_t page_bytes()
 std::size_t small_pools_that_fit()
 {
     return std::min(
-        EGB_SHELF_BYTES_MAX / std::min(2 * page_bytes(), unit_bytes),
-        EGB_SHELF_ADDRESSES_MAX / unit_bytes
+        EGB_REGION_CACHE_BYTES_MAX / std::min(2 * page_bytes(), unit_bytes),
+        EGB_REGION_CACHE_ADDRESSES_MAX / unit_bytes
     );
 }
 
@@ -401,11 +401,11 @@ TEST(pool_shelf, of_a_pool_larger_than_it_has_no_more_than_fits)
     end(large);
     const std::size_t kept = egb_pool_trim(none, 0);
     EXPECT_GT(kept, 0u);
-    EXPECT_LE(kept, EGB_SHELF_BYTES_MAX);
-    leave_region(EGB_SHELF_BYTES_MAX / unit_bytes + 1);
+    EXPECT_LE(kept, EGB_REGION_CACHE_BYTES_MAX);
+    leave_region(EGB_REGION_CACHE_BYTES_MAX / unit_bytes + 1);
     EXPECT_EQ(egb_pool_trim(none, 0), 0u) << "one chunk, which does not fit";
-    leave_region(EGB_SHELF_BYTES_MAX / unit_bytes);
-    EXPECT_EQ(egb_pool_trim(none, 0), EGB_SHELF_BYTES_MAX);
+    leave_region(EGB_REGION_CACHE_BYTES_MAX / unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, 0), EGB_REGION_CACHE_BYTES_MAX);
 }
 
 TEST(pool_shelf, what_is_on_it_counts_for_no_budget_but_the_new_pools)
@@ -427,16 +427,16 @@ TEST(pool_shelf, holds_no_more_memory_than_it_says)
 {
     std::vector<egb_pool> pools;
     egb_pool_trim(none, 0);
-    for (std::size_t i = 0; i < EGB_SHELF_BYTES_MAX / unit_bytes + 50; i++) {
+    for (std::size_t i = 0; i < EGB_REGION_CACHE_BYTES_MAX / unit_bytes + 50; i++) {
         pools.push_back(make(64));
         fill(pools.back(), 64);
     }
     for (const egb_pool pool : pools) {
         end(pool);
     }
-    EXPECT_EQ(egb_pool_trim(none, EGB_SHELF_BYTES_MAX), 0u);
-    EXPECT_EQ(egb_pool_trim(none, EGB_SHELF_BYTES_MAX - unit_bytes), unit_bytes);
-    EXPECT_EQ(egb_pool_trim(none, 0), EGB_SHELF_BYTES_MAX - unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, EGB_REGION_CACHE_BYTES_MAX), 0u);
+    EXPECT_EQ(egb_pool_trim(none, EGB_REGION_CACHE_BYTES_MAX - unit_bytes), unit_bytes);
+    EXPECT_EQ(egb_pool_trim(none, 0), EGB_REGION_CACHE_BYTES_MAX - unit_bytes);
 }
 
 TEST(pool_shelf, small_pools_are_kept_by_the_memory_they_touched)
@@ -475,7 +475,7 @@ TEST(pool_shelf, a_large_pool_does_not_push_out_all_the_small_ones)
     for (const egb_pool pool : pools) {
         end(pool);
     }
-    leave_region(EGB_SHELF_BYTES_MAX / unit_bytes);
+    leave_region(EGB_REGION_CACHE_BYTES_MAX / unit_bytes);
     const std::size_t pushed_out = 32;
     EXPECT_EQ(egb_pool_trim(none, 0), (small_pools_that_fit() - pushed_out) * unit_bytes);
 }
@@ -514,9 +514,9 @@ TEST(pool_shelf, has_no_more_memory_than_it_says_whatever_pools_there_were)
             }
         }
         const std::size_t resident = resident_bytes(units);
-        EXPECT_LE(egb_pool_trim(none, 0), EGB_SHELF_ADDRESSES_MAX);
+        EXPECT_LE(egb_pool_trim(none, 0), EGB_REGION_CACHE_ADDRESSES_MAX);
         EXPECT_GT(resident, 0u);
-        EXPECT_LE(resident - resident_bytes(units), EGB_SHELF_BYTES_MAX);
+        EXPECT_LE(resident - resident_bytes(units), EGB_REGION_CACHE_BYTES_MAX);
     }
 }
 #endif

@@ -18,7 +18,7 @@
 #include <thread>
 
 extern "C" {
-#include "report_private.h"
+#include "report/misuse.h"
 }
 
 #include <sys/resource.h>
@@ -422,7 +422,7 @@ TEST_F(report, events_are_whole_while_threads_make_more_of_them)
     const auto  end     = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
     while (std::chrono::steady_clock::now() < end || seen[0] == 0 || seen[1] == 0) {
         egb_past_event    events[EGB_PAST_EVENTS_MAX];
-        const std::size_t count = egb_misuse_past(events);
+        const std::size_t count = egb_misuse_past_(events);
         for (std::size_t one = 0; one < count; one++) {
             const bool is_guarded = std::string(events[one].pool_name) == "pool 1";
             seen[is_guarded]++;

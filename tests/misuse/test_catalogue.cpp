@@ -52,7 +52,7 @@ class catalogue : public testing::TestWithParam<const char*>
         EXPECT_EQ(stats_of(pool).in_use, before);
     }
 
-    bool has_guards() const
+    bool has_redzones() const
     {
         return std::string(GetParam()) != "check";
     }
@@ -262,7 +262,7 @@ TEST_P(catalogue, writes_to_free_blocks_lead_nowhere_wrong)  // 33, 34, 35
             ASSERT_TRUE(egb_pool_is_live(pool, block));
         }
         give_all(pool, again);  // with which those leave that wait in quarantine
-        EXPECT_TRUE(!has_guards() || seen.count() > waiting) << seen.count();
+        EXPECT_TRUE(!has_redzones() || seen.count() > waiting) << seen.count();
         EXPECT_EQ(seen.none() ? EGB_EVENT_OVERWRITTEN : seen.take_all(), EGB_EVENT_OVERWRITTEN);
     }
 }
@@ -275,6 +275,6 @@ TEST_P(catalogue, what_a_free_block_held_is_gone_where_there_are_guards)  // 36,
     egb_pool_free(pool, block);
     const auto left = std::count(block, block + bytes, 'Z');
     // Without magazines it is on the free list at once, which has its first 8 bytes.
-    EXPECT_GE(left, has_guards() ? 0 : static_cast<std::ptrdiff_t>(bytes) - 8);
-    EXPECT_LE(left, has_guards() ? 0 : static_cast<std::ptrdiff_t>(bytes));
+    EXPECT_GE(left, has_redzones() ? 0 : static_cast<std::ptrdiff_t>(bytes) - 8);
+    EXPECT_LE(left, has_redzones() ? 0 : static_cast<std::ptrdiff_t>(bytes));
 }

@@ -13,7 +13,7 @@ class range
     range() = default;
 
     range(std::size_t bytes, std::size_t align)
-        : start_(egb_os_reserve(bytes, align)), bytes_(bytes)
+        : start_(egb_os_reserve_(bytes, align)), bytes_(bytes)
     {
     }
 
@@ -32,7 +32,7 @@ class range
     ~range()
     {
         if (start_ != nullptr) {
-            egb_os_release(start_, bytes_);
+            egb_os_release_(start_, bytes_);
         }
     }
 

@@ -18,7 +18,7 @@
 
 TEST(os_pages, a_page_is_a_power_of_two)
 {
-    const std::size_t page = egb_os_page_bytes();
+    const std::size_t page = egb_os_page_bytes_();
     EXPECT_GE(page, 4096u);
     EXPECT_EQ(page & (page - 1), 0u);
 }
@@ -27,13 +27,13 @@ TEST(os_pages, ranges_are_aligned_as_asked_and_usable_to_both_ends)
 {
     // With 32 bits there is not always room for three ranges a GiB apart.
     const std::size_t largest = std::size_t{1} << (sizeof(void*) == 4 ? 26 : 30);
-    for (std::size_t align = egb_os_page_bytes(); align <= largest; align *= 2) {
+    for (std::size_t align = egb_os_page_bytes_(); align <= largest; align *= 2) {
         std::vector<range> several(3);  // the first may be aligned by luck
         for (range& one : several) {
-            one = range(3 * egb_os_page_bytes(), align);
+            one = range(3 * egb_os_page_bytes_(), align);
             ASSERT_NE(one.start(), nullptr) << align;
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(one.start()) & (align - 1), 0u);
-            ASSERT_EQ(egb_os_commit(one.start(), one.bytes(), 0, nullptr), EGB_OK);
+            ASSERT_EQ(egb_os_commit_(one.start(), one.bytes(), 0, nullptr), EGB_OK);
             one.start()[0]               = 1;
             one.start()[one.bytes() - 1] = 2;
         }
@@ -65,7 +65,7 @@ TEST(os_pages, ranges_that_come_and_go_do_not_wander_through_the_addresses)
 {
     constexpr std::size_t unit = 65536;
     constexpr std::size_t few  = 400;
-    const std::size_t     page = egb_os_page_bytes();
+    const std::size_t     page = egb_os_page_bytes_();
     if (addresses_used(unit, page) > few) {
         GTEST_SKIP() << "the system itself makes them wander, as emulators do";
     }
@@ -75,11 +75,11 @@ TEST(os_pages, ranges_that_come_and_go_do_not_wander_through_the_addresses)
 
 TEST(os_pages, memory_is_all_zero_also_where_others_wrote_before)
 {
-    const std::size_t bytes = 64 * egb_os_page_bytes();
+    const std::size_t bytes = 64 * egb_os_page_bytes_();
     for (int round = 0; round < 4; round++) {
-        const range one(bytes, egb_os_page_bytes());
+        const range one(bytes, egb_os_page_bytes_());
         ASSERT_NE(one.start(), nullptr);
-        ASSERT_EQ(egb_os_commit(one.start(), bytes, 0, nullptr), EGB_OK);
+        ASSERT_EQ(egb_os_commit_(one.start(), bytes, 0, nullptr), EGB_OK);
         EXPECT_EQ(std::vector<char>(bytes), std::vector<char>(one.start(), one.start() + bytes));
         std::memset(one.start(), 0x55, bytes);
     }
@@ -87,12 +87,12 @@ TEST(os_pages, memory_is_all_zero_also_where_others_wrote_before)
 
 TEST(os_pages, a_part_of_a_range_can_be_committed)
 {
-    const std::size_t page = egb_os_page_bytes();
+    const std::size_t page = egb_os_page_bytes_();
     const range       one(64 * page, page);
     ASSERT_NE(one.start(), nullptr);
-    ASSERT_EQ(egb_os_commit(one.start() + 3 * page, 2 * page, 0, nullptr), EGB_OK);
+    ASSERT_EQ(egb_os_commit_(one.start() + 3 * page, 2 * page, 0, nullptr), EGB_OK);
     std::memset(one.start() + 3 * page, 1, 2 * page);
-    ASSERT_EQ(egb_os_commit(one.start(), 3 * page, EGB_OS_PREFAULT, nullptr), EGB_OK);
+    ASSERT_EQ(egb_os_commit_(one.start(), 3 * page, EGB_OS_PREFAULT, nullptr), EGB_OK);
     EXPECT_EQ(one.start()[3 * page - 1], 0);
     EXPECT_EQ(one.start()[3 * page], 1);
 }
@@ -100,77 +100,77 @@ TEST(os_pages, a_part_of_a_range_can_be_committed)
 // On a system that cannot, all answers are the same.
 bool can_resize()
 {
-    const std::size_t page = egb_os_page_bytes();
-    char* const       here = static_cast<char*>(egb_os_reserve(2 * page, page));
-    EXPECT_EQ(egb_os_commit(here, 2 * page, 0, nullptr), EGB_OK);
-    const egb_status status = egb_os_resize(here, 2 * page, page);
+    const std::size_t page = egb_os_page_bytes_();
+    char* const       here = static_cast<char*>(egb_os_reserve_(2 * page, page));
+    EXPECT_EQ(egb_os_commit_(here, 2 * page, 0, nullptr), EGB_OK);
+    const egb_status status = egb_os_resize_(here, 2 * page, page);
     EXPECT_TRUE(status == EGB_OK || status == EGB_UNSUPPORTED);
-    egb_os_release(here, status == EGB_OK ? page : 2 * page);
+    egb_os_release_(here, status == EGB_OK ? page : 2 * page);
     return status == EGB_OK;
 }
 
 TEST(os_pages, where_ranges_can_be_split_a_part_goes_and_the_rest_stays)
 {
-    if (!egb_os_can_split()) {
+    if (!egb_os_can_split_()) {
         GTEST_SKIP() << "this system takes ranges back whole";
     }
-    const std::size_t page  = egb_os_page_bytes();
-    auto* const       start = static_cast<char*>(egb_os_reserve(4 * page, page));
+    const std::size_t page  = egb_os_page_bytes_();
+    auto* const       start = static_cast<char*>(egb_os_reserve_(4 * page, page));
     ASSERT_NE(start, nullptr);
-    ASSERT_EQ(egb_os_commit(start, 4 * page, 0, nullptr), EGB_OK);
+    ASSERT_EQ(egb_os_commit_(start, 4 * page, 0, nullptr), EGB_OK);
     start[0] = start[4 * page - 1] = 7;
-    egb_os_release(start + page, page);
+    egb_os_release_(start + page, page);
     EXPECT_EQ(start[0], 7);
     EXPECT_EQ(start[4 * page - 1], 7);
     EXPECT_DEATH((void)(start[page] = 1), "");
-    egb_os_release(start, page);
-    egb_os_release(start + 2 * page, 2 * page);
+    egb_os_release_(start, page);
+    egb_os_release_(start + 2 * page, 2 * page);
 }
 
 TEST(os_pages, a_range_becomes_smaller_and_larger_where_it_is)
 {
-    const std::size_t page  = egb_os_page_bytes();
+    const std::size_t page  = egb_os_page_bytes_();
     const std::size_t most  = 64 * page;
     const std::size_t least = 16 * page;
-    char* const       here  = static_cast<char*>(egb_os_reserve(most, page));
-    ASSERT_EQ(egb_os_commit(here, most, 0, nullptr), EGB_OK);
+    char* const       here  = static_cast<char*>(egb_os_reserve_(most, page));
+    ASSERT_EQ(egb_os_commit_(here, most, 0, nullptr), EGB_OK);
     std::memset(here, 0x55, most);
     if (!can_resize()) {
-        EXPECT_EQ(egb_os_resize(here, most, least), EGB_UNSUPPORTED);
+        EXPECT_EQ(egb_os_resize_(here, most, least), EGB_UNSUPPORTED);
         EXPECT_EQ(std::vector<char>(most, 0x55), std::vector<char>(here, here + most));
-        egb_os_release(here, most);
+        egb_os_release_(here, most);
         return;
     }
-    ASSERT_EQ(egb_os_resize(here, most, least), EGB_OK);
-    ASSERT_EQ(egb_os_resize(here, least, most), EGB_OK) << "there was room for it";
+    ASSERT_EQ(egb_os_resize_(here, most, least), EGB_OK);
+    ASSERT_EQ(egb_os_resize_(here, least, most), EGB_OK) << "there was room for it";
     EXPECT_EQ(std::vector<char>(least, 0x55), std::vector<char>(here, here + least));
     EXPECT_EQ(std::vector<char>(most - least), std::vector<char>(here + least, here + most));
     std::memset(here, 0x66, most);
-    egb_os_release(here, most);
+    egb_os_release_(here, most);
 }
 
 TEST(os_pages, a_range_does_not_grow_over_another)
 {
-    const std::size_t page = egb_os_page_bytes();
-    char* const       here = static_cast<char*>(egb_os_reserve(8 * page, page));
-    ASSERT_EQ(egb_os_commit(here, 8 * page, 0, nullptr), EGB_OK);
+    const std::size_t page = egb_os_page_bytes_();
+    char* const       here = static_cast<char*>(egb_os_reserve_(8 * page, page));
+    ASSERT_EQ(egb_os_commit_(here, 8 * page, 0, nullptr), EGB_OK);
     std::memset(here, 0x55, 8 * page);
     // The second half stands for the other.
-    EXPECT_NE(egb_os_resize(here, 4 * page, 8 * page), EGB_OK);
+    EXPECT_NE(egb_os_resize_(here, 4 * page, 8 * page), EGB_OK);
     EXPECT_EQ(std::vector<char>(8 * page, 0x55), std::vector<char>(here, here + 8 * page));
-    egb_os_release(here, 8 * page);
+    egb_os_release_(here, 8 * page);
 }
 
 TEST(os_pages, memory_moves_into_another_range)
 {
-    const std::size_t page  = egb_os_page_bytes();
+    const std::size_t page  = egb_os_page_bytes_();
     const std::size_t align = 16 * page;
     for (const std::size_t more : {std::size_t{0}, 3 * page}) {
-        char* const from = static_cast<char*>(egb_os_reserve(4 * page, page));
-        char* const to   = static_cast<char*>(egb_os_reserve(4 * page + more, align));
-        ASSERT_EQ(egb_os_commit(from, 4 * page, 0, nullptr), EGB_OK);
+        char* const from = static_cast<char*>(egb_os_reserve_(4 * page, page));
+        char* const to   = static_cast<char*>(egb_os_reserve_(4 * page + more, align));
+        ASSERT_EQ(egb_os_commit_(from, 4 * page, 0, nullptr), EGB_OK);
         std::memset(from, 0x55, 4 * page);
-        const egb_status status = egb_os_move(from, 4 * page, to, 4 * page + more);
+        const egb_status status = egb_os_move_(from, 4 * page, to, 4 * page + more);
         ASSERT_EQ(status, can_resize() ? EGB_OK : EGB_UNSUPPORTED);
         if (status == EGB_OK) {
             EXPECT_EQ(std::vector<char>(4 * page, 0x55), std::vector<char>(to, to + 4 * page));
@@ -180,19 +180,19 @@ TEST(os_pages, memory_moves_into_another_range)
             std::memset(to, 0x66, 4 * page + more);
         } else {
             EXPECT_EQ(std::vector<char>(4 * page, 0x55), std::vector<char>(from, from + 4 * page));
-            egb_os_release(from, 4 * page);
+            egb_os_release_(from, 4 * page);
         }
-        egb_os_release(to, 4 * page + more);
+        egb_os_release_(to, 4 * page + more);
     }
 }
 
 TEST(os_pages, what_was_forgotten_can_be_written_again)
 {
-    const std::size_t page = egb_os_page_bytes();
+    const std::size_t page = egb_os_page_bytes_();
     const range       here(8 * page, page);
-    ASSERT_EQ(egb_os_commit(here.start(), here.bytes(), 0, nullptr), EGB_OK);
+    ASSERT_EQ(egb_os_commit_(here.start(), here.bytes(), 0, nullptr), EGB_OK);
     std::memset(here.start(), 0x55, here.bytes());
-    egb_os_forget(here.start() + page, 2 * page);
+    egb_os_forget_(here.start() + page, 2 * page);
     for (std::size_t i = 0; i < here.bytes(); i++) {
         const bool is_forgotten = i >= page && i < 3 * page;
         ASSERT_TRUE(here.start()[i] == 0x55 || (is_forgotten && here.start()[i] == 0));
@@ -203,15 +203,15 @@ TEST(os_pages, what_was_forgotten_can_be_written_again)
 
 TEST(os_pages, what_was_closed_and_opened_is_as_it_was)
 {
-    const std::size_t page = egb_os_page_bytes();
+    const std::size_t page = egb_os_page_bytes_();
     const range       here(8 * page, page);
-    ASSERT_EQ(egb_os_commit(here.start(), here.bytes(), 0, nullptr), EGB_OK);
+    ASSERT_EQ(egb_os_commit_(here.start(), here.bytes(), 0, nullptr), EGB_OK);
     std::memset(here.start(), 0x55, here.bytes());
-    ASSERT_TRUE(egb_os_can_protect());
-    ASSERT_EQ(egb_os_protect(here.start() + 3 * page, page, false), EGB_OK);
+    ASSERT_TRUE(egb_os_can_protect_());
+    ASSERT_EQ(egb_os_protect_(here.start() + 3 * page, page, false), EGB_OK);
     std::memset(here.start(), 0x66, 3 * page);
     std::memset(here.start() + 4 * page, 0x66, 4 * page);
-    ASSERT_EQ(egb_os_protect(here.start() + 3 * page, page, true), EGB_OK);
+    ASSERT_EQ(egb_os_protect_(here.start() + 3 * page, page, true), EGB_OK);
     for (std::size_t i = 0; i < here.bytes(); i++) {
         ASSERT_EQ(here.start()[i], i / page == 3 ? 0x55 : 0x66);
     }
@@ -220,12 +220,12 @@ TEST(os_pages, what_was_closed_and_opened_is_as_it_was)
 
 TEST(os_pages, sizes_that_cannot_be_are_refused)
 {
-    const std::size_t page = egb_os_page_bytes();
+    const std::size_t page = egb_os_page_bytes_();
     const std::size_t gib  = std::size_t{1} << 30;
-    EXPECT_EQ(egb_os_reserve(0, page), nullptr);
+    EXPECT_EQ(egb_os_reserve_(0, page), nullptr);
     for (const std::size_t bytes : {SIZE_MAX - page + 1, SIZE_MAX - gib + 1, SIZE_MAX / 2 + 1}) {
-        EXPECT_EQ(egb_os_reserve(bytes, page), nullptr);
-        EXPECT_EQ(egb_os_reserve(bytes, gib), nullptr);
+        EXPECT_EQ(egb_os_reserve_(bytes, page), nullptr);
+        EXPECT_EQ(egb_os_reserve_(bytes, gib), nullptr);
     }
 }
 
@@ -235,15 +235,16 @@ TEST(os_pages, commit_says_what_came_of_each_wish)
 {
     const std::size_t mib   = std::size_t{1} << 20;
     const std::size_t bytes = 16 * mib;
-    for (const unsigned wishes : {0u, EGB_OS_PREFAULT, EGB_OS_HUGE_PAGES, 3u}) {
+    for (const unsigned page_options : {0u, EGB_OS_PREFAULT, EGB_OS_HUGE_PAGES, 3u}) {
         const range     one(bytes, 2 * mib);
         egb_os_obtained obtained = {1, 1};
         ASSERT_NE(one.start(), nullptr);
-        ASSERT_EQ(egb_os_commit(one.start(), bytes, wishes, &obtained), EGB_OK);
-        EXPECT_EQ(obtained.prefaulted, (wishes & EGB_OS_PREFAULT) != 0 ? bytes : 0) << wishes;
-        EXPECT_LE(obtained.huge, (wishes & EGB_OS_HUGE_PAGES) != 0 ? obtained.prefaulted : 0);
+        ASSERT_EQ(egb_os_commit_(one.start(), bytes, page_options, &obtained), EGB_OK);
+        EXPECT_EQ(obtained.prefaulted, (page_options & EGB_OS_PREFAULT) != 0 ? bytes : 0)
+            << page_options;
+        EXPECT_LE(obtained.huge, (page_options & EGB_OS_HUGE_PAGES) != 0 ? obtained.prefaulted : 0);
         testing::Test::RecordProperty(
-            "huge_with_wishes_" + std::to_string(wishes), std::to_string(obtained.huge)
+            "huge_with_wishes_" + std::to_string(page_options), std::to_string(obtained.huge)
         );
         std::memset(one.start(), 1, bytes);
     }
@@ -255,10 +256,10 @@ TEST(os_time, milliseconds_pass_as_they_do_elsewhere)
 {
     using clock               = std::chrono::steady_clock;
     const auto          start = clock::now();
-    const std::uint64_t first = egb_os_milliseconds();
+    const std::uint64_t first = egb_os_milliseconds_();
     std::uint64_t       last  = first;
     while (last - first < 100) {
-        const std::uint64_t now = egb_os_milliseconds();
+        const std::uint64_t now = egb_os_milliseconds_();
         ASSERT_GE(now, last);
         last = now;
     }
@@ -277,12 +278,12 @@ egb_os_mutex zero_lock;  // all zero, as every static object
 
 TEST(os_locks, all_zero_is_unlocked_and_a_reset_makes_it_so)
 {
-    egb_os_lock(&zero_lock);
-    egb_os_unlock(&zero_lock);
-    egb_os_lock(&zero_lock);
-    egb_os_lock_reset(&zero_lock);
-    egb_os_lock(&zero_lock);
-    egb_os_unlock(&zero_lock);
+    egb_os_lock_(&zero_lock);
+    egb_os_unlock_(&zero_lock);
+    egb_os_lock_(&zero_lock);
+    egb_os_lock_reset_(&zero_lock);
+    egb_os_lock_(&zero_lock);
+    egb_os_unlock_(&zero_lock);
 }
 
 // No thread was started before: so it is taken without an atomic instruction where that is known.
@@ -290,20 +291,20 @@ TEST(os_locks, a_thread_that_starts_while_a_lock_is_held_waits_for_it)
 {
     static egb_os_mutex mutex;
     std::atomic<bool>   is_in{false};
-    egb_os_lock(&mutex);
+    egb_os_lock_(&mutex);
     std::thread other([&] {
-        egb_os_lock(&mutex);
+        egb_os_lock_(&mutex);
         is_in = true;
-        egb_os_unlock(&mutex);
+        egb_os_unlock_(&mutex);
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     EXPECT_FALSE(is_in);
-    EXPECT_FALSE(egb_os_try_lock(&mutex));
-    egb_os_unlock(&mutex);
+    EXPECT_FALSE(egb_os_try_lock_(&mutex));
+    egb_os_unlock_(&mutex);
     other.join();
     EXPECT_TRUE(is_in);
-    EXPECT_TRUE(egb_os_try_lock(&mutex));
-    egb_os_unlock(&mutex);
+    EXPECT_TRUE(egb_os_try_lock_(&mutex));
+    egb_os_unlock_(&mutex);
 }
 
 TEST(os_locks, one_thread_at_a_time_holds_a_lock)
@@ -315,9 +316,9 @@ TEST(os_locks, one_thread_at_a_time_holds_a_lock)
     for (int i = 0; i < 4; i++) {
         threads.emplace_back([&] {
             for (int round = 0; round < rounds; round++) {
-                egb_os_lock(&lock);
+                egb_os_lock_(&lock);
                 count++;
-                egb_os_unlock(&lock);
+                egb_os_unlock_(&lock);
             }
         });
     }
@@ -350,14 +351,14 @@ void on_exit(void* argument)
     auto* const seen = static_cast<farewell*>(argument);
     seen->calls++;
     if (seen->arm_again-- > 0) {
-        egb_os_arm_thread_exit(seen);
+        egb_os_arm_thread_exit_(seen);
     }
 }
 
 // There is one function for the process, named once.
 bool can_call_at_thread_exit()
 {
-    static const bool can = egb_os_at_thread_exit(on_exit);
+    static const bool can = egb_os_at_thread_exit_(on_exit);
     return can;
 }
 
@@ -369,8 +370,8 @@ TEST(os_thread_exit, the_function_is_called_with_what_was_armed_last)
     farewell first;
     farewell last;
     std::thread([&] {
-        EXPECT_TRUE(egb_os_arm_thread_exit(&first));
-        EXPECT_TRUE(egb_os_arm_thread_exit(&last));
+        EXPECT_TRUE(egb_os_arm_thread_exit_(&first));
+        EXPECT_TRUE(egb_os_arm_thread_exit_(&last));
         EXPECT_EQ(last.calls, 0);
     }).join();
     EXPECT_EQ(first.calls, 0);
@@ -382,8 +383,8 @@ TEST(os_thread_exit, it_is_not_called_when_disarmed_or_never_armed)
     ASSERT_TRUE(can_call_at_thread_exit());
     farewell seen;
     std::thread([&] {
-        EXPECT_TRUE(egb_os_arm_thread_exit(&seen));
-        EXPECT_TRUE(egb_os_arm_thread_exit(nullptr));
+        EXPECT_TRUE(egb_os_arm_thread_exit_(&seen));
+        EXPECT_TRUE(egb_os_arm_thread_exit_(nullptr));
     }).join();
     std::thread([] {}).join();
     EXPECT_EQ(seen.calls, 0);
@@ -394,7 +395,7 @@ TEST(os_thread_exit, armed_again_from_itself_it_is_called_again)
     ASSERT_TRUE(can_call_at_thread_exit());
     farewell seen;
     seen.arm_again = 1;
-    std::thread([&] { EXPECT_TRUE(egb_os_arm_thread_exit(&seen)); }).join();
+    std::thread([&] { EXPECT_TRUE(egb_os_arm_thread_exit_(&seen)); }).join();
     EXPECT_EQ(seen.calls, 2);
 }
 
@@ -406,7 +407,7 @@ TEST(os_thread_exit, armed_again_for_ever_it_ends)
     ASSERT_TRUE(can_call_at_thread_exit());
     farewell seen;
     seen.arm_again = 1000;
-    std::thread([&] { EXPECT_TRUE(egb_os_arm_thread_exit(&seen)); }).join();
+    std::thread([&] { EXPECT_TRUE(egb_os_arm_thread_exit_(&seen)); }).join();
     EXPECT_GE(seen.calls, 2);
     EXPECT_LT(seen.calls, 1000);
 }
@@ -417,7 +418,7 @@ TEST(os_thread_exit, each_thread_has_its_own)
     farewell                 seen[8];
     std::vector<std::thread> threads;
     for (farewell& one : seen) {
-        threads.emplace_back([&] { EXPECT_TRUE(egb_os_arm_thread_exit(&one)); });
+        threads.emplace_back([&] { EXPECT_TRUE(egb_os_arm_thread_exit_(&one)); });
     }
     for (std::thread& thread : threads) {
         thread.join();
@@ -508,14 +509,14 @@ class store_buffer
 
 TEST(os_fence, a_fence_in_one_thread_is_a_barrier_in_the_other)
 {
-    if (!egb_os_can_fence_threads()) {
+    if (!egb_os_can_fence_threads_()) {
         GTEST_SKIP() << "this system has no such fence, and says so";
     }
-    EXPECT_TRUE(egb_os_can_fence_threads()) << "asked again";
+    EXPECT_TRUE(egb_os_can_fence_threads_()) << "asked again";
     store_buffer litmus;
     bool         fenced = true;
     const int    both   = litmus.run(
-        [&] { fenced = egb_os_fence_threads() && fenced; }, std::chrono::milliseconds(1000)
+        [&] { fenced = egb_os_fence_threads_() && fenced; }, std::chrono::milliseconds(1000)
     );
     EXPECT_TRUE(fenced);
     EXPECT_EQ(both, 0) << "of " << litmus.rounds();

@@ -56,14 +56,14 @@ faults_of_touching(volatile char* start, std::size_t bytes, std::size_t page)
 }
 
 // The least of a few tries, because whatever else happens in the process faults too.
-long least_faults(unsigned wishes)
+long least_faults(unsigned page_options)
 {
-    const std::size_t bytes = 512 * egb_os_page_bytes();
+    const std::size_t bytes = 512 * egb_os_page_bytes_();
     long              least = LONG_MAX;
     for (int i = 0; i < 5; i++) {
-        const range one(bytes, egb_os_page_bytes());
-        EXPECT_EQ(egb_os_commit(one.start(), bytes, wishes, nullptr), EGB_OK);
-        least = std::min(least, faults_of_touching(one.start(), bytes, egb_os_page_bytes()));
+        const range one(bytes, egb_os_page_bytes_());
+        EXPECT_EQ(egb_os_commit_(one.start(), bytes, page_options, nullptr), EGB_OK);
+        least = std::min(least, faults_of_touching(one.start(), bytes, egb_os_page_bytes_()));
     }
     return least;
 }
@@ -85,7 +85,7 @@ namespace
 // mincore knows only what is mapped.
 bool is_mapped(char* start, std::size_t bytes)
 {
-    std::vector<unsigned char> flags(bytes / egb_os_page_bytes());
+    std::vector<unsigned char> flags(bytes / egb_os_page_bytes_());
     return mincore(start, bytes, flags.data()) == 0;
 }
 
@@ -94,15 +94,15 @@ bool is_mapped(char* start, std::size_t bytes)
 TEST(os_pages, a_released_range_is_gone_whole)
 {
     const std::size_t mib = std::size_t{1} << 20;
-    for (const std::size_t align : {egb_os_page_bytes(), 64 * mib}) {
+    for (const std::size_t align : {egb_os_page_bytes_(), 64 * mib}) {
         char* start = nullptr;
         {
             const range one(mib, align);
             start = one.start();
             ASSERT_TRUE(is_mapped(start, mib));
         }
-        for (std::size_t i = 0; i < mib; i += egb_os_page_bytes()) {
-            EXPECT_FALSE(is_mapped(start + i, egb_os_page_bytes()));
+        for (std::size_t i = 0; i < mib; i += egb_os_page_bytes_()) {
+            EXPECT_FALSE(is_mapped(start + i, egb_os_page_bytes_()));
         }
     }
 }
@@ -116,7 +116,7 @@ enum answer { GOOD = 0, REFUSED_TOO_LITTLE, REFUSED_TOO_MUCH, NOT_LIMITED };
 answer reserve_under_a_limit()
 {
     const std::size_t bytes = std::size_t{1} << 26;
-    const std::size_t page  = egb_os_page_bytes();
+    const std::size_t page  = egb_os_page_bytes_();
     rlimit            limit = {};
     getrlimit(RLIMIT_AS, &limit);
     const rlimit none = {0, limit.rlim_max};
@@ -126,12 +126,12 @@ answer reserve_under_a_limit()
     if (probe != MAP_FAILED) {
         return NOT_LIMITED;
     }
-    if (egb_os_reserve(bytes, page) != nullptr || egb_os_reserve(bytes, bytes) != nullptr) {
+    if (egb_os_reserve_(bytes, page) != nullptr || egb_os_reserve_(bytes, bytes) != nullptr) {
         return REFUSED_TOO_LITTLE;
     }
     setrlimit(RLIMIT_AS, &limit);
-    void* const start = egb_os_reserve(bytes, bytes);
-    if (start == nullptr || egb_os_commit(start, bytes, 0, nullptr) != EGB_OK) {
+    void* const start = egb_os_reserve_(bytes, bytes);
+    if (start == nullptr || egb_os_commit_(start, bytes, 0, nullptr) != EGB_OK) {
         return REFUSED_TOO_MUCH;
     }
     std::memset(start, 1, 1000);
@@ -171,7 +171,7 @@ bool hooks_ran(const char* wanted)
 
 bool name_fork_hooks()
 {
-    static const bool named = egb_os_at_fork([] { see('<'); }, [] { see('P'); }, [] { see('C'); });
+    static const bool named = egb_os_at_fork_([] { see('<'); }, [] { see('P'); }, [] { see('C'); });
     seen_count              = 0;
     return named;
 }
@@ -188,18 +188,18 @@ TEST(os_fork, the_hooks_run_before_and_on_both_sides)
 TEST(os_fork, in_the_child_fences_work_and_a_lock_of_a_lost_thread_can_be_reset)
 {
     static egb_os_mutex lock;
-    const bool          can = egb_os_can_fence_threads();
-    egb_os_lock(&lock);
+    const bool          can = egb_os_can_fence_threads_();
+    egb_os_lock_(&lock);
     int came = -1;
     std::thread([&] {
         came = in_child([can] {
-            egb_os_lock_reset(&lock);
-            egb_os_lock(&lock);
-            egb_os_unlock(&lock);
-            return (!can || egb_os_fence_threads()) && egb_os_can_fence_threads() == can ? 0 : 1;
+            egb_os_lock_reset_(&lock);
+            egb_os_lock_(&lock);
+            egb_os_unlock_(&lock);
+            return (!can || egb_os_fence_threads_()) && egb_os_can_fence_threads_() == can ? 0 : 1;
         });
     }).join();
-    egb_os_unlock(&lock);
+    egb_os_unlock_(&lock);
     EXPECT_EQ(came, 0);
 }
 
@@ -216,40 +216,40 @@ std::vector<std::function<void()>> calls()
     static egb_os_mutex lock;
     static char*        start;
     static char*        large;
-    const std::size_t   page   = egb_os_page_bytes();
+    const std::size_t   page   = egb_os_page_bytes_();
     const std::size_t   bytes  = 16 * page;
-    const auto          commit = [=](unsigned wishes) {
+    const auto          commit = [=](unsigned page_options) {
         egb_os_obtained obtained;
-        EXPECT_EQ(egb_os_commit(start, bytes, wishes, &obtained), EGB_OK);
+        EXPECT_EQ(egb_os_commit_(start, bytes, page_options, &obtained), EGB_OK);
     };
     return {
-        [] { egb_os_write_error("", 0); },
-        [] { egb_os_page_bytes(); },
-        [=] { EXPECT_EQ(egb_os_reserve(SIZE_MAX - page + 1, page), nullptr); },
-        [=] { EXPECT_EQ(egb_os_reserve(SIZE_MAX - page + 1, 2 * page), nullptr); },
-        [=] { start = static_cast<char*>(egb_os_reserve(bytes, page)); },
-        [=] { large = static_cast<char*>(egb_os_reserve(bytes, page << 8)); },
+        [] { egb_os_write_error_("", 0); },
+        [] { egb_os_page_bytes_(); },
+        [=] { EXPECT_EQ(egb_os_reserve_(SIZE_MAX - page + 1, page), nullptr); },
+        [=] { EXPECT_EQ(egb_os_reserve_(SIZE_MAX - page + 1, 2 * page), nullptr); },
+        [=] { start = static_cast<char*>(egb_os_reserve_(bytes, page)); },
+        [=] { large = static_cast<char*>(egb_os_reserve_(bytes, page << 8)); },
         [=] { commit(0); },
         [=] { commit(EGB_OS_PREFAULT); },
         [=] { commit(EGB_OS_HUGE_PAGES); },
         [=] { commit(EGB_OS_HUGE_PAGES | EGB_OS_PREFAULT); },
-        [=] { egb_os_release(start, bytes); },
-        [=] { egb_os_release(large, bytes); },
-        [=] { egb_os_release(start + 1, bytes); },  // refused, for it is not at a page
-        [=] { EXPECT_NE(egb_os_resize(start + 1, page, 2 * page), EGB_OK); },
-        [=] { EXPECT_NE(egb_os_move(start + 1, page, start + bytes, 2 * page), EGB_OK); },
-        [=] { EXPECT_NE(egb_os_protect(start + 1, page, false), EGB_OK); },
-        [] { (void)egb_os_explain_faults([](const void*, egb_os_access) {}); },
-        [] { egb_os_milliseconds(); },
-        [] { egb_os_lock(&lock); },
-        [] { egb_os_unlock(&lock); },
-        [] { egb_os_lock_reset(&lock); },
-        [] { egb_os_arm_thread_exit(nullptr); },
-        [] { egb_os_at_thread_exit(nothing); },
-        [] { egb_os_arm_thread_exit(nullptr); },
-        [] { egb_os_at_fork(nullptr, nullptr, nullptr); },
-        [] { egb_os_can_fence_threads(); },
-        [] { [[maybe_unused]] const bool done = egb_os_fence_threads(); },
+        [=] { egb_os_release_(start, bytes); },
+        [=] { egb_os_release_(large, bytes); },
+        [=] { egb_os_release_(start + 1, bytes); },  // refused, for it is not at a page
+        [=] { EXPECT_NE(egb_os_resize_(start + 1, page, 2 * page), EGB_OK); },
+        [=] { EXPECT_NE(egb_os_move_(start + 1, page, start + bytes, 2 * page), EGB_OK); },
+        [=] { EXPECT_NE(egb_os_protect_(start + 1, page, false), EGB_OK); },
+        [] { (void)egb_os_explain_faults_([](const void*, egb_os_access) {}); },
+        [] { egb_os_milliseconds_(); },
+        [] { egb_os_lock_(&lock); },
+        [] { egb_os_unlock_(&lock); },
+        [] { egb_os_lock_reset_(&lock); },
+        [] { egb_os_arm_thread_exit_(nullptr); },
+        [] { egb_os_at_thread_exit_(nothing); },
+        [] { egb_os_arm_thread_exit_(nullptr); },
+        [] { egb_os_at_fork_(nullptr, nullptr, nullptr); },
+        [] { egb_os_can_fence_threads_(); },
+        [] { [[maybe_unused]] const bool done = egb_os_fence_threads_(); },
     };
 }
 

@@ -14,7 +14,7 @@
 TEST(os_pages, a_released_range_is_gone_whole)
 {
     const std::size_t mib = std::size_t{1} << 20;
-    for (const std::size_t align : {egb_os_page_bytes(), 64 * mib}) {
+    for (const std::size_t align : {egb_os_page_bytes_(), 64 * mib}) {
         MEMORY_BASIC_INFORMATION found = {};
         char*                    start = nullptr;
         {
@@ -32,11 +32,11 @@ TEST(os_pages, a_released_range_is_gone_whole)
 
 TEST(os_pages, memory_that_cannot_be_committed_is_refused)
 {
-    const range       one(egb_os_page_bytes(), egb_os_page_bytes());
+    const range       one(egb_os_page_bytes_(), egb_os_page_bytes_());
     char* const       behind   = one.start() + (std::size_t{1} << 16);  // free, or another's
     egb_os_obtained   obtained = {7, 7};
-    const std::size_t too_much = SIZE_MAX / 4 - egb_os_page_bytes() + 1;
-    EXPECT_EQ(egb_os_commit(behind, too_much, EGB_OS_PREFAULT, &obtained), EGB_NO_MEMORY);
+    const std::size_t too_much = SIZE_MAX / 4 - egb_os_page_bytes_() + 1;
+    EXPECT_EQ(egb_os_commit_(behind, too_much, EGB_OS_PREFAULT, &obtained), EGB_NO_MEMORY);
     EXPECT_EQ(obtained.prefaulted, 7u);
 }
 
@@ -44,24 +44,24 @@ TEST(os_errno, no_call_changes_the_last_error)
 {
     static egb_os_mutex lock;
     static char*        start;
-    const std::size_t   page = egb_os_page_bytes();
+    const std::size_t   page = egb_os_page_bytes_();
 
     const std::vector<std::function<void()>> calls = {
-        [] { egb_os_write_error("", 0); },
-        [=] { EXPECT_EQ(egb_os_reserve(SIZE_MAX - page + 1, page), nullptr); },
-        [=] { start = static_cast<char*>(egb_os_reserve(page, page << 10)); },
-        [=] { EXPECT_EQ(egb_os_commit(start, page, 3, nullptr), EGB_OK); },
-        [=] { EXPECT_EQ(egb_os_commit(start, SIZE_MAX / 4, 3, nullptr), EGB_NO_MEMORY); },
-        [=] { EXPECT_EQ(egb_os_protect(start, page, false), EGB_OK); },
-        [=] { EXPECT_EQ(egb_os_protect(start, SIZE_MAX / 4, false), EGB_NO_MEMORY); },
-        [=] { egb_os_release(start, page); },
-        [=] { egb_os_release(start, page); },  // refused
-        [] { egb_os_lock(&lock); },
-        [] { egb_os_unlock(&lock); },
-        [] { egb_os_arm_thread_exit(nullptr); },
-        [] { egb_os_at_fork(nullptr, nullptr, nullptr); },
-        [] { egb_os_can_fence_threads(); },
-        [] { [[maybe_unused]] const bool done = egb_os_fence_threads(); },
+        [] { egb_os_write_error_("", 0); },
+        [=] { EXPECT_EQ(egb_os_reserve_(SIZE_MAX - page + 1, page), nullptr); },
+        [=] { start = static_cast<char*>(egb_os_reserve_(page, page << 10)); },
+        [=] { EXPECT_EQ(egb_os_commit_(start, page, 3, nullptr), EGB_OK); },
+        [=] { EXPECT_EQ(egb_os_commit_(start, SIZE_MAX / 4, 3, nullptr), EGB_NO_MEMORY); },
+        [=] { EXPECT_EQ(egb_os_protect_(start, page, false), EGB_OK); },
+        [=] { EXPECT_EQ(egb_os_protect_(start, SIZE_MAX / 4, false), EGB_NO_MEMORY); },
+        [=] { egb_os_release_(start, page); },
+        [=] { egb_os_release_(start, page); },  // refused
+        [] { egb_os_lock_(&lock); },
+        [] { egb_os_unlock_(&lock); },
+        [] { egb_os_arm_thread_exit_(nullptr); },
+        [] { egb_os_at_fork_(nullptr, nullptr, nullptr); },
+        [] { egb_os_can_fence_threads_(); },
+        [] { [[maybe_unused]] const bool done = egb_os_fence_threads_(); },
     };
     int number = 0;
     for (const auto& call : calls) {

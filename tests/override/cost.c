@@ -30,10 +30,10 @@ static long resident_kib(pid_t child)
 
 int main(int count, char** arguments)
 {
-    const long    wishes = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL;
-    long          stops  = 0;
-    long          kib    = 0;
-    int           status = 0;
+    const long    options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL;
+    long          stops   = 0;
+    long          kib     = 0;
+    int           status  = 0;
     struct rusage used;
     const pid_t   child = count >= 2 ? fork() : -1;
     if (child == 0) {
@@ -43,7 +43,7 @@ int main(int count, char** arguments)
         _exit(127);
     }
     if (child < 0 || waitpid(child, &status, 0) != child ||
-        ptrace(PTRACE_SETOPTIONS, child, NULL, wishes) != 0) {
+        ptrace(PTRACE_SETOPTIONS, child, NULL, options) != 0) {
         return 2;
     }
     for (; !WIFEXITED(status) && !WIFSIGNALED(status); wait4(child, &status, 0, &used)) {

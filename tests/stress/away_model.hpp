@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The batch in which a thread collects blocks of other lanes' chunks, as a model like that of
-// magazine_model.hpp. docs/decisions/0008-magazines.md has the steps, under "Blocks of other lanes'
-// chunks"; they are put_away(), egb_magazine_make_room_away() and egb_magazine_flush_away().
+// The batch in which a thread collects blocks of other lanes' chunks,
+// as a model like that of magazine_model.hpp. docs/decisions/0008-magazines.md has the steps, under
+// "Blocks of other lanes' chunks"; they are put_remote(), egb_magazine_make_room_remote_() and
+// egb_magazine_flush_remote_().
 //
 // One owner appends blocks from its hand by a script, makes room where there is none, and gets
 // blocks back from the chunks. One or two others take all they find into the chunks. One that trims
@@ -256,7 +257,7 @@ class away_search
                 self.at  = 0;
                 break;
             case FIND: return find(*now, &self);
-            case STRIKE: strike(now, &self); return true;
+            case STRIKE: invalidate(now, &self); return true;
             case UNMAP: now->gone = now->in_chunks(); break;
             case UNLOCK:
                 now->lock = NOTHING;
@@ -296,7 +297,7 @@ class away_search
         return true;
     }
 
-    void strike(state* now, thread_state* self)
+    void invalidate(state* now, thread_state* self)
     {
         std::int8_t* const entry = &now->memory[static_cast<std::size_t>(ENTRY + self->at++)];
         (*entry == self->block ? went_.struck : went_.spared)++;

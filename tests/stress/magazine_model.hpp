@@ -369,7 +369,7 @@ class search
                 self.at  = 0;
                 break;
             case FIND: return find(*now, &self, number);
-            case STRIKE: strike(now, &self); return true;
+            case STRIKE: invalidate(now, &self); return true;
             case UNMAP: now->gone = now->in_chunks(); break;
             case UNLOCK:
                 now->lock = NOTHING;
@@ -435,7 +435,7 @@ class search
         return true;
     }
 
-    void strike(state* now, thread_state* self)
+    void invalidate(state* now, thread_state* self)
     {
         std::int8_t* const entry = &now->memory[static_cast<std::size_t>(ENTRY + self->at++)];
         (*entry == self->block ? went_.struck : went_.spared)++;

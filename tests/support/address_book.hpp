@@ -41,7 +41,7 @@ inline bool taken_off(address_book* book, void* start, std::size_t bytes)
             return false;
         }
         const bool is_chunk = one->second.is_chunk;
-        EXPECT_TRUE(egb_os_can_split() || (from == at && to == end)) << "not as it was reserved";
+        EXPECT_TRUE(egb_os_can_split_() || (from == at && to == end)) << "not as it was reserved";
         book->erase(one);
         if (from < at) {
             book->emplace(from, region{static_cast<std::size_t>(at - from), is_chunk});

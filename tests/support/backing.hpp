@@ -31,7 +31,7 @@ class counting_backing
 
     egb_backing get()
     {
-        return {reserve, commit, give_back, this, granule, zeroed};
+        return {reserve, commit, give_back, this, granule, zeroed, 0};
     }
 
     // The program ends here with what it never gives back.
@@ -77,7 +77,7 @@ class counting_backing
     int         fail_commit = 0;         // this commit, counted from 1, fails; 0: none
     int         requests    = 0;
     int         commits     = 0;
-    std::vector<std::size_t> wishes;
+    std::vector<std::size_t> wanted;
     std::vector<std::size_t> leasts;
 
   private:
@@ -96,7 +96,7 @@ class counting_backing
     {
         counting_backing& self = of(user);
         self.requests++;
-        self.wishes.push_back(*bytes);
+        self.wanted.push_back(*bytes);
         self.leasts.push_back(least);
         EXPECT_GE(*bytes, least);
         if (self.granule != 0) {

@@ -5,7 +5,7 @@
 
 #include <cstdlib>
 
-extern "C" void egb_settings_read();
+extern "C" void egb_environment_read_();
 
 // nullptr: nothing.
 inline void set_variable_unread(const char* name, const char* value)
@@ -25,7 +25,7 @@ inline void set_variable_unread(const char* name, const char* value)
 inline void set_variable(const char* name, const char* value)
 {
     set_variable_unread(name, value);
-    egb_settings_read();
+    egb_environment_read_();
 }
 
 #endif  // EGGBOX_TESTS_SUPPORT_ENVIRONMENT_HPP

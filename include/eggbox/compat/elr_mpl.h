@@ -89,7 +89,7 @@ int elr_mpl_init(void);
 void elr_mpl_finalize(void);
 
 /** Makes a pool of blocks of `obj_size` bytes, of which there may be as many as memory allows.
- * The callbacks may be NULL, or left away: the older interface had two arguments.
+ * The callbacks may be NULL, or left remote: the older interface had two arguments.
  *
  * `fpool`     the parent, which the pool is destroyed with; NULL: that of all pools.
  * `on_alloc`  called with each block that was taken.
@@ -243,7 +243,7 @@ elr_mpl_t elr_mpl_create_multi(
 
 #else
 
-  /* What is left away is NULL: the arguments slide to the left. */
+  /* What is left remote is NULL: the arguments slide to the left. */
   #define elr_mpl_create(...) ELR_MPL_CREATE_(__VA_ARGS__, NULL, NULL, ~)
   #define ELR_MPL_CREATE_(fpool, obj_size, on_alloc, on_free, ...) \
       (elr_mpl_create)((fpool), (obj_size), (on_alloc), (on_free))

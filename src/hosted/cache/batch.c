@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Batches, and the workshops that make them: growing pools of the library's own, one a lane. So
+// what threads of different lanes use is not side by side. A processor that reads one batch in a
+// row fetches ahead what follows it: were that another's, it would take it from that processor.
+#include "batch.h"
+
+#include "../../os/os.h"
+#include "../region/ask.h"
+#include "depot.h"
+
+typedef struct egb_batch_slab {
+    EGB_ALIGNAS_(128) egb_os_mutex lock;
+    egb_growing batches;
+} egb_batch_slab;
+
+static egb_batch_slab slabs[EGB_LANES];
+
+// Blocks are parted within so many, or at the end within less than twice as many.
+enum { GROUP_BLOCKS = 8, LAST_GROUP_BLOCKS_MAX = 2 * GROUP_BLOCKS - 1 };
+
+// Stands in the entries that are no block's; no caller has its address. As a state it is not live.
+static unsigned char    no_block = EGB_STATE_FREE_;
+static const egb_entry_ no_entry = {&no_block, &no_block};
+
+const egb_entry_* egb_no_entry_(void)
+{
+    return &no_entry;
+}
+
+static bool is_open(egb_batch_slab* slab)
+{
+    if (slab->batches.options.block_bytes != 0) {
+        return true;
+    }
+    const egb_growing_options options = {
+        .block_bytes = sizeof(egb_batch),
+        .block_align = EGB_ALIGNOF_(egb_batch),
+        .backing     = egb_plain_backing_(),
+    };
+    return egb_growing_init(&slab->batches, &options) == EGB_OK;
+}
+
+egb_batch* egb_batch_new_(size_t lane, size_t blocks)
+{
+    egb_batch_slab* const slab = &slabs[lane];
+    egb_os_lock_(&slab->lock);
+    egb_growing* const batches = &slab->batches;
+    const bool         can_get = egb_growing_has_free_(batches) || !egb_is_frozen_();
+    egb_batch* const   batch   = can_get && is_open(slab) ? egb_growing_alloc(batches) : NULL;
+    egb_os_unlock_(&slab->lock);
+    if (batch != NULL) {
+        batch->next  = NULL;
+        batch->count = 0;
+        batch->lane  = (uint32_t)lane;
+        for (size_t i = 0; i <= blocks; i++) {
+            batch->entries[i] = no_entry;
+        }
+    }
+    return batch;
+}
+
+void egb_batch_drop_(egb_batch* batch)
+{
+    if (batch != NULL) {
+        egb_batch_slab* const slab = &slabs[batch->lane];
+        egb_os_lock_(&slab->lock);
+        egb_growing_free(&slab->batches, batch);
+        egb_os_unlock_(&slab->lock);
+    }
+}
+
+// Of an odd number the last of the even ones would be the one in front of the next run.
+static void part_group(void** blocks, size_t count)
+{
+    void*        group[LAST_GROUP_BLOCKS_MAX];
+    const bool   is_odd = count % 2 != 0;
+    const size_t half   = is_odd ? 0 : count / 2;
+    for (size_t i = 0; i < count; i++) {
+        group[i] = blocks[i];
+    }
+    for (size_t i = 0; i < half; i++) {
+        blocks[i] = group[2 * i + 1];
+    }
+    for (size_t i = half; i < count; i++) {
+        blocks[i] = group[is_odd ? count - 1 - i : 2 * (i - half)];
+    }
+}
+
+void egb_part_neighbours_(void** run, size_t count)
+{
+    while (count > LAST_GROUP_BLOCKS_MAX) {
+        part_group(run, GROUP_BLOCKS);
+        run += GROUP_BLOCKS;
+        count -= GROUP_BLOCKS;
+    }
+    part_group(run, count);
+}
+
+void egb_batch_turn_around_(egb_batch* batch)
+{
+    for (uint32_t low = 0, high = batch->count; low + 1 < high; low++) {
+        const egb_entry_ entry = batch->entries[low];
+        batch->entries[low]    = batch->entries[--high];
+        batch->entries[high]   = entry;
+    }
+}
+
+void egb_batch_fetch_(const egb_batch* batch)
+{
+    enum { ENTRIES_IN_LINE = 64 / sizeof(egb_entry_) };
+    for (uint32_t i = 0; i < batch->count; i += ENTRIES_IN_LINE) {
+        __builtin_prefetch(&batch->entries[batch->count - 1 - i]);
+    }
+}
+
+size_t egb_batch_slabs_trim_(void)
+{
+    size_t given = 0;
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_lock_(&slabs[lane].lock);
+        given += egb_growing_trim(&slabs[lane].batches, 0);
+        egb_os_unlock_(&slabs[lane].lock);
+    }
+    return given;
+}
+
+void egb_batch_slabs_lock_(void)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_lock_(&slabs[lane].lock);
+    }
+}
+
+void egb_batch_slabs_unlock_(void)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_unlock_(&slabs[lane].lock);
+    }
+}
+
+void egb_batch_slabs_reset_(void)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        egb_os_lock_reset_(&slabs[lane].lock);
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// The depot of a pool: whole batches of free blocks, and empty ones, on their way between magazines
+// and chunks. Everything here runs with the pool locked.
+#include "depot.h"
+
+#include "../region/ask.h"
+
+// ---- home ---------------------------------------------------------------------------------------
+
+// What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
+// "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
+// Static memory is in no map: it need not be whole units.
+egb_chunk_* egb_depot_chunk_of_(const egb_depot* depot, const void* address)
+{
+    return depot->is_static ? egb_growing_chunk_of_(&depot->growing, address)
+                            : egb_chunk_map_find_(depot->key, address);
+}
+
+static void put_run(egb_chunk_* chunk, void* const* blocks, size_t count)
+{
+    if (chunk != NULL) {
+        egb_growing_put_run_(chunk, blocks, count);
+    }
+}
+
+void egb_put_back_(egb_depot* depot, void* block)
+{
+    put_run(egb_depot_chunk_of_(depot, block), &block, 1);
+}
+
+// A block that was freed a while ago is in no cache, and the next one elsewhere: where they are
+// touched they are fetched ahead, or each is waited for.
+void egb_batch_flush_(egb_depot* depot, egb_batch* batch)
+{
+    enum { AHEAD = 8 };
+    const uint32_t fetched = egb_touches_free_(&depot->growing.options) ? batch->count : 0;
+    void*          run[EGB_MAGAZINE_BLOCKS_MAX];
+    size_t         count = 0;
+    egb_chunk_*    chunk = NULL;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        void* const block = batch->entries[i].block;
+        if (i + AHEAD < fetched) {
+            __builtin_prefetch(batch->entries[i + AHEAD].block, 1);
+        }
+        if (chunk == NULL || !egb_chunk_has_(chunk, block)) {  // neighbours often are of one
+            put_run(chunk, run, count);
+            count = 0;
+            chunk = egb_depot_chunk_of_(depot, block);
+        }
+        run[count++] = block;
+    }
+    put_run(chunk, run, count);
+    batch->count = 0;
+}
+
+// ---- in and out ---------------------------------------------------------------------------------
+
+size_t egb_depot_blocks_(const egb_depot* depot)
+{
+    return depot->blocks + depot->quarantined;
+}
+
+static egb_batch* pop_batch(egb_batch** list)
+{
+    egb_batch* const batch = *list;
+    if (batch != NULL) {
+        *list = batch->next;
+    }
+    return batch;
+}
+
+static void push_batch(egb_batch** list, egb_batch* batch)
+{
+    batch->next = *list;
+    *list       = batch;
+}
+
+// After so many puts every batch could have been out in the meantime. Blocks that never were are
+// not needed: the working set of Bonwick and Adams (USENIX 2001), by exchanges in place of time. If
+// they are many, others go home from now on, so that chunks become free. Nothing is taken out.
+static void end_window(egb_depot* depot)
+{
+    const size_t depot_max = EGB_DEPOT_BATCHES_MAX * depot->batch_blocks;
+    const size_t many      = egb_smaller_(depot->growing.capacity / 4, depot_max / 2);
+    const bool   can_give  = !depot->is_static;
+    if (can_give && depot->least > many) {
+        depot->is_gathering = true;
+    }
+    depot->least = depot->blocks;
+    depot->puts  = 0;
+}
+
+void egb_depot_push_(egb_depot* depot, size_t lane, egb_batch* batch)
+{
+    push_batch(&depot->lanes[lane].full, batch);
+    depot->batches++;
+    depot->blocks += batch->count;
+    depot->puts++;
+    if (depot->puts == EGB_DEPOT_BATCHES_MAX) {
+        end_window(depot);
+    }
+}
+
+egb_batch* egb_depot_pop_(egb_depot* depot, size_t lane)
+{
+    egb_batch* batch = pop_batch(&depot->lanes[lane].full);
+    for (size_t i = 0; batch == NULL && depot->batches != 0; i++) {
+        batch = pop_batch(&depot->lanes[i].full);
+    }
+    if (batch != NULL) {
+        depot->batches--;
+        depot->blocks -= batch->count;
+        depot->least = (uint32_t)egb_smaller_(depot->least, depot->blocks);
+    }
+    return batch;
+}
+
+void egb_depot_keep_empty_(egb_depot* depot, size_t lane, egb_batch* batch)
+{
+    if (batch != NULL) {
+        push_batch(&depot->lanes[lane].empty, batch);
+    }
+}
+
+// Where one thread allocates and another frees, the empty ones are all in the first one's lane.
+static egb_batch* find_empty(egb_depot* depot, size_t lane)
+{
+    egb_batch* batch = pop_batch(&depot->lanes[lane].empty);
+    for (size_t i = 0; batch == NULL && i < EGB_LANES; i++) {
+        batch = pop_batch(&depot->lanes[i].empty);
+    }
+    if (batch == NULL) {
+        return egb_batch_new_(lane, depot->batch_blocks);
+    }
+    batch->count = 0;
+    return batch;
+}
+
+egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane)
+{
+    egb_batch* const batch = find_empty(depot, lane);
+    if (batch == NULL) {
+        (void)egb_may_ask_();  // a sealed process is told: calls will take the lock more often
+    }
+    return batch;
+}
+
+static void drop_empty_batches(egb_depot* depot)
+{
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        while (depot->lanes[lane].empty != NULL) {
+            egb_batch_drop_(pop_batch(&depot->lanes[lane].empty));
+        }
+    }
+}
+
+void egb_depot_flush_(egb_depot* depot)
+{
+    while (depot->batches != 0) {
+        egb_batch* const batch = egb_depot_pop_(depot, 0);
+        egb_batch_flush_(depot, batch);
+        egb_batch_drop_(batch);
+    }
+    drop_empty_batches(depot);
+}
+
+void egb_depot_drop_(egb_depot* depot)
+{
+    while (depot->batches != 0) {
+        egb_batch_drop_(egb_depot_pop_(depot, 0));
+    }
+    drop_empty_batches(depot);
+}
+
+// ---- room ---------------------------------------------------------------------------------------
+
+// With states blocks come back from their chunks in order of address, which is worth the way home
+// where many are on a page. Any come back out of few chunks, which is worth it where others are to
+// become free. Else it is a line in no cache for each of them. To a thread alone the depot saves no
+// wait for the lock.
+static size_t depot_bytes_max(const egb_depot* depot)
+{
+    const bool is_short = depot->growing.options.block_bytes < EGB_UNMARKED_BYTES;
+    if (!depot->is_gathering && !(depot->is_checked && is_short)) {
+        return SIZE_MAX;
+    }
+    const bool is_alone = depot->attached == 1 && depot->is_checked;
+    return is_alone ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
+}
+
+// Where there are many, half a batch is worth its place; of less there could be too many.
+bool egb_depot_has_room_(const egb_depot* depot, size_t blocks)
+{
+    const size_t most =
+        egb_is_half_full_(depot, blocks) ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
+    return blocks != 0 && depot->batches < most &&
+           depot->blocks * depot->growing.options.block_bytes < depot_bytes_max(depot);
+}
+
+egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch)
+{
+    const bool       has_room = egb_depot_has_room_(depot, batch->count);
+    egb_batch* const empty    = has_room ? find_empty(depot, lane) : NULL;
+    if (empty == NULL) {
+        egb_batch_flush_(depot, batch);
+        return batch;
+    }
+    egb_depot_push_(depot, lane, batch);
+    return empty;
+}
+
+void egb_depot_keep_or_flush_(egb_depot* depot, size_t lane, egb_batch* batch)
+{
+    if (egb_depot_has_room_(depot, batch->count)) {
+        egb_depot_push_(depot, lane, batch);
+    } else {
+        egb_batch_flush_(depot, batch);
+        egb_batch_drop_(batch);
+    }
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+// Magazines: how they get blocks, and what becomes of those. Everything here runs with the pool
+// locked.
+#include "magazine.h"
+
+#include "batch.h"
+#include "lanes.h"
+
+// ---- blocks in and out of chunks ----------------------------------------------------------------
+
+void* egb_take_from_chunks_(egb_depot* depot, egb_chunk_** chunk)
+{
+    if (depot->damage.was_found) {
+        return NULL;
+    }
+    return egb_growing_take_(&depot->growing, chunk, &depot->damage);
+}
+
+// At least one block, unless there is none to be had: all of one chunk.
+static size_t take_run(egb_depot* depot, egb_chunk_** chunk, void** blocks, size_t count)
+{
+    const size_t taken = egb_growing_take_run_(&depot->growing, chunk, blocks, count);
+    if (taken != 0) {
+        return taken;
+    }
+    blocks[0] = egb_take_from_chunks_(depot, chunk);
+    return blocks[0] != NULL ? 1 : 0;
+}
+
+static void
+set_entries(egb_entry_* entries, const egb_chunk_* chunk, void* const* blocks, size_t count)
+{
+    const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
+    for (size_t i = 0; i < count; i++) {
+        entries[i].block = blocks[i];
+        if (shape.states != NULL) {
+            entries[i].state = shape.states + egb_shape_index_(&shape, blocks[i]);
+        }
+    }
+}
+
+void egb_note_peak_(egb_depot* depot)
+{
+    const size_t out = depot->growing.in_use - egb_depot_blocks_(depot);
+    if (out > depot->peak) {
+        depot->peak = out;
+    }
+    if (out > depot->growing.capacity / 8 * 7) {
+        depot->is_gathering = false;
+    }
+}
+
+egb_chunk_* egb_take_one_(egb_depot* depot, egb_entry_* entry)
+{
+    if (depot->batches != 0) {
+        egb_depot_flush_(depot);
+    }
+    egb_chunk_* chunk;
+    void*       block = egb_take_from_chunks_(depot, &chunk);
+    if (block == NULL) {
+        return NULL;
+    }
+    set_entries(entry, chunk, &block, 1);
+    egb_note_peak_(depot);
+    return chunk;
+}
+
+// ---- a magazine ---------------------------------------------------------------------------------
+
+void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, uintptr_t bottom)
+{
+    const uintptr_t none = (uintptr_t)INTPTR_MAX;  // at level "off" entries have no states
+    EGB_STORE_(magazine->bottom, depot->is_checked ? none : bottom);
+    EGB_STORE_(magazine->bottom_checked, depot->is_checked ? bottom : none);
+}
+
+// Puts `batch` into the magazine, with the blocks that are in it.
+static void load(const egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
+{
+    magazine->loaded = batch;
+    magazine->lowest = (uintptr_t)batch->entries;
+    EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
+    EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + depot->batch_blocks));
+    egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
+}
+
+// Takes the batch out, with the count of what is in it, moved to its start. In the child of a fork
+// the magazine's thread may have been in a pop of an empty one: then `top` is below all entries.
+static egb_batch* unload(egb_magazine_* magazine)
+{
+    egb_batch* const  batch = magazine->loaded;
+    const uintptr_t   top   = EGB_LOAD_(magazine->top);
+    const egb_entry_* from  = (const egb_entry_*)magazine->lowest;
+    const egb_entry_* end   = top < magazine->lowest ? from : (const egb_entry_*)top;
+    batch->count            = (uint32_t)(end - from);
+    for (uint32_t i = 0; from != batch->entries && i < batch->count; i++) {
+        batch->entries[i] = from[i];
+    }
+    return batch;
+}
+
+// What a thread of this lane left, if there is room in it; else an empty one. NULL: refused.
+static egb_batch* first_batch(egb_depot* depot, size_t lane)
+{
+    const egb_batch* const left = depot->lanes[lane].full;
+    if (left != NULL && 2 * (size_t)left->count <= depot->batch_blocks) {
+        egb_batch* const batch = egb_depot_pop_(depot, lane);
+        egb_note_peak_(depot);
+        return batch;
+    }
+    return egb_depot_empty_batch_(depot, lane);
+}
+
+// Whose blocks it gets from now on.
+static void enter_lane_of_caller(const egb_depot* depot, egb_magazine_* magazine, uint64_t key)
+{
+    const size_t lane = egb_thread_self_()->lane;
+    magazine->lane    = (uint16_t)lane;
+    EGB_STORE_(magazine->chunk_key, egb_key_in_lane_(key, egb_has_own_chunks_(depot) ? lane : 0));
+}
+
+bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_pool pool)
+{
+    if (magazine == NULL || depot->batch_blocks == 0) {
+        return false;
+    }
+    const size_t     lane  = egb_thread_self_()->lane;
+    egb_batch* const batch = first_batch(depot, lane);
+    if (batch == NULL) {
+        return false;
+    }
+    magazine->spare      = NULL;
+    magazine->refill_max = 1;
+    magazine->remote     = NULL;
+    EGB_STORE_(magazine->remote_top, 0);
+    EGB_STORE_(magazine->remote_full, EGB_NO_ROOM);
+    EGB_STORE_(magazine->frees, 0);
+    load(depot, magazine, batch);
+    depot->attached++;
+    EGB_STORE_(magazine->depot, depot);
+    const uint64_t key = egb_pool_key_(pool);
+    enter_lane_of_caller(depot, magazine, key);
+    EGB_STORE_(magazine->key, key);
+    return true;
+}
+
+// Of less than half a batch the blocks may be what was left of a line of states, in which another
+// thread has some: the next thread is not to begin with those.
+static void leave_spare(egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_batch* const spare = magazine->spare;
+    if (!egb_is_half_full_(depot, spare->count)) {
+        egb_batch_flush_(depot, spare);
+    }
+    egb_depot_keep_or_flush_(depot, magazine->lane, spare);
+}
+
+// No call finds its pool here any more, and no entry is for the taking.
+static void end_magazine(egb_magazine_* magazine)
+{
+    EGB_STORE_(magazine->key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->chunk_key, EGB_NO_KEY_);
+    EGB_STORE_(magazine->bottom, (uintptr_t)INTPTR_MAX);
+    EGB_STORE_(magazine->bottom_checked, (uintptr_t)INTPTR_MAX);
+    EGB_STORE_(magazine->full, EGB_NO_ROOM);
+    EGB_STORE_(magazine->remote_full, EGB_NO_ROOM);
+}
+
+void egb_magazine_clear_(egb_magazine_* magazine)
+{
+    end_magazine(magazine);
+    EGB_STORE_(magazine->top, (uintptr_t)egb_no_entry_());
+    EGB_STORE_(magazine->frees, 0);
+}
+
+void egb_magazine_discard_(egb_depot* depot, egb_magazine_* magazine)
+{
+    end_magazine(magazine);
+    egb_magazine_detach_(depot, magazine);
+}
+
+void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
+{
+    const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
+    if (!is_revoked) {
+        egb_magazine_flush_remote_(depot, magazine);
+    }
+    egb_batch_drop_(magazine->remote);
+    magazine->remote = NULL;
+    if (is_revoked) {
+        egb_batch_drop_(magazine->loaded);
+        egb_batch_drop_(magazine->spare);
+    } else {
+        if (magazine->spare != NULL) {
+            leave_spare(depot, magazine);
+        }
+        egb_depot_keep_or_flush_(depot, magazine->lane, unload(magazine));
+        depot->frees += magazine->frees;
+    }
+    egb_magazine_clear_(magazine);
+    EGB_STORE_(magazine->depot, NULL);  // last: others look for their pool's magazines by it
+    depot->attached--;
+    if (depot->attached == 0 && depot->on_last_left != NULL) {
+        depot->on_last_left(depot);
+    }
+}
+
+// Whether a run that was just taken is one of fresh blocks, the last ones of those touched.
+static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
+{
+    const size_t last = egb_chunk_index_(chunk, run[count - 1]);
+    return last + 1 == egb_fixed_touched(&chunk->fixed) &&
+           last - egb_chunk_index_(chunk, run[0]) == count - 1;
+}
+
+// What its thread puts there at this moment belongs to the dead pool, too.
+void egb_magazine_revoke_(egb_depot* depot, egb_magazine_* magazine)
+{
+    end_magazine(magazine);
+    for (size_t i = 0; i < depot->batch_blocks; i++) {  // a cache's key is not asked for
+        EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry_()->block);
+    }
+}
+
+enum { RUN_BYTES_MAX = 64 << 10 };
+
+// The most blocks to take out of chunks at once: no more than those of a line of states. Where they
+// are touched if they were in use before, each may have a page of its own: the larger, the fewer.
+static size_t run_blocks_max(const egb_depot* depot)
+{
+    const egb_growing_options* const options = &depot->growing.options;
+    size_t                           blocks = egb_smaller_(depot->batch_blocks, EGB_STATES_IN_LINE);
+    if (egb_touches_free_(options)) {
+        blocks = egb_smaller_(blocks, RUN_BYTES_MAX / options->block_bytes);
+    }
+    return egb_larger_(blocks, 1);
+}
+
+// Blocks ahead of their use are taken from chunks that are there: only for the first of them may
+// the system be asked.
+static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
+{
+    uint32_t count  = 0;
+    bool     is_end = false;
+    if (depot->attached > 1 && egb_has_own_chunks_(depot)) {
+        egb_lane_prefer_own_chunk_(depot, magazine->lane);
+    }
+    while (count < magazine->refill_max && !is_end &&
+           (count == 0 || depot->growing.available != NULL)) {
+        egb_chunk_*  chunk;
+        void*        run[EGB_STATES_IN_LINE];
+        const size_t taken = take_run(depot, &chunk, run, magazine->refill_max - count);
+        if (taken == 0) {
+            break;
+        }
+        const bool is_new = is_fresh(chunk, run, taken);
+        // Where a line of states ends: the next ones are for another thread.
+        is_end = (is_new && egb_chunk_fresh_in_line_(chunk) == EGB_STATES_IN_LINE) ||
+                 egb_has_long_groups_(chunk);
+        if (is_new || depot->is_checked) {
+            egb_part_neighbours_(run, taken);  // they are in the order of address
+        }
+        set_entries(&batch->entries[count], chunk, run, taken);
+        count += (uint32_t)taken;
+    }
+    batch->count = count;
+    egb_batch_turn_around_(batch);
+    const size_t twice   = 2 * (size_t)magazine->refill_max;
+    const size_t most    = run_blocks_max(depot);
+    magazine->refill_max = (uint16_t)(twice < most ? twice : most);
+}
+
+// The first blocks of a pool's second thread are not in the line where those of its first are, if
+// a line's are not much memory to keep for it.
+static void step_aside(egb_depot* depot, egb_magazine_* magazine)
+{
+    const size_t run_bytes    = EGB_STATES_IN_LINE * depot->growing.options.block_bytes;
+    const bool   is_unlimited = depot->growing.options.max_blocks == 0;
+    const bool   is_new       = magazine->refill_max == 1 && magazine->spare == NULL;
+    const bool is_small = run_bytes <= RUN_BYTES_MAX && run_blocks_max(depot) == EGB_STATES_IN_LINE;
+    if (depot->attached > 1 && depot->is_checked && is_unlimited && is_new && is_small) {
+        magazine->refill_max = EGB_STATES_IN_LINE;
+        magazine->spare      = egb_batch_new_(magazine->lane, depot->batch_blocks);
+        if (magazine->spare != NULL) {
+            fill_from_chunks(depot, magazine, magazine->spare);
+        }
+    }
+}
+
+// Whether to look in the depot: another lane's blocks do for one that may not have a chunk more. At
+// "off" they do as well when they are more than a quarter of all: nothing is sent back there, and
+// where one thread allocates and another frees the first one's part is always empty.
+static bool may_have_batch(const egb_depot* depot, size_t lane)
+{
+    const bool is_idle = !depot->is_checked && depot->blocks > depot->growing.capacity / 4;
+    return depot->lanes[lane].full != NULL || depot->attached == 1 || is_idle ||
+           !egb_has_own_chunks_(depot) || !egb_lane_may_have_one_more_(depot);
+}
+
+// With the spare batch or one of the depot's; the one that was empty is the spare one then. False:
+// there is none.
+static bool load_other(egb_depot* depot, egb_magazine_* magazine, bool may_be_of_depot)
+{
+    egb_batch* const empty = magazine->loaded;
+    if (magazine->spare != NULL && magazine->spare->count != 0) {
+        load(depot, magazine, magazine->spare);
+    } else if (may_be_of_depot && depot->batches != 0) {
+        egb_depot_keep_empty_(depot, magazine->lane, magazine->spare);
+        egb_batch* const batch = egb_depot_pop_(depot, magazine->lane);
+        egb_batch_fetch_(batch);
+        load(depot, magazine, batch);
+    } else {
+        return false;
+    }
+    if (empty != NULL) {
+        empty->count = 0;
+    }
+    magazine->spare = empty;
+    return true;
+}
+
+bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
+{
+    if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // another thread left some
+        egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
+        return true;
+    }
+    enter_lane_of_caller(depot, magazine, EGB_LOAD_(magazine->key));  // of a cache: it may be new
+    bool is_done = load_other(depot, magazine, may_have_batch(depot, magazine->lane));
+    if (!is_done) {
+        step_aside(depot, magazine);
+        fill_from_chunks(depot, magazine, magazine->loaded);
+        is_done = magazine->loaded->count != 0;
+        if (is_done) {
+            load(depot, magazine, magazine->loaded);
+        } else {  // the system refused a chunk
+            is_done = load_other(depot, magazine, true);
+        }
+    }
+    egb_note_peak_(depot);
+    return is_done;
+}
+
+void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_batch* const loaded = unload(magazine);
+    if (loaded->count < depot->batch_blocks) {  // another thread had taken the lower ones
+        load(depot, magazine, loaded);
+        return;
+    }
+    egb_batch* empty = magazine->spare;
+    if (empty == NULL) {
+        empty = egb_depot_empty_batch_(depot, magazine->lane);
+    } else if (empty->count != 0) {
+        empty = egb_depot_exchange_(depot, magazine->lane, empty);
+    }
+    if (empty == NULL) {  // no memory for another batch: this one must do
+        egb_batch_flush_(depot, loaded);
+        magazine->spare = NULL;
+        load(depot, magazine, loaded);
+        return;
+    }
+    magazine->spare = loaded;
+    load(depot, magazine, empty);
+}
+
+// ---- blocks of other lanes' chunks --------------------------------------------------------------
+
+// A block that one thread took and another freed goes back to where it came from, and not on to the
+// next caller of the other thread: else in time everyone's blocks would lie among everyone else's,
+// and threads take from each other the cache lines of their states, and of small blocks as well.
+
+size_t egb_magazine_count_remote_(const egb_magazine_* magazine)
+{
+    const egb_entry_* const top =
+        (const egb_entry_*)__atomic_load_n(&magazine->remote_top, __ATOMIC_ACQUIRE);
+    return magazine->remote == NULL
+               ? 0
+               : (size_t)(top - &magazine->remote->entries[magazine->remote_first]);
+}
+
+void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
+{
+    const size_t count = egb_magazine_count_remote_(magazine);
+    for (size_t i = 0; i < count; i++) {
+        egb_put_back_(depot, magazine->remote->entries[magazine->remote_first + i].block);
+    }
+    magazine->remote_first += (uint32_t)count;
+}
+
+// A full batch goes to the lane that most likely most of it is from; the rest of one, of which
+// another thread took some, to the chunks.
+static void ship(egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_batch* const batch = magazine->remote;
+    const size_t     count = egb_magazine_count_remote_(magazine);
+    if (count == depot->batch_blocks && egb_depot_has_room_(depot, count)) {
+        batch->count               = (uint32_t)depot->batch_blocks;
+        const egb_unit* const unit = egb_unit_of_(batch->entries[0].block);
+        egb_depot_push_(depot, egb_lane_of_key_(egb_key_at_(unit)), batch);
+    } else {
+        egb_magazine_flush_remote_(depot, magazine);
+        egb_depot_keep_empty_(depot, magazine->lane, batch);
+    }
+    magazine->remote = NULL;
+}
+
+bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine)
+{
+    if (magazine->remote != NULL &&
+        egb_is_above_(&magazine->remote_full, EGB_LOAD_(magazine->remote_top))) {
+        return true;
+    }
+    if (magazine->remote != NULL) {
+        ship(depot, magazine);
+    }
+    egb_batch* const batch = egb_depot_empty_batch_(depot, magazine->lane);
+    const uintptr_t  start = batch == NULL ? 0 : (uintptr_t)batch->entries;
+    magazine->remote       = batch;
+    magazine->remote_first = 0;
+    EGB_STORE_(magazine->remote_top, start);
+    EGB_STORE_(
+        magazine->remote_full,
+        batch == NULL ? EGB_NO_ROOM : (uintptr_t)(batch->entries + depot->batch_blocks)
+    );
+    return batch != NULL;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Entries that a magazine remembers but does not hold, and that lead to chunks which may go.
+#include "magazine.h"
+
+static void invalidate(const egb_depot* depot, egb_entry_* entry)
+{
+    void*                   block = EGB_LOAD_(entry->block);
+    const egb_chunk_* const chunk =
+        block == egb_no_entry_()->block ? NULL : egb_depot_chunk_of_(depot, block);
+    if (chunk != NULL && chunk->in_use == 0) {
+        // Unless the thread just puts another block there. This one it will not: it is free.
+        (void)__atomic_compare_exchange_n(
+            &entry->block, &block, egb_no_entry_()->block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        );
+    }
+}
+
+// Strikes what a batch remembers but does not hold: it holds the entries from `first` to `end`.
+static void invalidate_around(
+    const egb_depot* depot, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
+)
+{
+    for (size_t i = 0; i < depot->batch_blocks; i++) {
+        egb_entry_* const entry = &batch->entries[i];
+        if (entry < first || entry >= end) {
+            invalidate(depot, entry);
+        }
+    }
+}
+
+void egb_magazine_invalidate_(const egb_depot* depot, egb_magazine_* magazine)
+{
+    invalidate_around(
+        depot,
+        magazine->loaded,
+        (const egb_entry_*)magazine->lowest,
+        (const egb_entry_*)EGB_LOAD_(magazine->top)
+    );
+    if (magazine->spare != NULL) {
+        const egb_entry_* const first = magazine->spare->entries;
+        invalidate_around(depot, magazine->spare, first, first + magazine->spare->count);
+    }
+    if (magazine->remote != NULL) {  // it may be the one that is loaded, in time
+        invalidate_around(
+            depot,
+            magazine->remote,
+            &magazine->remote->entries[magazine->remote_first],
+            (const egb_entry_*)EGB_LOAD_(magazine->remote_top)
+        );
+    }
+}

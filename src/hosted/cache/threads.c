@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT
+// Threads and their tables of magazines: how they begin, grow and end, and how blocks are taken out
+// of the magazines of others.
+#include "threads.h"
+
+#include "../region/pages.h"
+
+egb_thread_registry egb_threads_;
+
+// What threads have before their first magazine, and after their end. Nothing writes to them, and
+// hardly a page of them is ever read. They are zero at first, so that programs do not grow by them:
+// a key of zero is no handle's but the null pool's, for which the first place is made ready before
+// the constructors of any program.
+static egb_thread_ no_table_yet;
+static egb_thread_ no_table_any_more;
+
+__attribute__((constructor(101))) static void make_first_places(void)
+{
+    egb_magazine_clear_(&no_table_yet.magazines[0]);
+    egb_magazine_clear_(&no_table_any_more.magazines[0]);
+}
+
+#if defined(_WIN32)
+static _Thread_local egb_thread_* here = &no_table_yet;
+
+egb_thread_* egb_thread_self_(void)
+{
+    return here;
+}
+
+static void set_here(egb_thread_* thread)
+{
+    here = thread;
+}
+#else
+__thread egb_thread_* egb_thread_here_ __attribute__((tls_model("initial-exec"))) = &no_table_yet;
+
+static void set_here(egb_thread_* thread)
+{
+    egb_thread_here_ = thread;
+}
+#endif
+
+// ---- one thread's table -------------------------------------------------------------------------
+
+static void link_thread(egb_thread_* thread)
+{
+    thread->previous = NULL;
+    thread->next     = egb_threads_.threads;
+    if (thread->next != NULL) {
+        thread->next->previous = thread;
+    }
+    egb_threads_.threads = thread;
+}
+
+static void unlink_thread(egb_thread_* thread)
+{
+    if (thread->previous != NULL) {
+        thread->previous->next = thread->next;
+    } else {
+        egb_threads_.threads = thread->next;
+    }
+    if (thread->next != NULL) {
+        thread->next->previous = thread->previous;
+    }
+}
+
+void egb_magazine_let_go_(egb_magazine_* magazine)
+{
+    egb_depot* const depot = magazine->depot;
+    if (depot != NULL) {
+        egb_os_lock_(&depot->lock);
+        egb_magazine_detach_(depot, magazine);
+        egb_os_unlock_(&depot->lock);
+    }
+}
+
+// Where this library is the C library's malloc, arming may come back here. So no lock is held
+// meanwhile, and the thread has no magazines, as at its end.
+static bool arm(egb_thread_* thread)
+{
+    set_here(&no_table_any_more);
+    const bool is_armed = egb_os_arm_thread_exit_(thread);
+    set_here(&no_table_yet);
+    return is_armed;
+}
+
+// The lane with the fewest threads: that of one that ended, whose blocks are there. The world is
+// locked.
+static size_t enter_lane(void)
+{
+    size_t* const threads = egb_threads_.lane_threads;
+    size_t        fewest  = 0;
+    for (size_t lane = 1; lane < EGB_LANES; lane++) {
+        fewest = threads[lane] < threads[fewest] ? lane : fewest;
+    }
+    threads[fewest]++;
+    return fewest;
+}
+
+// The table of a thread that ended is as good as new, and has its pages already. A few are kept.
+// The world is locked.
+static void put_table(egb_thread_* thread)
+{
+    if (egb_threads_.spare_tables < EGB_SPARE_TABLES_MAX) {
+        thread->next             = egb_threads_.spare_table;
+        egb_threads_.spare_table = thread;
+        egb_threads_.spare_tables++;
+    } else {
+        egb_pages_release_(thread, sizeof(egb_thread_));
+    }
+}
+
+// NULL: refused.
+static egb_thread_* take_table(void)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_thread_* const spare = egb_threads_.spare_table;
+    if (spare != NULL) {
+        egb_threads_.spare_table = spare->next;
+        egb_threads_.spare_tables--;
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return spare != NULL ? spare : egb_pages_(sizeof(egb_thread_));
+}
+
+// NULL: refused.
+static egb_thread_* new_table(void)
+{
+    egb_thread_* const thread = take_table();
+    if (thread == NULL) {
+        return NULL;
+    }
+    const bool is_armed = arm(thread);
+    egb_os_lock_(&egb_threads_.lock);
+    if (!is_armed) {
+        put_table(thread);
+        egb_os_unlock_(&egb_threads_.lock);
+        return NULL;
+    }
+    egb_magazine_clear_(&thread->magazines[0]);
+    thread->lane = enter_lane();
+    link_thread(thread);
+    egb_os_unlock_(&egb_threads_.lock);
+    set_here(thread);
+    return thread;
+}
+
+static void end_table(egb_thread_* thread)
+{
+    for (size_t i = 0; i < thread->used; i++) {
+        egb_magazine_let_go_(&thread->magazines[i]);
+    }
+    unlink_thread(thread);
+    egb_threads_.lane_threads[thread->lane]--;
+    thread->used    = 0;
+    thread->revoked = 0;
+    put_table(thread);
+}
+
+static void at_exit(void* argument)
+{
+    set_here(&no_table_any_more);
+    egb_os_lock_(&egb_threads_.lock);
+    end_table(argument);
+    egb_os_unlock_(&egb_threads_.lock);
+}
+
+bool egb_threads_start_(void)
+{
+    make_first_places();  // for who comes before the constructor
+    return egb_os_at_thread_exit_(at_exit);
+}
+
+// Lets go of what belongs to pools that were destroyed meanwhile.
+static void drop_revoked(egb_thread_* thread)
+{
+    // In one step, so that a pool that is destroyed just now is seen, or sets it again.
+    if (EGB_LOAD_(thread->revoked) == 0 ||
+        __atomic_exchange_n(&thread->revoked, 0, __ATOMIC_ACQ_REL) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < thread->used; i++) {
+        if (EGB_LOAD_(thread->magazines[i].key) == EGB_NO_KEY_) {
+            egb_magazine_let_go_(&thread->magazines[i]);
+        }
+    }
+}
+
+void egb_thread_drop_revoked_(void)
+{
+    drop_revoked(egb_thread_self_());
+}
+
+void egb_caches_let_go_(void)
+{
+    for (egb_cache* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
+        egb_magazine_let_go_(&cache->magazine);
+    }
+    egb_threads_.caches = NULL;
+}
+
+void egb_threads_end_others_(void)
+{
+    for (egb_thread_* thread = egb_threads_.threads; thread != NULL;) {
+        egb_thread_* const following = thread->next;
+        if (thread != egb_thread_self_()) {
+            end_table(thread);
+        }
+        thread = following;
+    }
+}
+
+void egb_cache_link_(egb_cache* cache)
+{
+    cache->previous = NULL;
+    cache->next     = egb_threads_.caches;
+    if (cache->next != NULL) {
+        cache->next->previous = cache;
+    }
+    egb_threads_.caches = cache;
+}
+
+void egb_cache_unlink_(egb_cache* cache)
+{
+    if (cache->previous != NULL) {
+        cache->previous->next = cache->next;
+    } else {
+        egb_threads_.caches = cache->next;
+    }
+    if (cache->next != NULL) {
+        cache->next->previous = cache->previous;
+    }
+}
+
+egb_magazine_* egb_thread_get_magazine_(const egb_depot* depot, uint64_t key)
+{
+    egb_thread_* thread = egb_thread_self_();
+    if (thread == &no_table_any_more || !EGB_LOAD_(egb_threads_.can_take)) {
+        return NULL;
+    }
+    const bool has_magazines = EGB_LOAD_(depot->batch_blocks) != 0;
+    if (thread == &no_table_yet) {
+        thread = has_magazines ? new_table() : NULL;
+        if (thread == NULL) {
+            return NULL;
+        }
+    }
+    drop_revoked(thread);
+    if (!has_magazines) {
+        return NULL;
+    }
+    egb_magazine_* const magazine = egb_magazine_in_(thread, key);
+    // Another pool's, alive or not: one that is being destroyed and has not said so yet is waited
+    // for.
+    if (magazine->depot != NULL && EGB_LOAD_(magazine->key) != key) {
+        egb_magazine_let_go_(magazine);
+    }
+    const uint32_t place = (uint32_t)(magazine - thread->magazines);
+    thread->used         = thread->used > place ? thread->used : place + 1;
+    return magazine;
+}
+
+// ---- the magazines of all threads ---------------------------------------------------------------
+
+void egb_each_magazine_(
+    egb_depot* depot, void (*visit)(egb_magazine_* magazine, void* user), void* user
+)
+{
+    const uint64_t key = depot->key;
+    for (egb_thread_* thread = egb_threads_.threads; thread != NULL; thread = thread->next) {
+        egb_magazine_* const magazine = egb_magazine_in_(thread, key);
+        if (EGB_LOAD_(magazine->depot) == depot) {
+            visit(magazine, user);
+        }
+    }
+    for (egb_cache* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
+        if (cache->magazine.depot == depot) {
+            visit(&cache->magazine, user);
+        }
+    }
+}
+
+static void close_bottom(egb_magazine_* magazine, void* user)
+{
+    egb_magazine_set_bottom_(user, magazine, (uintptr_t)INTPTR_MAX);
+}
+
+static void open_bottom(egb_magazine_* magazine, void* user)
+{
+    egb_magazine_set_bottom_(user, magazine, magazine->lowest);
+}
+
+// What the owner has not lowered `top` below by now, it will not before it has seen the closed
+// bottom and waited for the pool's lock.
+static void take_out(egb_magazine_* magazine, void* user)
+{
+    egb_depot* const        depot = user;
+    const uintptr_t         top   = __atomic_load_n(&magazine->top, __ATOMIC_ACQUIRE);
+    const egb_entry_*       entry = (const egb_entry_*)magazine->lowest;
+    const egb_entry_* const end   = (const egb_entry_*)top;
+    for (; entry < end; entry++) {
+        egb_put_back_(depot, entry->block);
+    }
+    if (top > magazine->lowest) {
+        magazine->lowest = top;
+    }
+    if (magazine->spare != NULL) {
+        egb_batch_flush_(depot, magazine->spare);
+    }
+    egb_magazine_flush_remote_(depot, magazine);
+    magazine->refill_max = 1;
+    egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
+}
+
+void egb_depot_reclaim_(egb_depot* depot)
+{
+    egb_depot_flush_(depot);
+    if (depot->attached != 0) {
+        egb_each_magazine_(depot, close_bottom, depot);
+        const bool is_safe = egb_os_fence_threads_();
+        egb_each_magazine_(depot, is_safe ? take_out : open_bottom, depot);
+    }
+}
+
+// ---- the end of a pool --------------------------------------------------------------------------
+
+static void revoke_in(egb_magazine_* magazine, void* user)
+{
+    egb_magazine_revoke_(user, magazine);
+}
+
+void egb_revoke_(egb_depot* depot)
+{
+    egb_each_magazine_(depot, revoke_in, depot);
+    const uint64_t key = depot->key;
+    for (egb_thread_* thread = egb_threads_.threads; thread != NULL; thread = thread->next) {
+        if (EGB_LOAD_(egb_magazine_in_(thread, key)->depot) == depot) {
+            __atomic_store_n(&thread->revoked, 1, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+static void invalidate_in(egb_magazine_* magazine, void* user)
+{
+    egb_magazine_invalidate_(user, magazine);
+}
+
+void egb_forget_chunks_(egb_depot* depot)
+{
+    egb_each_magazine_(depot, invalidate_in, depot);
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+// The heap's size classes, and requests that go to them.
+#include "../../os/os.h"
+#include "../cache/magazine.h"
+#include "../pool/fork.h"
+#include "../pool/registry.h"
+#include "../pool/reports.h"
+#include "../pool/request.h"
+#include "../region/ask.h"
+#include "../region/guard_page.h"
+#include "heap.h"
+
+EGB_ALIGNAS_(8) uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
+
+typedef struct size_class {
+    EGB_ALIGNAS_(8) uint64_t key;  // of its pool, atomic; 0: none yet
+    uint64_t requests;             // atomic, as the next
+    uint64_t requested_bytes;
+} size_class;
+
+static egb_os_mutex classes_lock;  // keeps the making of pools
+static size_class   classes[EGB_HEAP_CLASSES];
+EGB_ALIGNAS_(8) static uint64_t top_key;  // of the pool above them, atomic
+static bool           is_measured;        // atomic
+static egb_fault_plan large_faults;       // made before the key of that pool
+
+// ---- the lock of the classes --------------------------------------------------------------------
+
+static void reset_classes(void)
+{
+    egb_os_lock_reset_(&classes_lock);
+}
+
+static egb_fork_hook fork_hook = {
+    .before    = egb_heap_lock_classes_,
+    .in_parent = egb_heap_unlock_classes_,
+    .in_child  = reset_classes,
+};
+
+bool egb_heap_try_lock_classes_(void)
+{
+    egb_fork_add_hook_(&fork_hook);
+    return egb_os_try_lock_(&classes_lock);
+}
+
+void egb_heap_lock_classes_(void)
+{
+    egb_fork_add_hook_(&fork_hook);
+    egb_os_lock_(&classes_lock);
+}
+
+void egb_heap_unlock_classes_(void)
+{
+    egb_os_unlock_(&classes_lock);
+}
+
+// ---- pools --------------------------------------------------------------------------------------
+
+static egb_pool pool_of_place(const uint64_t* place)
+{
+    return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));
+}
+
+egb_pool egb_heap_pool(void)
+{
+    return pool_of_place(&top_key);
+}
+
+uint64_t egb_heap_key_of_class_(size_t index)
+{
+    return EGB_LOAD_(classes[index].key);
+}
+
+egb_pool egb_heap_pool_of_class_(size_t index)
+{
+    return pool_of_place(&classes[index].key);
+}
+
+// "heap 64".
+static void name_class(char* name, size_t block_bytes)
+{
+    char digits[8];
+    int  count = 0;
+    for (; block_bytes != 0; block_bytes /= 10) {
+        digits[count++] = "0123456789"[block_bytes % 10];
+    }
+    const char* const heap = "heap ";
+    for (int i = 0; heap[i] != '\0'; i++) {
+        *name++ = heap[i];
+    }
+    while (count > 0) {
+        *name++ = digits[--count];
+    }
+    *name = '\0';
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
+static void store_key(uint64_t* place, egb_pool pool)
+{
+    __atomic_store_n(place, egb_pool_key_(pool), __ATOMIC_RELEASE);
+}
+
+// The classes' lock is held.
+static bool make_top(void)
+{
+    const egb_pool_options options = {.name = "heap", .block_bytes = EGB_HEAP_STEP_BYTES_};
+    if (egb_pool_alive(egb_heap_pool())) {
+        return true;
+    }
+    large_faults = egb_fault_plan_of_("large");
+    egb_pool pool;
+    if (egb_pool_make_(&pool, &options) != EGB_OK) {
+        return false;
+    }
+    store_key(&top_key, pool);
+    return true;
+}
+
+egb_fault_plan egb_heap_large_faults_(void)
+{
+    return large_faults;
+}
+
+bool egb_heap_is_made_(void)
+{
+    if (egb_pool_alive(egb_heap_pool())) {
+        return true;
+    }
+    if (!egb_registry_is_made_()) {  // not with the classes' lock: see there
+        return false;
+    }
+    egb_heap_lock_classes_();
+    const bool is_made = make_top();
+    egb_heap_unlock_classes_();
+    egb_freeze_report_(
+        egb_heap_pool(), EGB_CALLER()
+    );  // not with the lock: the handler may come back
+    return is_made;
+}
+
+// A chunk that is wholly free can be another class's, which a short one is sooner than a long one.
+// Still shorter ones than these cost time, and many of them mappings, of which a process has not as
+// many as it likes.
+static void shape_chunks(egb_pool pool)
+{
+    enum { CHUNK_BYTES = 256 << 10, SHORT_CHUNK_BYTES = 64 << 10, SHORT_BLOCK_BYTES_MAX = 1024 };
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control == NULL) {
+        return;
+    }
+    const size_t bytes = control->block_bytes;
+    egb_growing_lengthen_lazily_(
+        &control->depot.growing, bytes <= SHORT_BLOCK_BYTES_MAX ? SHORT_CHUNK_BYTES : CHUNK_BYTES
+    );
+    if (control->redzones == NULL) {  // they have the blocks start elsewhere anyway
+        egb_growing_lead_(&control->depot.growing, egb_heap_class_lead_(bytes));
+    }
+    egb_pool_unlock_(control);
+}
+
+static bool make_class(size_t index)
+{
+    size_class* const one   = &classes[index];
+    const size_t      bytes = egb_heap_class_bytes_(index);
+    char              name[EGB_NAME_BYTES];
+    name_class(name, bytes);
+    const egb_pool_options options = {
+        .name        = name,
+        .block_bytes = bytes,
+        .block_align = egb_heap_class_align_(bytes),
+        .parent      = egb_heap_pool(),
+    };
+    egb_pool pool = pool_of_place(&one->key);
+    if (egb_pool_alive(pool)) {
+        return true;
+    }
+    if (egb_pool_make_(&pool, &options) != EGB_OK) {
+        return false;
+    }
+    shape_chunks(pool);
+    store_key(&one->key, pool);  // not before: then others take blocks of it
+    return true;
+}
+
+// Lets the hot path find the pool of a small class, from the size behind that of the class before.
+// The classes' lock is held.
+static void publish(size_t index, uint64_t key)
+{
+    const size_t first =
+        index == 0 ? 0 : egb_heap_class_bytes_(index - 1) / EGB_HEAP_STEP_BYTES_ + 1;
+    const size_t last = egb_heap_class_bytes_(index) / EGB_HEAP_STEP_BYTES_;
+    for (size_t i = first; i <= last && i <= EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_; i++) {
+        EGB_STORE_(egb_heap_small_[i], key);
+    }
+}
+
+// Whether the hot path knows about the class as it should.
+static bool is_published(size_t index, uint64_t key)
+{
+    const size_t step = egb_heap_class_bytes_(index) / EGB_HEAP_STEP_BYTES_;
+    return step > EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ || EGB_LOAD_(is_measured) ||
+           EGB_LOAD_(egb_heap_small_[step]) == key;
+}
+
+// The pool of a class, made if need be; the null pool: refused.
+static egb_pool use_class(size_t index, const void* site)
+{
+    size_class* const one  = &classes[index];
+    egb_pool          pool = pool_of_place(&one->key);
+    if (egb_pool_alive(pool) && is_published(index, egb_pool_key_(pool))) {
+        return pool;
+    }
+    const egb_pool none = {0, 0};
+    if (!egb_registry_is_made_()) {  // not with the classes' lock: see there
+        return none;
+    }
+    egb_heap_lock_classes_();
+    pool = make_top() && make_class(index) ? pool_of_place(&one->key) : none;
+    if (!egb_is_null_(pool) && !EGB_LOAD_(is_measured)) {
+        publish(index, egb_pool_key_(pool));
+    }
+    egb_heap_unlock_classes_();
+    egb_freeze_report_(egb_heap_pool(), site);  // not with the lock: the handler may come back
+    return pool;
+}
+
+// ---- requests -----------------------------------------------------------------------------------
+
+static void count_request(size_class* one, size_t bytes)
+{
+    (void)__atomic_fetch_add(&one->requests, 1, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&one->requested_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
+{
+    const egb_pool pool  = use_class(index, site);
+    void*          block = NULL;
+    if (egb_is_null_(pool) || egb_pool_pop_(egb_pool_key_(pool), &block)) {
+        return block;
+    }
+    const egb_request request = {.bytes = bytes, .site = site};
+    return egb_pool_alloc_for_(pool, &request);
+}
+
+// What this thread hands out before it comes by here again: the block it just got, and what its
+// magazine was filled with. Where requests are measured each comes by.
+static size_t blocks_till_next(size_t index)
+{
+    const uint64_t             key      = egb_pool_key_(egb_heap_pool_of_class_(index));
+    const egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    const intptr_t             top      = (intptr_t)EGB_LOAD_(magazine->top);
+    const intptr_t             bottom   = egb_magazine_bottom_(magazine);
+    const bool is_full = !EGB_LOAD_(is_measured) && top > bottom && EGB_LOAD_(magazine->key) == key;
+    return 1 + (is_full ? (size_t)(top - bottom) / sizeof(egb_entry_) : 0);
+}
+
+// A class that is to fail on purpose does: that is known once it has its pool.
+static void* sample(size_t index, size_t align, size_t bytes, const void* site)
+{
+    return egb_guard_page_samples_() && !egb_pool_has_faults_(use_class(index, site))
+               ? egb_large_sample_(align, bytes, site)
+               : NULL;
+}
+
+static bool is_refusal_meant(size_t index)
+{
+    return egb_is_frozen_() || egb_pool_has_faults_(egb_heap_pool_of_class_(index));
+}
+
+static void* alloc_from_class(size_t index, size_t align, size_t bytes, const void* site)
+{
+    egb_heap_purge_step_();
+    void* block = sample(index, align, bytes, site);
+    if (block != NULL) {
+        return block;
+    }
+    block = alloc_from_pool(index, bytes, site);
+    if (block == NULL && !is_refusal_meant(index) && egb_heap_trim(0) != 0) {
+        block = alloc_from_pool(index, bytes, site);  // what other classes had kept may be of use
+    }
+    if (egb_guard_page_samples_()) {
+        egb_guard_page_count_(blocks_till_next(index));
+    }
+    if (block != NULL && EGB_LOAD_(is_measured)) {
+        count_request(&classes[index], bytes);
+    }
+    return block;
+}
+
+void* egb_malloc_more_(size_t bytes, const void* site)
+{
+    site = site != NULL ? site : EGB_CALLER();
+    if (EGB_UNLIKELY(bytes > EGB_HEAP_CLASS_BYTES_MAX)) {
+        return egb_heap_alloc_large_(1, bytes, false, site);
+    }
+    const size_t index = egb_heap_class_of_(bytes);
+    void*        block;
+    const bool   is_hot =
+        !EGB_LOAD_(is_measured) && egb_pool_pop_(EGB_LOAD_(classes[index].key), &block);
+    return is_hot ? block : alloc_from_class(index, 1, bytes, site);
+}
+
+// The class for a request that is not large: of blocks of a multiple of the alignment the first
+// whose blocks are so aligned. A power of two, whose are, is among any eight classes.
+size_t egb_heap_class_for_(size_t align, size_t bytes)
+{
+    size_t index = egb_heap_class_of_(egb_heap_padded_(bytes == 0 ? 1 : bytes, align));
+    while (egb_heap_class_align_(egb_heap_class_bytes_(index)) < align) {
+        index++;
+    }
+    return index;
+}
+
+bool egb_heap_is_large_(size_t align, size_t bytes)
+{
+    return bytes > EGB_HEAP_CLASS_BYTES_MAX || align > EGB_HEAP_CLASS_BYTES_MAX ||
+           (align > EGB_HEAP_STEP_BYTES_ && align > egb_os_page_bytes_());
+}
+
+static void* alloc_aligned(size_t align, size_t bytes, const void* site)
+{
+    void* block;
+    if (align <= EGB_HEAP_STEP_BYTES_) {
+        return egb_malloc_pop_(bytes, &block) ? block : egb_malloc_more_(bytes, site);
+    }
+    const size_t padded = egb_heap_padded_(bytes, align);
+    if (padded <= EGB_HEAP_NATURAL_BYTES_MAX && padded != 0 && egb_malloc_pop_(padded, &block)) {
+        return block;
+    }
+    const size_t index = egb_heap_class_for_(align, bytes);
+    const bool   is_hot =
+        !EGB_LOAD_(is_measured) && egb_pool_pop_(EGB_LOAD_(classes[index].key), &block);
+    return is_hot ? block : alloc_from_class(index, align, bytes, site);
+}
+
+void* egb_heap_alloc_(size_t align, size_t bytes, bool zeroed, const void* site)
+{
+    if (egb_heap_is_large_(align, bytes)) {
+        return egb_heap_alloc_large_(align, bytes, zeroed, site);
+    }
+    void* const block = alloc_aligned(align, bytes, site);
+    if (block != NULL && zeroed) {
+        (void)__builtin_memset(block, 0, bytes);
+    }
+    return block;
+}
+
+void* egb_calloc_from_(size_t count, size_t bytes, const void* site)
+{
+    size_t whole;
+    return __builtin_mul_overflow(count, bytes, &whole) ? NULL
+                                                        : egb_heap_alloc_(1, whole, true, site);
+}
+
+void* egb_calloc(size_t count, size_t bytes)
+{
+    return egb_calloc_from_(count, bytes, EGB_CALLER());
+}
+
+void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site)
+{
+    const bool is_power_of_two = align != 0 && (align & (align - 1)) == 0;
+    return is_power_of_two ? egb_heap_alloc_(align, bytes, false, site) : NULL;
+}
+
+void* egb_aligned_alloc(size_t align, size_t bytes)
+{
+    return egb_aligned_alloc_from_(align, bytes, EGB_CALLER());
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+void egb_heap_measure(bool is_on)
+{
+    egb_heap_lock_classes_();
+    EGB_STORE_(is_measured, is_on);
+    for (size_t i = 0; is_on && i < sizeof egb_heap_small_ / sizeof egb_heap_small_[0]; i++) {
+        EGB_STORE_(egb_heap_small_[i], 0);
+    }
+    egb_heap_unlock_classes_();
+}
+
+void egb_heap_count_classes_(egb_heap_numbers* out)
+{
+    out->is_measured = EGB_LOAD_(is_measured);
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        egb_heap_class* const one = &out->classes[i];
+        one->pool                 = egb_heap_pool_of_class_(i);
+        one->block_bytes          = egb_heap_class_bytes_(i);
+        one->requests             = EGB_LOAD_(classes[i].requests);
+        one->requested_bytes      = EGB_LOAD_(classes[i].requested_bytes);
+    }
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Free of a block whose pool the caller does not name.
+#include "../pool/free.h"
+#include "../../os/os.h"
+#include "../pool/registry.h"
+#include "../pool/reports.h"
+#include "../region/large.h"
+#include "../settings/settings.h"
+#include "heap.h"
+
+EGB_COLD void egb_free_refused_(void* block, const void* site)
+{
+    // Whether the address is that of a block is for egb_pool_free_locked_() to find out, with the
+    // pool locked.
+    const egb_control* const owner = egb_owner_of_(block);
+    const egb_pool           pool  = owner != NULL ? egb_handle_of_(owner) : egb_pool_of(block);
+    if (pool.generation != 0) {
+        egb_pool_free_locked_(pool, NULL, block, site);
+        return;
+    }
+    egb_finding finding;
+    if (egb_large_free_(block, site, &finding)) {
+        if (finding.kind != 0) {
+            egb_pool_report_finding_(egb_heap_pool(), &finding, site);
+        }
+    } else if (egb_level_of_no_pool_() == EGB_LEVEL_PASSTHROUGH && egb_os_has_malloc_()) {
+        egb_os_free_(block);
+    } else {
+        egb_pool_report_(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
+    }
+}
+
+// Into the magazine in which blocks of this unit go on; at "off" whatever its lane, as nothing is
+// sent back there. False: none does. An address that has more bits than others gets the unit of
+// another one: only level "off" has to ask. Nobody asks here whether the block is the one taken
+// last: where it sometimes is, no processor can tell beforehand.
+EGB_INLINE bool free_home(void* block)
+{
+    const egb_unit* const unit = egb_unit_like_(block);
+    if (EGB_UNLIKELY(unit == NULL)) {
+        return false;
+    }
+    const uint64_t       key      = egb_key_at_(unit);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    if (!egb_key_is_checked_(key)) {
+        return EGB_LIKELY(egb_key_is_(&magazine->key, egb_key_in_lane_(key, 0))) &&
+               egb_is_address_(block) && egb_push_local_(magazine, block, NULL, false);
+    }
+    return EGB_LIKELY(egb_key_is_(&magazine->chunk_key, key)) &&
+           egb_push_if_live_(magazine, &unit->shape, block);
+}
+
+// Of another lane, or refused. Programs free NULL as often as not: nobody is asked for that.
+static void free_elsewhere(void* block, const void* site)
+{
+    if (block == NULL) {
+        return;
+    }
+    const egb_unit* const unit = egb_unit_of_(block);
+    if (unit != NULL) {
+        const uint64_t       key      = egb_key_of_unit_(unit);
+        egb_magazine_* const magazine = egb_magazine_of_key_(key);
+        if (egb_push_block_(magazine, key, block) ||
+            egb_free_after_room_(magazine, key, block, site)) {
+            return;
+        }
+    }
+    egb_free_refused_(block, site);
+}
+
+void egb_free(void* block)
+{
+    if (!free_home(block)) {
+        free_elsewhere(block, EGB_CALLER());
+    }
+}
+
+void egb_free_from_(void* block, const void* site)
+{
+    if (!free_home(block)) {
+        free_elsewhere(block, site);
+    }
+}
+
+// The table in which alloc finds the pool of a small size leads to the magazine, too. What was
+// taken last is of that size; of another block the map says whether it is.
+EGB_INLINE bool free_small(void* block, size_t bytes)
+{
+    const size_t         step     = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
+    const uint64_t       key      = EGB_LOAD_(egb_heap_small_[step]);
+    egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    if (egb_pool_undo_(magazine, key, block)) {
+        return true;
+    }
+    if (!egb_key_is_checked_(key)) {
+        // Nothing is said of sizes at "off". The null pool's key stands for a size nobody had yet.
+        return egb_key_is_(&magazine->key, key) && free_home(block);
+    }
+    const egb_unit* const unit = egb_unit_like_(block);
+    return EGB_LIKELY(
+        unit != NULL && egb_key_is_(&magazine->key, key) &&
+        egb_key_is_(&magazine->chunk_key, egb_key_at_(unit)) &&
+        egb_push_if_live_(magazine, &unit->shape, block)
+    );
+}
+
+void egb_free_sized_(void* block, size_t bytes)
+{
+    if (EGB_UNLIKELY(bytes > EGB_HEAP_SMALL_BYTES_ || !free_small(block, bytes))) {
+        egb_heap_free_sized_(block, 1, bytes, EGB_CALLER());
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Frees of a known size: operator delete of C++, and C23.
+#include "../pool/redzone.h"
+#include "../pool/registry.h"
+#include "../pool/reports.h"
+#include "../region/large.h"
+#include "heap.h"
+
+// Whether a pool gives the blocks for such requests.
+static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
+{
+    return !egb_heap_is_large_(align, bytes) &&
+           egb_heap_key_of_class_(egb_heap_class_for_(align, bytes)) ==
+               egb_pool_key_(egb_handle_of_(owner));
+}
+
+// With guards it is known how many bytes were asked for, too, but of a block that was damaged: the
+// free will say that.
+static size_t asked_bytes(const egb_control* owner, const void* block, size_t bytes)
+{
+    egb_control* const control = bytes == 0 ? NULL : egb_pool_lock_(egb_handle_of_(owner));
+    if (control != NULL) {
+        const bool is_known = control->redzones != NULL && egb_redzone_knows_bytes_(block);
+        bytes               = is_known ? egb_redzone_bytes_(control, block) : bytes;
+        egb_pool_unlock_(control);
+    }
+    return bytes;
+}
+
+static bool
+has_size_in_pool(const egb_control* owner, const void* block, size_t align, size_t bytes)
+{
+    const size_t asked =
+        EGB_LOAD_(owner->redzones) == NULL ? bytes : asked_bytes(owner, block, bytes);
+    return is_class_for(owner, align, bytes) &&
+           (asked == bytes || asked == egb_heap_padded_(bytes, align));
+}
+
+static bool has_size_if_large(const void* block, size_t align, size_t bytes)
+{
+    const size_t room = egb_large_bytes_(block);
+    if (egb_large_is_guarded_(block)) {
+        return room == (bytes == 0 ? 1 : bytes) || room == egb_heap_padded_(bytes, align);
+    }
+    return egb_heap_is_large_(align, bytes) && bytes <= room && (align > 1 || bytes > room / 2);
+}
+
+// Of what is no block in use the free itself will say what it is.
+static bool has_size(const egb_control* owner, const void* block, size_t align, size_t bytes)
+{
+    const egb_pool pool    = owner == NULL ? egb_pool_of(block) : egb_handle_of_(owner);
+    const bool     is_live = egb_pool_is_live(pool, block);
+    if (is_live ? !egb_key_is_checked_(pool.slot) : !egb_large_is_live_(block)) {
+        return true;
+    }
+    if (((uintptr_t)block & (align - 1)) != 0 || bytes == EGB_HEAP_ANY_BYTES) {
+        return ((uintptr_t)block & (align - 1)) == 0;
+    }
+    return is_live ? owner != NULL && has_size_in_pool(owner, block, align, bytes)
+                   : has_size_if_large(block, align, bytes);
+}
+
+static void report_size(const void* block, const void* site)
+{
+    const egb_pool          pool  = egb_pool_of(block);
+    const bool              is_in = !egb_is_null_(pool);
+    const egb_chunk_* const chunk = is_in ? egb_chunk_map_find_(egb_pool_key_(pool), block) : NULL;
+    const size_t            index = chunk == NULL ? EGB_NO_INDEX : egb_chunk_index_(chunk, block);
+    egb_finding             finding = {EGB_EVENT_WRONG_SIZE, block, index, {.bytes = 0}};
+    if (!is_in) {
+        finding.history = egb_large_history_(block);
+    }
+    egb_pool_report_finding_(is_in ? pool : egb_heap_pool(), &finding, site);
+}
+
+// Without a look at the block: most of what comes here is right, and only not small.
+static bool is_of_class(const void* block, size_t bytes)
+{
+    const egb_unit* const unit = egb_unit_of_(block);
+    const uint64_t        key  = egb_key_of_unit_(unit);
+    return key != 0 && bytes <= EGB_HEAP_CLASS_BYTES_MAX &&
+           key == egb_heap_key_of_class_(egb_heap_class_of_(bytes)) &&
+           EGB_LOAD_(unit->block_bytes) != 0;
+}
+
+static void check_size(const void* block, size_t align, size_t bytes, const void* site)
+{
+    const egb_control* const owner = egb_owner_of_(block);
+    if (!has_size(owner, block, align, bytes)) {
+        report_size(block, site);
+    }
+}
+
+void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* site)
+{
+    const bool is_right = block == NULL || (align == 1 && is_of_class(block, bytes));
+    if (!is_right) {
+        check_size(block, align, bytes, site);
+    }
+    egb_free_from_(block, site);
+}
+
+void egb_free_aligned_(void* block, size_t align)
+{
+    egb_heap_free_sized_(block, align, EGB_HEAP_ANY_BYTES, EGB_CALLER());
+}
+
+void egb_free_aligned_sized_(void* block, size_t align, size_t bytes)
+{
+    egb_heap_free_sized_(block, align, bytes, EGB_CALLER());
+}

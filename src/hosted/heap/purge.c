@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// What the heap does about memory that is not needed any more. Time is cut into turns; in each, one
+// call does a bounded piece of work: it gives back the large regions that were kept for a whole
+// turn, and a part of one size class that had memory to spare at the turn's start and at its end.
+#include "../../os/os.h"
+#include "../pool/backing.h"
+#include "../pool/registry.h"
+#include "../region/ask.h"
+#include "../region/chunk_cache.h"
+#include "../region/large_cache.h"
+#include "heap.h"
+
+enum { EPOCH_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
+
+// Least to be worth taking the blocks out of all threads' magazines; most in one turn.
+static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
+static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
+
+// Most of kept large regions that goes in one turn.
+static const size_t EXPIRED_BYTES_MAX = (size_t)64 << 20;
+
+// The same of regions on the shelf, of which half would go.
+enum { SHELVED_AT_ONCE_MAX = 64 };
+
+// Growth of the heap until it is looked for what may be passed on from one class to others, which
+// is then as much. No chunk is longer.
+static const size_t GROWTH_BYTES = (size_t)4 << 20;
+
+// After a trim that was in vain a class is left alone for twice as many turns as before.
+enum { PAUSE_EPOCHS_MAX = 64 };
+
+static size_t   held_at_look;  // bytes, atomic
+static uint32_t cold_calls;    // atomic; some are lost
+static uint32_t epoch_began;   // milliseconds, atomic
+
+// What the last turn saw of a class. Kept by the classes' lock.
+static struct {
+    size_t   spare;
+    uint32_t pause;    // turns to wait
+    uint32_t in_vain;  // turns that the last pause was
+    size_t   stuck;    // was to spare when the last trim was in vain
+} last_look[EGB_HEAP_CLASSES];
+
+// ---- the classes --------------------------------------------------------------------------------
+
+// Bytes of the chunks that a class could do without, and of all its chunks.
+static size_t spare_of_class(size_t index, size_t* held)
+{
+    egb_control* const control = egb_pool_lock_(egb_heap_pool_of_class_(index));
+    *held                      = 0;
+    if (control == NULL) {
+        return 0;
+    }
+    const egb_growing* const growing = &control->depot.growing;
+    *held                            = growing->held;
+    // With what is around the blocks. Those in magazines count as in use.
+    const size_t bytes_of_block = growing->capacity == 0 ? 0 : *held / growing->capacity;
+    const size_t in_use = growing->in_use + growing->lost - egb_depot_blocks_(&control->depot);
+    const size_t spare  = *held - bytes_of_block * in_use;
+    egb_pool_unlock_(control);
+    return spare;
+}
+
+// What a class had to spare all the time since the last turn, as far as two looks can tell.
+static size_t look_at_class(size_t index)
+{
+    size_t       held;
+    const size_t spare     = spare_of_class(index, &held);
+    const size_t least     = egb_smaller_(spare, last_look[index].spare);
+    last_look[index].spare = spare;
+    if (last_look[index].pause > 0) {
+        last_look[index].pause--;
+        return 0;
+    }
+    return least;
+}
+
+static void trim_class(size_t index, size_t spare, bool to_shelf)
+{
+    size_t held;
+    (void)spare_of_class(index, &held);
+    const size_t most  = to_shelf ? GROWTH_BYTES : TRIM_BYTES_MAX;
+    const size_t part  = egb_smaller_(egb_smaller_(spare, most), held);
+    const size_t given = egb_pool_give_up_(egb_heap_pool_of_class_(index), held - part, to_shelf);
+    if (given != 0) {
+        last_look[index].in_vain = 0;
+        last_look[index].stuck   = 0;
+        return;
+    }
+    const uint32_t longer    = last_look[index].in_vain == 0 ? 2 : 2 * last_look[index].in_vain;
+    last_look[index].in_vain = longer < PAUSE_EPOCHS_MAX ? longer : PAUSE_EPOCHS_MAX;
+    last_look[index].pause   = last_look[index].in_vain;
+    last_look[index].stuck   = spare;
+}
+
+static void trim_one_class(void)
+{
+    size_t most  = 0;
+    size_t which = 0;
+    egb_heap_lock_classes_();
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        const size_t spare = look_at_class(i);
+        if (spare > most) {
+            most  = spare;
+            which = i;
+        }
+    }
+    if (most >= SPARE_BYTES_MIN) {
+        trim_class(which, most, false);
+    }
+    egb_heap_unlock_classes_();
+}
+
+// ---- growth -------------------------------------------------------------------------------------
+
+static size_t held_by_classes(void)
+{
+    const egb_control* const heap = egb_control_of_(egb_heap_pool());
+    return heap == NULL ? 0 : EGB_LOAD_(heap->budget.held);
+}
+
+// Whether the classes hold so much more than when they were last looked at for that reason, or than
+// the least since then.
+static bool has_grown(void)
+{
+    const size_t held = held_by_classes();
+    const size_t last = EGB_LOAD_(held_at_look);
+    if (held < last) {
+        EGB_STORE_(held_at_look, held);
+        return false;
+    }
+    return held - last >= GROWTH_BYTES;
+}
+
+// The class with most to spare, if that is a quarter of what all hold. A class that could give
+// nothing then must have twice as much now. EGB_HEAP_CLASSES: none. The classes' lock is held.
+static size_t class_with_most(size_t* most)
+{
+    size_t which = EGB_HEAP_CLASSES;
+    size_t sum   = 0;
+    size_t all   = 0;
+    *most        = SPARE_BYTES_MIN;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        size_t       held;
+        const size_t spare = spare_of_class(i, &held);
+        sum += spare;
+        all += held;
+        if (spare > *most && spare / 2 >= last_look[i].stuck) {
+            *most = spare;
+            which = i;
+        }
+    }
+    return sum >= all / 4 ? which : EGB_HEAP_CLASSES;
+}
+
+// A program in whose phases other sizes are in use would in the end hold the sum of all phases. So
+// one class passes on what it can.
+static void pass_on(void)
+{
+    if (!egb_heap_try_lock_classes_()) {  // another thread is here
+        return;
+    }
+    if (has_grown()) {  // still
+        size_t       spare;
+        const size_t which = class_with_most(&spare);
+        if (which < EGB_HEAP_CLASSES) {
+            trim_class(which, spare, true);
+        }
+        EGB_STORE_(held_at_look, held_by_classes());
+    }
+    egb_heap_unlock_classes_();
+}
+
+// How much of `held` must stay when `room` bytes may go.
+static size_t rest_of(size_t held, size_t room)
+{
+    return held > room ? held - room : 0;
+}
+
+// ---- turns --------------------------------------------------------------------------------------
+
+void egb_heap_purge_step_(void)
+{
+    const uint32_t calls = EGB_LOAD_(cold_calls) + 1;
+    EGB_STORE_(cold_calls, calls);
+    if (has_grown() && !egb_is_frozen_()) {
+        pass_on();
+    }
+    if (calls % CALLS_PER_LOOK != 0 || egb_is_frozen_()) {
+        return;
+    }
+    const uint32_t now   = (uint32_t)egb_os_milliseconds_();
+    uint32_t       began = EGB_LOAD_(epoch_began);
+    if (now - began < EPOCH_MILLISECONDS ||
+        !__atomic_compare_exchange_n(
+            &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        )) {
+        return;
+    }
+    const uint32_t current = egb_region_next_epoch_();
+    size_t         cached;
+    (void)egb_large_held_(&cached);
+    (void)egb_large_release_(current - 1, rest_of(cached, EXPIRED_BYTES_MAX));
+    (void)egb_region_cache_trim_(egb_region_cache_held_() / 2, SHELVED_AT_ONCE_MAX);
+    trim_one_class();
+}
+
+// ---- at once ------------------------------------------------------------------------------------
+
+size_t egb_heap_held_(void)
+{
+    size_t cached;
+    size_t sum = egb_large_held_(&cached);
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        size_t held;
+        (void)spare_of_class(i, &held);
+        sum += held;
+    }
+    return sum;
+}
+
+size_t egb_heap_trim(size_t keep_bytes)
+{
+    const size_t shelved = egb_region_cache_held_();
+    const size_t room    = rest_of(egb_heap_held_() + shelved, keep_bytes);
+    size_t       given   = egb_region_cache_trim_(rest_of(shelved, room), SIZE_MAX);
+    size_t       cached;
+    (void)egb_large_held_(&cached);
+    const size_t more = given < room ? room - given : 0;
+    given += egb_large_release_all_(rest_of(cached, more));
+    for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
+        size_t held;
+        (void)spare_of_class(i, &held);
+        if (held != 0) {
+            given += egb_pool_trim(egb_heap_pool_of_class_(i), rest_of(held, room - given));
+        }
+    }
+    return room == given ? given : given + egb_batch_slabs_trim_();
+}
+
+// ---- numbers ------------------------------------------------------------------------------------
+
+egb_status egb_heap_stats(egb_heap_numbers* out)
+{
+    if (out == NULL) {
+        return EGB_INVALID;
+    }
+    egb_large_numbers large;
+    egb_large_count_(&large);
+    out->large_allocations   = large.allocations;
+    out->large_frees         = large.frees;
+    out->large_failures      = large.failures;
+    out->large_in_use        = large.in_use;
+    out->large_peak          = large.peak;
+    out->large_bytes         = large.bytes;
+    out->large_bytes_peak    = large.bytes_peak;
+    out->cached              = large.cached;
+    out->cached_bytes        = large.cached_bytes;
+    out->guarded_allocations = large.guarded_allocations;
+    out->guarded_in_use      = large.guarded_in_use;
+    out->guarded_samples     = large.guarded_samples;
+    out->quarantined         = large.quarantined;
+    egb_heap_count_classes_(out);
+    return EGB_OK;
+}

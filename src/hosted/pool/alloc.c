@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Alloc where the thread's magazine could not serve it.
+#include "../../os/os.h"
+#include "free.h"
+#include "live_sites.h"
+#include "passthrough.h"
+#include "redzone.h"
+#include "registry.h"
+#include "reports.h"
+
+static egb_magazine_* thread_magazine(egb_pool pool)
+{
+    const uint64_t       key      = egb_pool_key_(pool);
+    egb_magazine_* const magazine = egb_thread_current_magazine_(key);
+    if (magazine != NULL) {
+        return magazine;
+    }
+    const egb_control* const control = egb_control_of_(pool);
+    return control == NULL ? NULL : egb_thread_get_magazine_(&control->depot, key);
+}
+
+egb_magazine_* egb_magazine_for_(egb_pool pool, egb_cache* cache)
+{
+    if (cache == NULL) {
+        return thread_magazine(pool);
+    }
+    (void)thread_magazine(pool);  // the cache takes blocks of the lane of who uses it
+    // It may be not open, or emptied in the child of a fork.
+    if (cache->magazine.depot != NULL || egb_cache_open(cache, pool) == EGB_OK) {
+        return &cache->magazine;
+    }
+    cache->pool = pool;  // it goes on without a magazine
+    return NULL;
+}
+
+static void* take_without_magazine(egb_control* control)
+{
+    egb_entry_ entry;
+    if (egb_take_one_(&control->depot, &entry) == NULL) {
+        return NULL;
+    }
+    const unsigned state = control->depot.is_checked ? *entry.state : EGB_STATE_FREE_;
+    egb_watch_taken_(control, entry.block, control->block_bytes, state);
+    if (control->depot.is_checked) {
+        EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
+    }
+    return entry.block;
+}
+
+static void*
+take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
+{
+    if (control->redzones != NULL) {
+        return egb_redzone_take_(control, request);
+    }
+    if (egb_is_passthrough_(control)) {
+        return egb_pass_take_(control, request);
+    }
+    if (!egb_magazine_attach_(&control->depot, magazine, pool)) {
+        return take_without_magazine(control);
+    }
+    void* block;
+    if (egb_magazine_refill_(&control->depot, magazine) && egb_magazine_pop_(magazine, &block)) {
+        return block;
+    }
+    return NULL;
+}
+
+// Takes the free blocks out of everyone's magazines. Whether there is one to be had now: this call
+// need not be the one that took it out.
+static bool reclaim(egb_pool pool)
+{
+    bool has_block = false;
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_reclaim_(control);
+        has_block = egb_growing_has_free_(&control->depot.growing);
+        egb_pool_unlock_(control);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return has_block;
+}
+
+static void* fail(egb_pool pool)
+{
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        const bool is_tracked = control->level == EGB_LEVEL_TRACK;
+        control->exhaustion.failures++;
+        egb_pool_unlock_(control);
+        if (is_tracked) {
+            egb_holders_print_exhausted_(pool);
+        }
+    }
+    return NULL;
+}
+
+bool egb_pool_has_faults_(egb_pool pool)
+{
+    const egb_control* const control = egb_control_of_(pool);
+    return control != NULL && egb_fault_is_planned_(&control->exhaustion.fault_plan);
+}
+
+static bool fails_on_purpose(egb_pool pool, const void* site)
+{
+    egb_control* const control = egb_control_of_(pool);
+    return control != NULL && egb_fault_is_planned_(&control->exhaustion.fault_plan) &&
+           egb_fault_is_due_(&control->exhaustion.fault_plan, site);
+}
+
+static void* alloc(egb_pool pool, egb_cache* cache, const egb_request* request)
+{
+    if (fails_on_purpose(pool, request->site)) {
+        return fail(pool);
+    }
+    for (;;) {
+        egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
+        egb_control* const   control  = egb_pool_lock_(pool);
+        if (control == NULL) {
+            egb_pool_report_handle_(pool, NULL, request->site);
+            return NULL;
+        }
+        void* const            block        = take(control, magazine, pool, request);
+        const egb_exhausted_fn on_exhausted = control->exhaustion.handler;
+        void* const            user         = control->exhaustion.user;
+        const bool             is_damaged   = control->depot.damage.was_found;
+        egb_pool_unlock_and_report_(control, pool, request->site);
+        egb_freeze_report_(pool, request->site);
+        if (block != NULL) {
+            return block;
+        }
+        if (is_damaged || reclaim(pool)) {  // there may be one behind the damage
+            continue;
+        }
+        if (on_exhausted == NULL || on_exhausted(pool, user) != EGB_EXHAUSTED_RETRY) {
+            return fail(pool);
+        }
+    }
+}
+
+void* egb_pool_alloc_for_(egb_pool pool, const egb_request* request)
+{
+    return alloc(pool, NULL, request);
+}
+
+void* egb_pool_alloc_cold_(egb_pool pool)
+{
+    const egb_request request = {.site = EGB_CALLER()};
+    return alloc(pool, NULL, &request);
+}
+
+void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned line)
+{
+    const egb_request request = {.site = EGB_CALLER(), .file = file, .line = line};
+    return alloc(pool, NULL, &request);
+}
+
+void* egb_cache_alloc_cold_(egb_cache* cache)
+{
+    const egb_request request = {.site = EGB_CALLER()};
+    return alloc(cache->pool, cache, &request);
+}
+
+size_t egb_pool_alloc_many(egb_pool pool, void** out, size_t count)
+{
+    size_t got = 0;
+    while (out != NULL && got < count) {
+        void* const block = egb_pool_alloc(pool);
+        if (block == NULL) {
+            break;
+        }
+        out[got++] = block;
+    }
+    return got;
+}

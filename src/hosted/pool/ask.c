@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Questions about pools, and the calls that look at every chunk or every pool.
+#include "../region/large.h"
+#include "passthrough.h"
+#include "redzone.h"
+#include "registry.h"
+
+bool egb_pool_alive(egb_pool pool)
+{
+    return egb_control_of_(pool) != NULL;
+}
+
+bool egb_pool_level_(egb_pool pool, egb_level* level)
+{
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control == NULL) {
+        return false;
+    }
+    *level = control->level;
+    egb_pool_unlock_(control);
+    return true;
+}
+
+// ---- by address ---------------------------------------------------------------------------------
+
+// The pool if `address` is in one of its blocks, else the null pool.
+static egb_pool pool_if_it_has(egb_control* control, const void* address)
+{
+    const egb_pool none = {0, 0};
+    egb_os_lock_(&control->depot.lock);
+    const egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, address);
+    const bool              has   = chunk != NULL && egb_chunk_has_(chunk, address);
+    const egb_pool          pool  = egb_handle_of_(control);
+    egb_os_unlock_(&control->depot.lock);
+    return has && pool.generation != 0 ? pool : none;
+}
+
+// Pools on static memory are few, and their memory may begin and end anywhere.
+static egb_pool static_pool_of(const void* address)
+{
+    egb_pool found = {0, 0};
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* one = egb_registry_.statics;
+    for (; one != NULL && found.generation == 0; one = one->tree.next_static) {
+        found = pool_if_it_has(one, address);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return found;
+}
+
+egb_pool egb_pool_of(const void* address)
+{
+    const egb_pool     none  = {0, 0};
+    egb_control* const owner = egb_owner_of_(address);
+    if (owner != NULL) {
+        return owner == egb_registry_.controls ? none : pool_if_it_has(owner, address);
+    }
+    const egb_control* const passed = egb_pass_find_(address).control;
+    if (passed != NULL) {
+        return egb_handle_of_(passed);
+    }
+    return __atomic_load_n(&egb_registry_.statics, __ATOMIC_ACQUIRE) == NULL
+               ? none
+               : static_pool_of(address);
+}
+
+// At level "off" every block may be in use.
+static bool is_live_in(const egb_shape_* shape, size_t blocks, const void* block)
+{
+    const size_t index = egb_shape_index_(shape, block);
+    return index < blocks &&
+           (shape->states == NULL || EGB_LOAD_(shape->states[index]) == EGB_STATE_LIVE_);
+}
+
+static bool is_live_in_chunk(const egb_chunk_* chunk, const void* block)
+{
+    return is_live_in(&chunk->shape, chunk->shape.blocks, block);
+}
+
+// With guards, which stand behind what was asked for, no more than that.
+static size_t bytes_of(const egb_control* control, const void* block)
+{
+    if (egb_is_passthrough_(control)) {
+        return egb_pass_find_(block).bytes;
+    }
+    const egb_chunk_* const chunk =
+        control->redzones == NULL ? NULL : egb_depot_chunk_of_(&control->depot, block);
+    return chunk != NULL && is_live_in_chunk(chunk, block) ? egb_redzone_bytes_(control, block)
+                                                           : control->block_bytes;
+}
+
+size_t egb_plain_bytes_(const void* block)
+{
+    const egb_unit* const unit = egb_unit_of_(block);
+    const bool            has  = egb_key_of_unit_(unit) != 0;
+    return has && is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block)
+               ? EGB_LOAD_(unit->block_bytes)
+               : 0;
+}
+
+size_t egb_block_bytes(const void* block)
+{
+    const size_t plain = egb_plain_bytes_(block);
+    if (plain != 0) {
+        return plain;
+    }
+    egb_control* const control = egb_pool_lock_(egb_pool_of(block));
+    if (control == NULL) {
+        return egb_large_bytes_(block);
+    }
+    const size_t bytes = bytes_of(control, block);
+    egb_pool_unlock_(control);
+    return bytes;
+}
+
+bool egb_pool_is_live(egb_pool pool, const void* block)
+{
+    const egb_unit* const unit = egb_unit_of_(block);
+    const uint64_t        key  = egb_key_of_unit_(unit);
+    if (key != 0 && key == egb_pool_key_(pool)) {
+        return is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block);
+    }
+    bool               is_live = false;
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL && egb_is_passthrough_(control)) {
+        is_live = egb_pass_find_(block).control == control;
+        egb_pool_unlock_(control);
+    } else if (control != NULL) {
+        const egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);
+        is_live                       = chunk != NULL && is_live_in_chunk(chunk, block);
+        egb_pool_unlock_(control);
+    }
+    return is_live;
+}
+
+// ---- all blocks ---------------------------------------------------------------------------------
+
+typedef struct egb_block_visitor {
+    egb_block_visit_fn visit;
+    void*              user;
+} egb_block_visitor;
+
+static void visit_live(egb_chunk_* chunk, void* user)
+{
+    const egb_block_visitor* const caller  = user;
+    const egb_fixed* const         fixed   = &chunk->fixed;
+    const size_t                   touched = egb_fixed_touched(fixed);
+    for (size_t index = 0; index < touched; index++) {
+        if (EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_) {
+            caller->visit(fixed->first + index * fixed->stride, caller->user);
+        }
+    }
+}
+
+// Without states the free lists must tell, which know nothing about what is in magazines.
+void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = visit == NULL ? NULL : egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_reclaim_(control);
+        egb_block_visitor caller = {visit, user};
+        if (egb_is_passthrough_(control)) {
+            egb_pass_each_(control, visit, user);
+        } else if (control->depot.is_checked) {
+            egb_growing_each_chunk_(&control->depot.growing, visit_live, &caller);
+        } else {
+            egb_growing_each_by_list_(&control->depot.growing, visit, user);
+        }
+        egb_pool_unlock_(control);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+}
+
+static void count_touched(egb_chunk_* chunk, void* user)
+{
+    size_t* const count      = user;
+    const bool    has_states = chunk->shape.states != NULL;
+    const size_t  touched    = egb_fixed_touched(&chunk->fixed);
+    for (size_t index = 0; index < touched; index++) {
+        *count += !has_states || egb_state_at_(&chunk->shape, index) != 0;
+    }
+}
+
+size_t egb_pool_touched(egb_pool pool)
+{
+    size_t             count   = 0;
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_growing_each_chunk_(&control->depot.growing, count_touched, &count);
+        egb_pool_unlock_(control);
+    }
+    return count;
+}
+
+// ---- the tree -----------------------------------------------------------------------------------
+
+egb_pool egb_pool_parent(egb_pool pool)
+{
+    egb_pool parent = {0, 0};
+    egb_os_lock_(&egb_threads_.lock);
+    const egb_control* const control = egb_control_of_(pool);
+    if (control != NULL) {
+        parent = egb_handle_of_(control->tree.parent);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return parent;
+}
+
+bool egb_pool_is_ancestor(egb_pool above, egb_pool below)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    const egb_control* const top = egb_control_or_root_(above);
+    const egb_control*       one = egb_control_of_(below);
+    do {
+        one = one == NULL ? NULL : one->tree.parent;
+    } while (one != NULL && one != top);
+    egb_os_unlock_(&egb_threads_.lock);
+    return one != NULL;
+}
+
+void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const first = visit == NULL ? NULL : egb_control_or_root_(root);
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        if (one->id.slot != 0) {
+            visit(egb_handle_of_(one), user);
+        }
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+}

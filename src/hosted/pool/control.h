@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Room pool: the control block, which a handle leads to. It is composed of parts; each part says
+// which file it is for, and which lock keeps it: docs/locks.md.
+#ifndef EGGBOX_SRC_HOSTED_POOL_CONTROL_H
+#define EGGBOX_SRC_HOSTED_POOL_CONTROL_H
+
+#include "../cache/depot.h"
+#include "../region/chunk_cache.h"
+#include "../settings/fault_injection.h"
+
+enum { EGB_NAME_BYTES = 48 };
+
+// registry.c: what tells a live handle from a stale one. Atomic.
+typedef struct egb_identity {
+    uint32_t slot;             // as in the handle
+    uint32_t generation;       // of the pool that is there now; 0: none is
+    uint32_t last_generation;  // that was ever there
+} egb_identity;
+
+// registry.c: the place in the tree, kept by the registry lock.
+typedef struct egb_tree_links {
+    struct egb_control* parent;
+    struct egb_control* child;
+    struct egb_control* next;
+    struct egb_control* previous;
+    struct egb_control* next_static;  // of all pools on static memory
+} egb_tree_links;
+
+// budget.c: kept by the budget lock.
+typedef struct egb_budget {
+    size_t held;        // bytes of this pool and its descendants
+    size_t bytes;       // may be held at most; 0: no limit
+    bool   is_charged;  // what the pool holds counts for its ancestors
+} egb_budget;
+
+// backing.c: chunks from the system, kept by the pool's lock.
+typedef struct egb_chunk_source {
+    egb_static_region memory;   // in place of the system's
+    egb_status        refusal;  // why the backing said no; EGB_INVALID: the pool's own budget
+    size_t            prefaulted;
+    size_t            huge;
+    egb_cached_chunk  recycled;       // the region that is to become a chunk is from the cache
+    bool              is_passing_on;  // regions that are given back go to the cache
+    bool              is_forgotten;   // the pages of the blocks went back when it was destroyed
+} egb_chunk_source;
+
+// alloc.c: what happens when there is no block to give.
+typedef struct egb_exhaustion {
+    egb_exhausted_fn handler;
+    void*            user;
+    uint64_t         failures;
+    egb_fault_plan   fault_plan;
+} egb_exhaustion;
+
+// There is an array of control blocks, which is never given back: a stale handle leads to a control
+// block that says so. Unless a part says otherwise, the pool's lock keeps it, which is the depot's.
+typedef struct egb_control {
+    egb_depot depot;
+
+    EGB_ALIGNAS_(64) egb_identity id;
+    egb_level            level;
+    unsigned             flags;
+    size_t               block_bytes;
+    struct egb_redzones* redzones;  // NULL: the blocks have none
+    egb_exhaustion       exhaustion;
+    egb_chunk_source     source;
+    egb_budget           budget;
+    egb_tree_links       tree;
+    struct egb_control*  next_free;  // of all slots without a pool: kept by the budget lock
+    char                 name[EGB_NAME_BYTES];
+} egb_control;
+
+EGB_STATIC_ASSERT(offsetof(egb_control, depot) == 0, "a depot leads to its control block");
+
+static inline egb_control* egb_control_of_depot_(egb_depot* depot)
+{
+    return (egb_control*)(void*)depot;
+}
+
+// What a tool that watches is told of a block that is taken, whose state was `state`: that nothing
+// is known of its contents, unless it is zero.
+static inline void
+egb_watch_taken_(const egb_control* control, const void* block, size_t bytes, unsigned state)
+{
+    egb_os_watch_taken_(control, block, bytes);
+    if (state == 0 && (control->flags & EGB_FRESH_ZERO) != 0) {
+        egb_os_watch_open_(block, bytes);
+    }
+}
+
+#endif  // EGGBOX_SRC_HOSTED_POOL_CONTROL_H

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// Who has the blocks: those in use of pools at level "track", by the place that allocated them.
+#include "live_sites.h"
+
+#include "../../os/os.h"
+#include "../region/ask.h"
+#include "../region/pages.h"
+#include "../report/text.h"
+#include "redzone.h"
+#include "registry.h"
+
+enum { ONCE_IN_MS = 1000 };
+
+// The last place is for those that come when all are taken.
+typedef struct egb_holders {
+    egb_holder   places[EGB_HOLDERS_MAX];
+    uint64_t     now;
+    bool         are_new;  // others are left out
+    egb_control* control;  // of the pool that is looked at
+    egb_pool     pool;
+} egb_holders;
+
+// ---- gathering ----------------------------------------------------------------------------------
+
+// A line of the source may be at several places of the code.
+static bool is_place(const egb_holder* place, egb_pool pool, const egb_history* history)
+{
+    const bool is_same_site = history->alloc_file != NULL || place->site == history->alloc_site;
+    return is_same_site && place->file == history->alloc_file &&
+           place->line == history->alloc_line && place->pool.slot == pool.slot &&
+           place->pool.generation == pool.generation;
+}
+
+static size_t first_place(egb_pool pool, const egb_history* history)
+{
+    const void* const where =
+        history->alloc_file != NULL ? history->alloc_file : history->alloc_site;
+    const uint64_t key   = (uint64_t)(uintptr_t)where + history->alloc_line + pool.slot;
+    const uint64_t mixed = key * 0x9E3779B97F4A7C15u;
+    return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
+}
+
+static egb_holder* place_of(egb_holders* all, const egb_history* history)
+{
+    size_t at = first_place(all->pool, history);
+    for (size_t looked = 0; looked < EGB_HOLDERS_MAX - 1; looked++) {
+        egb_holder* const place = &all->places[at];
+        if (place->blocks == 0) {
+            place->pool      = all->pool;
+            place->pool_name = all->control->name;
+            place->site      = history->alloc_site;
+            place->file      = history->alloc_file;
+            place->line      = history->alloc_line;
+            return place;
+        }
+        if (is_place(place, all->pool, history)) {
+            return place;
+        }
+        at = (at + 1) % (EGB_HOLDERS_MAX - 1);
+    }
+    egb_holder* const rest = &all->places[EGB_HOLDERS_MAX - 1];
+    rest->pool_name        = "of other places";
+    return rest;
+}
+
+static void gather_block(egb_holders* all, const void* block)
+{
+    const egb_history history = egb_redzone_history_(all->control, block);
+    if (all->are_new && history.serial <= all->control->redzones->serial_before) {
+        return;
+    }
+    const uint64_t    age   = all->now - egb_redzone_when_(block);
+    egb_holder* const place = place_of(all, &history);
+    place->blocks++;
+    place->bytes += history.bytes;
+    if (place->blocks == 1 || age > place->oldest_ms) {
+        place->oldest_ms = age;
+        place->thread    = history.alloc_thread;
+    }
+}
+
+static void gather_chunk(egb_chunk_* chunk, void* user)
+{
+    egb_holders* const all     = user;
+    const size_t       touched = egb_fixed_touched(&chunk->fixed);
+    for (size_t index = 0; index < touched; index++) {
+        if (chunk->shape.states[index] == EGB_STATE_LIVE_) {
+            gather_block(all, chunk->fixed.first + index * chunk->fixed.stride);
+        }
+    }
+}
+
+// With the world locked.
+static void gather_pool(egb_holders* all, egb_control* control)
+{
+    egb_os_lock_(&control->depot.lock);
+    if (control->level == EGB_LEVEL_TRACK && control->redzones != NULL) {
+        all->control = control;
+        all->pool    = egb_handle_of_(control);
+        all->now     = egb_os_milliseconds_();
+        egb_growing_each_chunk_(&control->depot.growing, gather_chunk, all);
+    }
+    egb_os_unlock_(&control->depot.lock);
+}
+
+static egb_status gather(egb_holders* all, egb_pool root)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const first = egb_registry_.controls == NULL ? NULL : egb_control_or_root_(root);
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        if (one->id.slot != 0) {
+            gather_pool(all, one);
+        }
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return first == NULL ? EGB_STALE : EGB_OK;
+}
+
+// ---- most bytes first ---------------------------------------------------------------------------
+
+static bool has_more(const egb_holder* one, const egb_holder* other)
+{
+    return one->bytes != other->bytes ? one->bytes > other->bytes : one->blocks > other->blocks;
+}
+
+// J. Williams, "Algorithm 232: Heapsort", 1964: no memory, and no worst case.
+static void sink(egb_holder* places, size_t at, size_t count)
+{
+    for (;;) {
+        size_t least = 2 * at + 1;
+        if (least >= count) {
+            return;
+        }
+        if (least + 1 < count && has_more(&places[least], &places[least + 1])) {
+            least++;
+        }
+        if (!has_more(&places[at], &places[least])) {
+            return;
+        }
+        const egb_holder other = places[at];
+        places[at]             = places[least];
+        places[least]          = other;
+        at                     = least;
+    }
+}
+
+static void sort(egb_holder* places, size_t count)
+{
+    for (size_t i = count / 2; i > 0; i--) {
+        sink(places, i - 1, count);
+    }
+    for (size_t end = count; end > 1; end--) {
+        const egb_holder least = places[0];
+        places[0]              = places[end - 1];
+        places[end - 1]        = least;
+        sink(places, 0, end - 1);
+    }
+}
+
+// Returns how many there are.
+static size_t move_together(egb_holder* places)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < EGB_HOLDERS_MAX; i++) {
+        if (places[i].blocks != 0) {
+            places[count++] = places[i];
+        }
+    }
+    return count;
+}
+
+static egb_status each(egb_pool root, bool are_new, egb_holder_visit_fn visit, void* user)
+{
+    egb_holders* const all = egb_pages_(sizeof(egb_holders));
+    if (all == NULL) {
+        return EGB_NO_MEMORY;
+    }
+    all->are_new            = are_new;
+    const egb_status status = gather(all, root);
+    const size_t     count  = move_together(all->places);
+    sort(all->places, count);
+    for (size_t i = 0; i < count; i++) {
+        visit(&all->places[i], user);
+    }
+    egb_pages_release_(all, sizeof(egb_holders));
+    return status;
+}
+
+egb_status egb_holders_each(egb_pool root, egb_holder_visit_fn visit, void* user)
+{
+    return visit == NULL ? EGB_INVALID : each(root, false, visit, user);
+}
+
+egb_status egb_holders_each_new_(egb_holder_visit_fn visit, void* user)
+{
+    const egb_pool root = {0, 0};
+    return each(root, true, visit, user);
+}
+
+void egb_holders_restart_(void)
+{
+    egb_control* const first = egb_registry_.controls;
+    if (!egb_has_tracked_()) {
+        return;
+    }
+    egb_os_lock_(&egb_threads_.lock);
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        egb_os_lock_(&one->depot.lock);
+        if (one->id.slot != 0 && one->redzones != NULL) {
+            one->redzones->serial_before = one->redzones->serial;
+        }
+        egb_os_unlock_(&one->depot.lock);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+}
+
+// ---- as text ------------------------------------------------------------------------------------
+
+typedef struct printing {
+    size_t most;
+    size_t printed;
+    size_t blocks;
+    size_t bytes;
+} printing;
+
+static void print_holder(const egb_holder* holder, void* user)
+{
+    printing* const state = user;
+    egb_text_line   line  = {.bytes = 0};
+    state->blocks += holder->blocks;
+    state->bytes += holder->bytes;
+    if (state->printed == state->most) {
+        return;
+    }
+    if (state->printed++ == 0) {
+        egb_text_add_(&line, "eggbox: blocks in use, by the place that allocated them:");
+        egb_text_write_line_(&line);
+    }
+    egb_text_add_(&line, "  ");
+    egb_text_number_(&line, holder->bytes);
+    egb_text_add_(&line, " bytes in ");
+    egb_text_number_(&line, holder->blocks);
+    egb_text_add_(&line, holder->blocks == 1 ? " block of pool " : " blocks of pool ");
+    egb_text_add_(&line, holder->pool_name);
+    egb_text_add_(&line, ", oldest ");
+    egb_text_number_(&line, holder->oldest_ms);
+    egb_text_add_(&line, " ms, from ");
+    egb_text_place_(&line, holder->file, holder->line, holder->site);
+    egb_text_write_line_(&line);
+}
+
+size_t egb_holders_print(egb_pool root, size_t most)
+{
+    printing         state  = {most, 0, 0, 0};
+    const egb_status status = egb_holders_each(root, print_holder, &state);
+    if (status != EGB_OK || state.printed == 0) {
+        return state.blocks;
+    }
+    egb_text_line line = {.bytes = 0};
+    egb_text_add_(&line, "eggbox: ");
+    egb_text_number_(&line, state.bytes);
+    egb_text_add_(&line, " bytes in ");
+    egb_text_number_(&line, state.blocks);
+    egb_text_add_(&line, state.blocks == 1 ? " block in all" : " blocks in all");
+    egb_text_write_line_(&line);
+    return state.blocks;
+}
+
+// ---- by itself ----------------------------------------------------------------------------------
+
+void egb_holders_print_exhausted_(egb_pool pool)
+{
+    static uint64_t last;  // atomic; milliseconds
+    const uint64_t  now    = egb_os_milliseconds_();
+    uint64_t        before = EGB_LOAD_(last);
+    if (!egb_is_frozen_() && (before == 0 || now - before >= ONCE_IN_MS) &&
+        __atomic_compare_exchange_n(
+            &last, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        )) {
+        egb_text_line line = {.bytes = 0};
+        egb_text_add_(&line, "eggbox: a pool at level \"track\" has no block to give");
+        egb_text_write_line_(&line);
+        (void)egb_holders_print(pool, EGB_HOLDERS_SHOWN);
+    }
+}
+
+static bool is_silent_at_exit;  // atomic
+
+void egb_holders_at_exit_(bool are_printed)
+{
+    EGB_STORE_(is_silent_at_exit, !are_printed);
+}
+
+// After the program's own: what these free is no leak.
+__attribute__((destructor(101))) static void print_at_exit(void)
+{
+    const egb_pool root = {0, 0};
+    if (egb_has_tracked_() && !EGB_LOAD_(is_silent_at_exit)) {
+        egb_freeze_(false);
+        (void)egb_holders_print(root, EGB_HOLDERS_SHOWN);
+    }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Room pool: live allocations by site (egb_holders_each()), as the
+// library prints them by itself. No lock is held.
+#ifndef EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H
+#define EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H
+
+#include "eggbox/guard.h"
+
+enum { EGB_HOLDERS_SHOWN = 10 };
+
+// A pool at level "track" has none to give. Not more often than once a second.
+void egb_holders_print_exhausted_(egb_pool pool);
+
+// As egb_holders_each() of all pools, but only with blocks that were allocated since then: what the
+// child of a fork has from its parent it need not free.
+egb_status egb_holders_each_new_(egb_holder_visit_fn visit, void* user);
+void       egb_holders_restart_(void);
+
+// Whether the blocks that are in use at the end of the process are said on stderr. They are, unless
+// a report says it.
+void egb_holders_at_exit_(bool are_printed);
+
+#endif  // EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H

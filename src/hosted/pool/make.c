@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// Create: what the options mean, and a control block made of them.
+#include "../../os/os.h"
+#include "../report/text.h"
+#include "../settings/settings.h"
+#include "backing.h"
+#include "passthrough.h"
+#include "redzone.h"
+#include "registry.h"
+#include "reports.h"
+
+enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64, HUGE_CHUNK_BYTES = 4 << 20 };
+
+static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO;
+
+// Static memory was meant for blocks without guards, and a library that is the C library's malloc
+// cannot pass requests on to it: there what the program itself asks for counts.
+static egb_status level_of(const egb_pool_options* options, egb_level* level)
+{
+    const char* const name    = options->name != NULL ? options->name : "pool";
+    egb_status        status  = egb_level_of_(name, options->check, level);
+    const bool        can_not = options->memory != NULL
+                                    ? *level > EGB_LEVEL_CHECK
+                                    : *level == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc_();
+    if (status == EGB_OK && can_not) {
+        (void)egb_level_in_(options->check == NULL ? "check" : options->check, name, level);
+        status = *level == EGB_LEVEL_PASSTHROUGH ? EGB_UNSUPPORTED : EGB_OK;
+    }
+    return status;
+}
+
+// At least 4 bytes, the unit of fixed pools, or what guards need.
+static size_t align_of(const egb_pool_options* options, bool has_redzones)
+{
+    // A block that is less than a word has a link in it from the start.
+    const bool   is_zero = (options->flags & EGB_FRESH_ZERO) != 0;
+    const size_t least   = has_redzones ? EGB_REDZONE_ALIGN : is_zero ? 8 : EGB_WORD_BYTES;
+
+    size_t align = options->block_align;
+    if (align == 0) {
+        align = ALIGN_MAX_NATURAL;
+        while ((options->block_bytes & (align - 1)) != 0) {
+            align /= 2;
+        }
+    }
+    if ((options->flags & EGB_CACHE_LINE) != 0 && align < CACHE_LINE_BYTES) {
+        align = CACHE_LINE_BYTES;
+    }
+    return align < least ? least : align;
+}
+
+static egb_status check_options(const egb_pool_options* options)
+{
+    const size_t align = options->block_align;
+    if (options->block_bytes == 0 || (align & (align - 1)) != 0 || align > egb_os_page_bytes_() ||
+        (options->flags & ~KNOWN_FLAGS) != 0 ||
+        (options->memory == NULL) != (options->memory_bytes == 0)) {
+        return EGB_INVALID;
+    }
+    const bool is_too_large =
+        options->block_bytes > SIZE_MAX / 2 || (uint64_t)options->block_bytes > EGB_FIXED_BYTES_MAX;
+    const bool is_too_many =
+        options->max_blocks != 0 && options->reserve_blocks > options->max_blocks;
+    return is_too_large || is_too_many ? EGB_LIMIT : EGB_OK;
+}
+
+// Many small blocks ahead cost next to no memory. Of others half as many do: what is taken and
+// given back by the hundred is small as a rule.
+static size_t batch_blocks_for(size_t stride, size_t max_blocks)
+{
+    enum { SMALL_BYTES_MAX = 256 };
+    const size_t most   = EGB_MAGAZINE_BLOCKS_MAX / (stride <= SMALL_BYTES_MAX ? 1 : 2);
+    size_t       blocks = EGB_MAGAZINE_BYTES_MAX / stride;
+    if (blocks > most) {
+        blocks = most;
+    }
+    if (max_blocks != 0 && blocks > max_blocks) {
+        blocks = max_blocks;
+    }
+    return EGB_LOAD_(egb_threads_.can_take) ? blocks : 0;
+}
+
+// The bit of the slot that says whether the level is "off".
+static uint32_t slot_for(const egb_control* control, bool is_checked)
+{
+    const uint32_t step = control->id.slot / EGB_SLOT_STEP_ * EGB_SLOT_STEP_;
+    return step + (is_checked ? (uint32_t)EGB_SLOT_CHECKED_ : 0);
+}
+
+// But for the growing pool, which make_chunks() makes.
+static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_pool pool)
+{
+    depot->batches = depot->blocks = depot->least = depot->puts = 0;
+    for (size_t lane = 0; lane < EGB_LANES; lane++) {
+        depot->lanes[lane].full = depot->lanes[lane].empty = NULL;
+    }
+    depot->key              = egb_pool_key_(pool);
+    depot->is_checked       = egb_key_is_checked_(depot->key);
+    depot->is_static        = options->memory != NULL;
+    depot->is_gathering     = false;
+    depot->attached         = 0;
+    depot->reserved         = options->reserve_blocks;
+    depot->quarantined      = 0;
+    depot->peak             = 0;
+    depot->frees            = 0;
+    depot->damage.was_found = false;
+    depot->on_last_left     = NULL;
+    EGB_STORE_(depot->static_shape, NULL);
+}
+
+static void set_up_exhaustion(egb_exhaustion* exhaustion, const egb_pool_options* options)
+{
+    const egb_fault_plan plan = egb_fault_plan_of_(options->name != NULL ? options->name : "pool");
+    exhaustion->handler       = options->on_exhausted;
+    exhaustion->user          = options->user;
+    exhaustion->failures      = 0;
+    EGB_STORE_(exhaustion->fault_plan.every, plan.every);
+    EGB_STORE_(exhaustion->fault_plan.is_once, plan.is_once);
+    EGB_STORE_(exhaustion->fault_plan.count, 0);
+}
+
+// A control block that was another pool's, or all zero. It is locked, because the last thread of
+// its former pool may still be about to unlock it, and because addresses lead to it before it has a
+// generation. What a stale handle may lead others to is written atomically.
+static void
+set_up(egb_control* control, egb_control* parent, const egb_pool_options* options, egb_level level)
+{
+    const egb_chunk_source source = {.memory = {options->memory, options->memory_bytes, false}};
+    const egb_budget       budget = {0, options->budget_bytes, options->memory == NULL};
+    const egb_tree_links   tree   = {.parent = parent};
+    EGB_STORE_(control->level, level);
+    EGB_STORE_(control->redzones, NULL);
+    EGB_STORE_(control->id.slot, slot_for(control, level != EGB_LEVEL_OFF));
+    const egb_pool pool = {control->id.slot, control->id.last_generation + 1};
+    set_up_depot(&control->depot, options, pool);
+    control->depot.has_budget = options->budget_bytes != 0 || parent->depot.has_budget;
+    control->flags            = options->flags;
+    control->block_bytes      = options->block_bytes;
+    control->source           = source;
+    control->budget           = budget;
+    control->tree             = tree;
+    set_up_exhaustion(&control->exhaustion, options);
+    egb_text_copy_(control->name, EGB_NAME_BYTES, options->name != NULL ? options->name : "pool");
+}
+
+static egb_status make_chunks(egb_control* control, const egb_pool_options* options)
+{
+    const bool        is_static    = options->memory != NULL;
+    const bool        has_redzones = control->redzones != NULL;
+    const size_t      align        = align_of(options, has_redzones);
+    const size_t      lead         = has_redzones ? egb_redzone_lead_(control->level, align) : 0;
+    const size_t      around       = lead + (has_redzones ? EGB_BACK_BYTES_MIN : 0);
+    const size_t      stride       = (around + options->block_bytes + align - 1) & ~(align - 1);
+    const egb_backing backing =
+        is_static ? egb_static_backing(&control->source.memory) : egb_pool_backing_(control);
+    const egb_growing_options growing = {
+        .block_bytes = stride,
+        .block_align = align,
+        .max_blocks  = options->max_blocks,
+        .with_states = control->depot.is_checked,
+        // Not shorter than large pages, as chunks of small blocks with states are.
+        .chunk_bytes_max = (options->flags & EGB_HUGE_PAGES) != 0 ? HUGE_CHUNK_BYTES : 0,
+        .lead_bytes      = lead,
+        .backing         = backing,
+    };
+    const bool has_magazines =
+        control->level < EGB_LEVEL_GUARD && !egb_fault_is_planned_(&control->exhaustion.fault_plan);
+    EGB_STORE_(
+        control->depot.batch_blocks,
+        has_magazines ? batch_blocks_for(stride, options->max_blocks) : 0
+    );
+    const egb_status status = egb_growing_init(&control->depot.growing, &growing);
+    if (status != EGB_OK) {
+        return status;
+    }
+    // The one region of static memory is taken at once, to see whether it is of use.
+    if (is_static && egb_growing_reserve(&control->depot.growing, 1) != EGB_OK) {
+        return EGB_INVALID;
+    }
+    EGB_STORE_(control->depot.static_shape, is_static ? &control->depot.growing.tree->shape : NULL);
+    const size_t     ahead    = egb_is_passthrough_(control) ? 0 : options->reserve_blocks;
+    const egb_status reserved = egb_growing_reserve(&control->depot.growing, ahead);
+    if (reserved != EGB_NO_MEMORY) {
+        return reserved;
+    }
+    return is_static ? EGB_LIMIT : control->source.refusal;
+}
+
+static void link_into_tree(egb_control* control, egb_control* parent)
+{
+    control->tree.previous = NULL;
+    control->tree.next     = parent->tree.child;
+    if (control->tree.next != NULL) {
+        control->tree.next->tree.previous = control;
+    }
+    parent->tree.child = control;
+    if (control->source.memory.region != NULL) {
+        control->tree.next_static = egb_registry_.statics;
+        __atomic_store_n(&egb_registry_.statics, control, __ATOMIC_RELEASE);
+    }
+}
+
+static egb_status make_blocks(egb_control* control, const egb_pool_options* options)
+{
+    if (control->level == EGB_LEVEL_GUARD || control->level == EGB_LEVEL_TRACK) {
+        EGB_STORE_(control->redzones, egb_redzones_new_(control->level));
+        if (control->redzones == NULL) {
+            return EGB_NO_MEMORY;
+        }
+    }
+    const egb_status status = make_chunks(control, options);
+    if (status != EGB_OK) {
+        egb_growing_destroy(&control->depot.growing);
+        egb_redzones_drop_(control->redzones);
+    } else {
+        egb_os_watch_pool_(control, true);
+    }
+    return status;
+}
+
+static egb_status create(egb_pool* out, const egb_pool_options* options, egb_level level)
+{
+    egb_control* const parent = egb_control_or_root_(options->parent);
+    if (parent == NULL) {
+        return EGB_STALE;
+    }
+    egb_control* const control = egb_slot_take_();
+    if (control == NULL) {
+        return EGB_LIMIT;
+    }
+    egb_os_lock_(&control->depot.lock);
+    set_up(control, parent, options, level);
+    const egb_status status = make_blocks(control, options);
+    if (status == EGB_OK) {
+        link_into_tree(control, parent);
+        control->id.last_generation++;
+        __atomic_store_n(&control->id.generation, control->id.last_generation, __ATOMIC_RELEASE);
+        *out = egb_handle_of_(control);
+    } else {
+        egb_slot_give_back_(control);
+    }
+    egb_os_unlock_(&control->depot.lock);
+    return status;
+}
+
+egb_status egb_pool_make_(egb_pool* out, const egb_pool_options* options)
+{
+    if (out == NULL || options == NULL) {
+        return EGB_INVALID;
+    }
+    if (egb_os_page_bytes_() == 0) {
+        return EGB_UNSUPPORTED;
+    }
+    egb_level  level;
+    egb_status status = check_options(options);
+    if (status == EGB_OK && !egb_registry_is_made_()) {  // it also knows of the environment
+        status = EGB_NO_MEMORY;
+    }
+    if (status == EGB_OK) {
+        status = level_of(options, &level);
+    }
+    if (status == EGB_OK) {
+        egb_os_lock_(&egb_threads_.lock);
+        status = create(out, options, level);
+        egb_os_unlock_(&egb_threads_.lock);
+    }
+    return status;
+}
+
+egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
+{
+    const egb_pool   root   = {0, 0};
+    const egb_status status = egb_pool_make_(out, options);
+    egb_freeze_report_(options != NULL ? options->parent : root, EGB_CALLER());
+    return status;
+}

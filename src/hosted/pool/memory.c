@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Memory that a pool is to have, or to give back.
+#include "../region/ask.h"
+#include "../region/chunk_cache.h"
+#include "backing.h"
+#include "passthrough.h"
+#include "registry.h"
+#include "reports.h"
+
+static egb_status reserve(egb_control* control, size_t blocks)
+{
+    if (egb_is_passthrough_(control)) {
+        return EGB_OK;  // there is nothing to keep them in
+    }
+    const egb_status status = egb_growing_reserve(&control->depot.growing, blocks);
+    if (status != EGB_NO_MEMORY) {
+        return status;
+    }
+    const bool is_system =
+        control->source.memory.region == NULL && control->source.refusal == EGB_NO_MEMORY;
+    return is_system ? EGB_NO_MEMORY : EGB_LIMIT;
+}
+
+static bool has_free(const egb_control* control, size_t blocks)
+{
+    const egb_growing* const growing = &control->depot.growing;
+    const size_t             limit   = growing->options.max_blocks;
+    const size_t             out     = egb_blocks_out_(&control->depot);
+    const size_t             free    = growing->capacity - growing->lost - out;
+    return free >= blocks && (limit == 0 || limit - out >= blocks);
+}
+
+// Those in the depot are as good as those in chunks: while less is out than is reserved, a thread
+// takes what others put there.
+static egb_status reserve_beside_depot(egb_control* control, size_t blocks)
+{
+    const size_t     in_depot = control->depot.blocks;
+    const size_t     out      = egb_blocks_out_(&control->depot);
+    const egb_status status   = reserve(control, blocks - egb_smaller_(blocks, in_depot));
+    if (status == EGB_OK) {
+        control->depot.reserved = egb_larger_(control->depot.reserved, out + blocks);
+    }
+    return status;
+}
+
+egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
+{
+    if (egb_is_null_(pool)) {
+        return EGB_INVALID;
+    }
+    egb_status status = EGB_STALE;
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        if (!has_free(control, blocks)) {
+            egb_reclaim_(control);
+        }
+        status = reserve_beside_depot(control, blocks);
+        egb_pool_unlock_(control);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    egb_freeze_report_(pool, EGB_CALLER());
+    return status;
+}
+
+size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_shelf)
+{
+    size_t given = 0;
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_reclaim_(control);
+        if (control->source.memory.region == NULL) {  // static memory is not the system's
+            egb_forget_chunks_(&control->depot);
+            control->source.is_passing_on = to_shelf;
+            given                         = egb_growing_trim(&control->depot.growing, keep_bytes);
+            control->source.is_passing_on = false;
+            control->depot.reserved       = given == 0 ? control->depot.reserved : 0;
+            if (control->depot.growing.in_use != 0 && control->depot.growing.held > keep_bytes) {
+                control->depot.is_gathering = true;  // it should be less
+            }
+        }
+        egb_pool_unlock_(control);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return given;
+}
+
+size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
+{
+    if (!egb_is_null_(pool)) {
+        return egb_pool_give_up_(pool, keep_bytes, false);
+    }
+    (void)egb_batch_slabs_trim_();
+    return egb_region_cache_trim_(keep_bytes, SIZE_MAX);
+}

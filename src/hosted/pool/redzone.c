@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: MIT
+#include "redzone.h"
+
+#include "../../os/os.h"
+#include "../cache/magazine.h"
+#include "../region/ask.h"
+#include "../region/pages.h"
+#include "registry.h"
+
+// Before each block of a pool with guards.
+typedef struct egb_front {
+    uint64_t bytes;   // that were asked for
+    uint64_t canary;  // made of these and of the address
+} egb_front;
+
+// Before that, at level "track".
+typedef struct egb_record {
+    EGB_ALIGNAS_(EGB_REDZONE_ALIGN) const void* alloc_site;
+    const void* free_site;  // NULL: it is in use
+    const char* alloc_file;
+    uint64_t    serial;
+    uint64_t    when : 44;   // enough for 500 years
+    uint64_t    check : 20;  // made of what a report follows, or prints
+    uint32_t    alloc_line;
+    uint32_t    alloc_thread;
+} egb_record;
+
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_front) <= EGB_REDZONE_ALIGN, "a front stands before a block");
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_record) <= EGB_REDZONE_ALIGN, "and a record before that");
+EGB_STATIC_ASSERT(sizeof(egb_record) % EGB_REDZONE_ALIGN == 0, "with nothing between");
+
+enum { FILL = 0xDF };  // as an address it is none that a program has
+
+static egb_front* front_of(const void* block)
+{
+    return (egb_front*)(uintptr_t)block - 1;
+}
+
+static egb_record* record_of(const void* block)
+{
+    return (egb_record*)(void*)front_of(block) - 1;
+}
+
+static bool is_tracked(const egb_control* control)
+{
+    return control->level == EGB_LEVEL_TRACK;
+}
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+size_t egb_redzone_lead_(egb_level level, size_t align)
+{
+    const size_t bytes = sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
+    return (bytes + align - 1) / align * align;
+}
+
+// A free block has a mark in it, however small it is.
+static size_t room_of(const egb_control* control)
+{
+    return control->block_bytes < EGB_WORD_BYTES ? EGB_WORD_BYTES : control->block_bytes;
+}
+
+static size_t filled_bytes(const egb_control* control)
+{
+    const size_t room = room_of(control);
+    return room < EGB_FILL_BYTES_MAX ? room : EGB_FILL_BYTES_MAX;
+}
+
+// Of the back of a block of which `bytes` are used.
+static size_t back_bytes(const egb_control* control, size_t bytes)
+{
+    const egb_growing_options* const options = &control->depot.growing.options;
+    const size_t                     all     = options->block_bytes - options->lead_bytes - bytes;
+    return all < EGB_BACK_BYTES_MAX ? all : EGB_BACK_BYTES_MAX;
+}
+
+static bool has_tracked;  // atomic
+
+bool egb_has_tracked_(void)
+{
+    return EGB_LOAD_(has_tracked);
+}
+
+egb_redzones* egb_redzones_new_(egb_level level)
+{
+    if (level == EGB_LEVEL_TRACK) {
+        EGB_STORE_(has_tracked, true);
+    }
+    return egb_pages_(sizeof(egb_redzones));
+}
+
+void egb_redzones_drop_(egb_redzones* redzones)
+{
+    if (redzones != NULL) {
+        egb_pages_release_(redzones, sizeof(egb_redzones));
+    }
+}
+
+// ---- patterns -----------------------------------------------------------------------------------
+
+// Where the system puts programs at random places nobody knows it beforehand. No byte of it is a 0
+// or a letter, which are written by mistake most often.
+static uint64_t canary_of(const void* block, uint64_t bytes)
+{
+    uint64_t mixed = ((uint64_t)(uintptr_t)block ^ (uint64_t)(uintptr_t)&egb_registry_) + bytes;
+    mixed          = (mixed ^ mixed >> 31) * 0x9E3779B97F4A7C15u;
+    return (mixed ^ mixed >> 29) | 0x8080808080808080u;
+}
+
+static unsigned char back_byte(uint64_t canary, size_t place)
+{
+    return (unsigned char)(canary >> place % 8 * 8);
+}
+
+static void write_back(const egb_control* control, unsigned char* block, size_t bytes)
+{
+    const uint64_t canary = canary_of(block, 0);
+    const size_t   count  = back_bytes(control, bytes);
+    for (size_t i = 0; i < count; i++) {
+        block[bytes + i] = back_byte(canary, i);
+    }
+}
+
+// Where the back is not as it was written, from the start of the block; 0: nowhere.
+static size_t find_overrun(const egb_control* control, const unsigned char* block, size_t bytes)
+{
+    const uint64_t canary = canary_of(block, 0);
+    const size_t   count  = back_bytes(control, bytes);
+    for (size_t i = 0; i < count; i++) {
+        if (block[bytes + i] != back_byte(canary, i)) {
+            return bytes + i;
+        }
+    }
+    return 0;
+}
+
+// The first byte that is not as it was filled, from `from` on; `bytes`: all are.
+static size_t find_write(const unsigned char* block, size_t from, size_t bytes)
+{
+    while (from < bytes && block[from] == FILL) {
+        from++;
+    }
+    return from;
+}
+
+// A report must not follow what was written over: by a block before this one, or from this one.
+static uint64_t check_of(const egb_record* record)
+{
+    const uint64_t line = (uint64_t)record->alloc_line << 32 | record->alloc_thread;
+    const uint64_t site = canary_of(record, (uint64_t)(uintptr_t)record->alloc_site);
+    const uint64_t file = canary_of(record, (uint64_t)(uintptr_t)record->alloc_file);
+    return canary_of(record, site ^ file >> 7 ^ line ^ record->serial ^ record->when << 9) >> 8 &
+           0xFFFFF;
+}
+
+// ---- findings -----------------------------------------------------------------------------------
+
+egb_history egb_redzone_history_(const egb_control* control, const void* block)
+{
+    egb_history history = {.level = control->level, .bytes = egb_redzone_bytes_(control, block)};
+    if (is_tracked(control) && record_of(block)->check == check_of(record_of(block))) {
+        const egb_record* const record = record_of(block);
+        history.serial                 = record->serial;
+        history.alloc_site             = record->alloc_site;
+        history.alloc_file             = record->alloc_file;
+        history.alloc_line             = record->alloc_line;
+        history.alloc_thread           = record->alloc_thread;
+        history.free_site              = record->free_site;
+    }
+    return history;
+}
+
+static void note(
+    egb_control*      control,
+    egb_event_kind    kind,
+    const egb_chunk_* chunk,
+    const void*       block,
+    ptrdiff_t         damaged
+)
+{
+    egb_finding* const finding = &control->redzones->finding;
+    if (finding->kind == 0) {
+        finding->kind            = (int)kind;
+        finding->block           = block;
+        finding->index           = egb_chunk_index_(chunk, block);
+        finding->history         = egb_redzone_history_(control, block);
+        finding->history.damaged = damaged;
+    }
+}
+
+egb_finding egb_redzone_finding_(egb_control* control)
+{
+    egb_finding finding = {.kind = 0};
+    if (control->redzones != NULL) {
+        finding                         = control->redzones->finding;
+        control->redzones->finding.kind = 0;
+    }
+    return finding;
+}
+
+static bool has_canary(const void* block)
+{
+    const egb_front* const front = front_of(block);
+    return front->canary == canary_of(block, front->bytes);
+}
+
+// Of a block in use. Where the front is damaged nobody knows where the back begins.
+static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void* block)
+{
+    if (!has_canary(block)) {
+        note(control, EGB_EVENT_UNDERRUN, chunk, block, -1);
+        return false;
+    }
+    const size_t place = find_overrun(control, block, (size_t)front_of(block)->bytes);
+    if (place != 0) {
+        note(control, EGB_EVENT_OVERRUN, chunk, block, (ptrdiff_t)place);
+        return false;
+    }
+    return true;
+}
+
+// Where the fill of a block at home begins: behind its marks, if it has some.
+static size_t fill_start(const egb_control* control)
+{
+    return egb_touches_free_(&control->depot.growing.options) ? EGB_LINK_BYTES : 0;
+}
+
+// Of a free one, from `from` on. A tool that watches must not take the look for a use.
+static bool
+is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
+{
+    const size_t bytes = filled_bytes(control);
+    if (from >= bytes) {
+        return true;
+    }
+    egb_os_watch_open_((const unsigned char*)block + from, bytes - from);
+    const size_t place = find_write(block, from, bytes);
+    egb_os_watch_close_((const unsigned char*)block + from, bytes - from);
+    if (place < bytes) {
+        note(control, EGB_EVENT_OVERWRITTEN, chunk, block, (ptrdiff_t)place);
+    }
+    return place >= bytes;
+}
+
+size_t egb_redzone_bytes_(const egb_control* control, const void* block)
+{
+    return has_canary(block) ? (size_t)front_of(block)->bytes : control->block_bytes;
+}
+
+bool egb_redzone_knows_bytes_(const void* block)
+{
+    return has_canary(block);
+}
+
+uint64_t egb_redzone_when_(const void* block)
+{
+    return record_of(block)->when;
+}
+
+// ---- quarantine ---------------------------------------------------------------------------------
+
+static void let_out_oldest(egb_control* control)
+{
+    egb_redzones* const redzones = control->redzones;
+    void* const         block    = redzones->quarantine[redzones->oldest];
+    redzones->oldest             = (redzones->oldest + 1) % EGB_QUARANTINE_BLOCKS_MAX;
+    control->depot.quarantined--;
+    redzones->bytes -= control->depot.growing.options.block_bytes;
+    egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);
+    (void)is_untouched(control, chunk, block, 0);
+    egb_open_link_(&control->depot, block);
+    (void)egb_growing_put_(chunk, block);
+}
+
+void egb_quarantine_flush_(egb_control* control)
+{
+    while (control->depot.quarantined != 0) {
+        let_out_oldest(control);
+    }
+}
+
+static void put_into_quarantine(egb_control* control, void* block)
+{
+    egb_redzones* const redzones = control->redzones;
+    const size_t        stride   = control->depot.growing.options.block_bytes;
+    while (control->depot.quarantined != 0 &&
+           (control->depot.quarantined == EGB_QUARANTINE_BLOCKS_MAX ||
+            redzones->bytes + stride > EGB_QUARANTINE_BYTES_MAX)) {
+        let_out_oldest(control);
+    }
+    redzones
+        ->quarantine[(redzones->oldest + control->depot.quarantined) % EGB_QUARANTINE_BLOCKS_MAX] =
+        block;
+    control->depot.quarantined++;
+    redzones->bytes += stride;
+}
+
+// ---- alloc and free -----------------------------------------------------------------------------
+
+static void write_record(egb_control* control, const void* block, const egb_request* request)
+{
+    egb_record* const record = record_of(block);
+    record->alloc_site       = request->site;
+    record->free_site        = NULL;
+    record->alloc_file       = request->file;
+    record->serial           = ++control->redzones->serial;
+    record->when             = egb_os_milliseconds_() & (((uint64_t)1 << 44) - 1);
+    record->alloc_line       = request->line;
+    record->alloc_thread     = egb_os_thread_number_();
+    record->check            = check_of(record) & 0xFFFFF;
+}
+
+void* egb_redzone_take_(egb_control* control, const egb_request* request)
+{
+    if (egb_is_frozen_() && !egb_growing_has_free_(&control->depot.growing)) {
+        egb_quarantine_flush_(control);  // before the system would be asked
+    }
+    egb_entry_              entry;
+    const egb_chunk_* const chunk = egb_take_one_(&control->depot, &entry);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    unsigned char* const block = entry.block;
+    if (*entry.state == EGB_STATE_FREE_) {
+        (void)is_untouched(control, chunk, block, fill_start(control));
+    }
+    egb_watch_taken_(control, block, room_of(control), *entry.state);
+    EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
+    egb_front* const front = front_of(block);
+    front->bytes           = request->bytes == 0 ? control->block_bytes : request->bytes;
+    front->canary          = canary_of(block, front->bytes);
+    write_back(control, block, (size_t)front->bytes);
+    if (is_tracked(control)) {
+        write_record(control, block, request);
+    }
+    return block;
+}
+
+void egb_redzone_give_(egb_control* control, egb_chunk_* chunk, void* block, const void* site)
+{
+    (void)is_intact(control, chunk, block);
+    control->depot.frees++;
+    EGB_STORE_(chunk->shape.states[egb_chunk_index_(chunk, block)], EGB_STATE_FREE_);
+    (void)__builtin_memset(block, FILL, filled_bytes(control));
+    if (is_tracked(control)) {
+        record_of(block)->free_site = site;
+    }
+    egb_os_watch_given_(control, block, room_of(control));
+    put_into_quarantine(control, block);
+}
+
+// ---- looking ------------------------------------------------------------------------------------
+
+bool egb_redzone_is_whole_(egb_control* control, const egb_chunk_* chunk, size_t index)
+{
+    const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
+    switch (egb_state_at_(&chunk->shape, index)) {
+        case EGB_STATE_LIVE_: return is_intact(control, chunk, block);
+        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, fill_start(control));
+        default: return true;
+    }
+}
+
+typedef struct egb_redzone_sweep {
+    egb_control* control;
+    size_t       damaged;
+} egb_redzone_sweep;
+
+static void look_at_chunk(egb_chunk_* chunk, void* user)
+{
+    egb_redzone_sweep* const look    = user;
+    const size_t             touched = egb_fixed_touched(&chunk->fixed);
+    for (size_t index = 0; index < touched; index++) {
+        look->damaged += egb_redzone_is_whole_(look->control, chunk, index) ? 0 : 1;
+    }
+}
+
+size_t egb_redzone_check_(egb_control* control)
+{
+    egb_redzone_sweep look = {control, 0};
+    egb_growing_each_chunk_(&control->depot.growing, look_at_chunk, &look);
+    return look.damaged;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Room pool: red zones, around blocks of pools at the levels "guard"
+// and "track". Everything here runs with the pool locked.
+//
+//     slot: | record | front | the block | back |
+//
+// The record stands there at "track" only. The front says how many bytes were asked for, and is
+// closed with a canary; the back is a pattern, from the end of those bytes on. A block that is free
+// is filled with another pattern. It waits in quarantine before it is handed out again, and when it
+// is, what is not as it was filled was written to meanwhile. Pools without guards have none of
+// this.
+#ifndef EGGBOX_SRC_HOSTED_POOL_REDZONE_H
+#define EGGBOX_SRC_HOSTED_POOL_REDZONE_H
+
+#include "../report/misuse.h"
+#include "request.h"
+
+enum {
+    EGB_REDZONE_ALIGN         = 8,     // of blocks, at least
+    EGB_BACK_BYTES_MIN        = 16,    // what stands behind the block at least
+    EGB_BACK_BYTES_MAX        = 128,   // what of it is looked at
+    EGB_FILL_BYTES_MAX        = 4096,  // of a free block
+    EGB_QUARANTINE_BLOCKS_MAX = 256,
+    EGB_QUARANTINE_BYTES_MAX  = 262144
+};
+
+// What was found in a pool since the last time.
+egb_finding egb_redzone_finding_(egb_control* control);
+
+// What a pool with guards has beside its control block.
+typedef struct egb_redzones {
+    egb_finding finding;        // the first one since the lock was taken, to be reported afterwards
+    uint64_t    serial;         // of the block handed out last
+    uint64_t    serial_before;  // of the last one that the reports of this process leave out
+    size_t      oldest;         // the quarantine: a ring of depot.quarantined blocks
+    size_t      bytes;
+    void*       quarantine[EGB_QUARANTINE_BLOCKS_MAX];
+} egb_redzones;
+
+// Bytes before the first block of each chunk, and before each block.
+size_t egb_redzone_lead_(egb_level level, size_t align);
+
+// Whether there ever was a pool at level "track".
+bool egb_has_tracked_(void);
+
+// What a pool with guards needs; NULL: refused. And back; NULL is none.
+egb_redzones* egb_redzones_new_(egb_level level);
+void          egb_redzones_drop_(egb_redzones* redzones);
+
+// A block, in use from now on; NULL: there is none.
+void* egb_redzone_take_(egb_control* control, const egb_request* request);
+
+// Takes back a block that is in use, and looks at what is around it.
+void egb_redzone_give_(egb_control* control, egb_chunk_* chunk, void* block, const void* site);
+
+// All blocks in quarantine become free.
+void egb_quarantine_flush_(egb_control* control);
+
+// Looks at every block. Returns how many are not as they should be.
+size_t egb_redzone_check_(egb_control* control);
+
+// Looks at one block of a chunk.
+bool egb_redzone_is_whole_(egb_control* control, const egb_chunk_* chunk, size_t index);
+
+// What is known of a block, damaged or not.
+egb_history egb_redzone_history_(const egb_control* control, const void* block);
+
+// How many bytes were asked for.
+size_t egb_redzone_bytes_(const egb_control* control, const void* block);
+
+// Whether that is known: not where it was written over.
+bool egb_redzone_knows_bytes_(const void* block);
+
+// When a block of a pool at level "track" was allocated, in the system's milliseconds.
+uint64_t egb_redzone_when_(const void* block);
+
+#endif  // EGGBOX_SRC_HOSTED_POOL_REDZONE_H

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Slots, handles, and the tree of pools.
+#include "registry.h"
+
+#include "../region/guard_page.h"
+#include "../region/pages.h"
+#include "../settings/settings.h"
+#include "fork.h"
+#include "redzone.h"
+
+egb_pool_registry egb_registry_;
+
+// The C library's malloc has the heap's pools, and no others.
+enum { SLOTS_MAX = EGB_IS_MALLOC ? 1024 : EGB_POOLS_MAX + 1, SLOTS_LEAST = 64 };
+
+// Fewer slots where the process may have few addresses, of which they are to be a 16th at most, and
+// where the system refuses them. None of them is touched before it is used.
+static egb_control* reserve_slots(size_t* slots)
+{
+    const size_t bytes_max = egb_os_address_bytes_() / 16;
+    for (size_t most = SLOTS_MAX; most >= SLOTS_LEAST; most /= 4) {
+        const size_t       bytes    = most * sizeof(egb_control);
+        const bool         may_be   = bytes <= bytes_max || most / 4 < SLOTS_LEAST;
+        egb_control* const controls = may_be ? egb_pages_(bytes) : NULL;
+        if (controls != NULL) {
+            *slots = most;
+            return controls;
+        }
+    }
+    return NULL;
+}
+
+void egb_environment_read_(void)
+{
+    egb_settings_read_();
+    egb_guard_page_read_setting_(egb_os_variable_("EGGBOX_GUARD_PAGES"));
+}
+
+// With the registry lock held.
+static bool make_registry(void)
+{
+    egb_pool_registry* const all = &egb_registry_;
+    if (all->controls != NULL) {
+        return true;
+    }
+    size_t             slots;
+    egb_control* const controls = reserve_slots(&slots);
+    if (controls == NULL) {
+        return false;
+    }
+    egb_environment_read_();
+    // What a magazine serves without a call nobody can tell a tool that watches.
+    const bool has_magazines = !egb_os_is_watched_() && egb_os_can_fence_threads_();
+    EGB_STORE_(egb_threads_.can_take, egb_threads_start_() && has_magazines);
+    all->slots_max = slots;
+    __atomic_store_n(&all->slots, 1, __ATOMIC_RELEASE);  // the root's
+    __atomic_store_n(&all->controls, controls, __ATOMIC_RELEASE);
+    return true;
+}
+
+// Where this library is the C library's malloc, to ask for calls around a fork may come back here.
+// So no lock is held meanwhile, and who comes back finds the registry made.
+bool egb_registry_is_made_(void)
+{
+    egb_pool_registry* const all = &egb_registry_;
+    if (__atomic_load_n(&all->has_asked, __ATOMIC_ACQUIRE)) {
+        return true;
+    }
+    egb_os_lock_(&egb_threads_.lock);
+    const bool is_made = make_registry();
+    egb_os_unlock_(&egb_threads_.lock);
+    const bool is_first = is_made && !__atomic_exchange_n(&all->has_asked, true, __ATOMIC_ACQ_REL);
+    if (is_first && !egb_fork_start_()) {
+        EGB_STORE_(egb_threads_.can_take, false);
+    }
+    return is_made;
+}
+
+egb_control* egb_slot_take_(void)
+{
+    egb_pool_registry* const all = &egb_registry_;
+    egb_os_lock_(&all->budget_lock);
+    egb_control* control = all->free_slots;
+    if (control != NULL) {
+        all->free_slots = control->next_free;
+    } else if (all->slots < all->slots_max) {
+        control          = &all->controls[all->slots];
+        control->id.slot = (uint32_t)(all->slots * EGB_SLOT_STEP_);
+        __atomic_store_n(&all->slots, all->slots + 1, __ATOMIC_RELEASE);
+    }
+    egb_os_unlock_(&all->budget_lock);
+    return control;
+}
+
+// A slot whose generations are used up is never used again.
+void egb_slot_give_back_(egb_control* control)
+{
+    if (control->id.last_generation == UINT32_MAX) {
+        return;
+    }
+    egb_os_lock_(&egb_registry_.budget_lock);
+    control->next_free       = egb_registry_.free_slots;
+    egb_registry_.free_slots = control;
+    egb_os_unlock_(&egb_registry_.budget_lock);
+}
+
+egb_control* egb_control_or_root_(egb_pool pool)
+{
+    return egb_is_null_(pool) ? egb_registry_.controls : egb_control_of_(pool);
+}
+
+egb_pool egb_handle_of_(const egb_control* control)
+{
+    const egb_pool pool = {EGB_LOAD_(control->id.slot), EGB_LOAD_(control->id.generation)};
+    return pool;
+}
+
+// The control block outlives the pool, so locking it first and looking again is safe.
+egb_control* egb_pool_lock_(egb_pool pool)
+{
+    egb_control* const control = egb_control_of_(pool);
+    if (control == NULL) {
+        return NULL;
+    }
+    egb_os_lock_(&control->depot.lock);
+    if (EGB_LOAD_(control->id.generation) != pool.generation) {
+        egb_os_unlock_(&control->depot.lock);
+        return NULL;
+    }
+    return control;
+}
+
+void egb_pool_unlock_(egb_control* control)
+{
+    egb_os_unlock_(&control->depot.lock);
+}
+
+egb_control* egb_tree_next_(const egb_control* root, egb_control* control)
+{
+    if (control->tree.child != NULL) {
+        return control->tree.child;
+    }
+    while (control != root && control->tree.next == NULL) {
+        control = control->tree.parent;
+    }
+    return control == root ? NULL : control->tree.next;
+}
+
+egb_control* egb_owner_of_(const void* address)
+{
+    const uint32_t slot = egb_chunk_map_slot_(address);
+    return slot == 0 ? NULL : &egb_registry_.controls[slot / EGB_SLOT_STEP_];
+}
+
+void egb_reclaim_(egb_control* control)
+{
+    egb_quarantine_flush_(control);
+    egb_depot_reclaim_(&control->depot);
+}

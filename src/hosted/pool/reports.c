@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Misuse of pools as events for the handler.
+#include "reports.h"
+
+#include "../region/ask.h"
+#include "../report/text.h"
+#include "../settings/settings.h"
+#include "eggbox/guard.h"
+#include "redzone.h"
+#include "registry.h"
+
+// The event is complete but for what the pool knows of itself, and of the block.
+static void report_event(egb_event* event, egb_pool pool, egb_history* history)
+{
+    char               name[EGB_NAME_BYTES] = "";
+    egb_control* const control              = egb_pool_lock_(pool);
+    if (control == NULL) {
+        history->level = egb_level_of_no_pool_();
+    } else {
+        history->level = control->level;
+        if (control->redzones != NULL && event->block_index != EGB_NO_INDEX &&
+            history->bytes == 0) {
+            *history = egb_redzone_history_(control, event->address);
+        }
+        egb_text_copy_(name, sizeof name, control->name);
+        event->pool      = control;
+        event->pool_name = name;
+        egb_pool_unlock_(control);
+    }
+    const bool is_known = history->bytes != 0;  // a large block with a guard page, at any level
+    event->history      = history->level < EGB_LEVEL_GUARD && !is_known ? NULL : history;
+    egb_misuse(event);
+}
+
+void egb_pool_report_(
+    egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
+)
+{
+    egb_event   event   = {kind, NULL, NULL, address, index, site, NULL};
+    egb_history history = {.level = EGB_LEVEL_CHECK};
+    report_event(&event, pool, &history);
+}
+
+void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const void* site)
+{
+    const egb_event_kind kind    = (egb_event_kind)finding->kind;
+    egb_event            event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
+    egb_history          history = finding->history;
+    report_event(&event, pool, &history);
+}
+
+void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void* site)
+{
+    if (!control->depot.damage.was_found && control->redzones == NULL) {
+        egb_pool_unlock_(control);
+        return;
+    }
+    const egb_damage  damage        = control->depot.damage;
+    const egb_finding finding       = egb_redzone_finding_(control);
+    control->depot.damage.was_found = false;
+    egb_pool_unlock_(control);
+    if (damage.was_found) {
+        egb_pool_report_(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, site);
+    }
+    if (finding.kind != 0) {
+        egb_pool_report_finding_(pool, &finding, site);
+    }
+}
+
+void egb_pool_report_handle_(egb_pool pool, const void* block, const void* site)
+{
+    const egb_event_kind kind = egb_is_null_(pool) ? EGB_EVENT_NO_POOL : EGB_EVENT_STALE;
+    egb_pool_report_(kind, pool, block, EGB_NO_INDEX, site);
+}
+
+// ---- the freeze ---------------------------------------------------------------------------------
+
+void egb_freeze_report_(egb_pool pool, const void* site)
+{
+    if (egb_freeze_take_refusal_()) {
+        egb_pool_report_(EGB_EVENT_SEALED, pool, NULL, EGB_NO_INDEX, site);
+    }
+}
+
+void egb_seal(void)
+{
+    egb_freeze_(true);
+}
+
+void egb_unseal(void)
+{
+    const egb_pool none = {0, 0};
+    egb_freeze_(false);
+    egb_freeze_report_(none, EGB_CALLER());
+}

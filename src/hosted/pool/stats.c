@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// The numbers of a pool, and of all pools below one.
+#include "../report/text.h"
+#include "registry.h"
+
+typedef struct egb_counts {
+    size_t   cached;
+    uint64_t frees;
+} egb_counts;
+
+static void count_magazine(egb_magazine_* magazine, void* user)
+{
+    egb_counts* const counts = user;
+    const uintptr_t   top    = EGB_LOAD_(magazine->top);
+    if (top > magazine->lowest) {
+        counts->cached += (top - magazine->lowest) / sizeof(egb_entry_);
+    }
+    counts->cached += magazine->spare == NULL ? 0 : magazine->spare->count;
+    counts->cached += egb_magazine_count_remote_(magazine);
+    counts->frees += EGB_LOAD_(magazine->frees);
+}
+
+// Another thread may be allocating or freeing, so that the numbers do not quite fit together: then
+// they are kept from going below zero.
+static void add_pool(egb_control* control, egb_stats* sum)
+{
+    egb_os_lock_(&control->depot.lock);
+    egb_counts counts = {egb_depot_blocks_(&control->depot), control->depot.frees};
+    egb_each_magazine_(&control->depot, count_magazine, &counts);
+    const size_t taken  = control->depot.growing.in_use;
+    const size_t cached = egb_smaller_(counts.cached, taken);
+    const size_t in_use = taken - cached;
+    sum->pools++;
+    sum->capacity += control->depot.growing.capacity;
+    sum->in_use += in_use;
+    sum->cached += cached;
+    sum->peak += control->depot.peak;
+    sum->allocations += counts.frees + in_use;
+    sum->frees += counts.frees;
+    sum->failures += control->exhaustion.failures;
+    sum->chunks += control->depot.growing.chunks;
+    sum->bytes_held += control->depot.growing.held;
+    sum->bytes_prefaulted += control->source.prefaulted;
+    sum->bytes_huge += control->source.huge;
+    egb_os_unlock_(&control->depot.lock);
+}
+
+static void describe_pool(const egb_control* control, egb_stats* out)
+{
+    const egb_stats none = {{0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    *out                 = none;
+    egb_text_copy_(out->name, sizeof out->name, control->name);
+    out->block_bytes  = control->block_bytes;
+    out->stride_bytes = control->depot.growing.options.block_bytes;
+    out->max_blocks   = control->depot.growing.options.max_blocks;
+    out->budget_bytes = control->budget.bytes;
+}
+
+egb_status egb_pool_stats(egb_pool pool, egb_stats* out)
+{
+    if (out == NULL || egb_is_null_(pool)) {
+        return EGB_INVALID;
+    }
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_control_of_(pool);
+    if (control != NULL) {
+        describe_pool(control, out);
+        add_pool(control, out);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return control != NULL ? EGB_OK : EGB_STALE;
+}
+
+egb_status egb_pool_stats_subtree(egb_pool root, egb_stats* out)
+{
+    if (out == NULL) {
+        return EGB_INVALID;
+    }
+    const bool is_there = egb_registry_is_made_();
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const first = is_there ? egb_control_or_root_(root) : NULL;
+    if (first != NULL) {
+        describe_pool(first, out);
+    }
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        if (one->id.slot != 0) {
+            add_pool(one, out);
+        }
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return first != NULL ? EGB_OK : is_there ? EGB_STALE : EGB_NO_MEMORY;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// What a report says of blocks that were not freed and of misuse, with the places in the code.
+#include "findings.h"
+#include "../../os/os.h"
+#include "../pool/live_sites.h"
+#include "../pool/redzone.h"
+#include "../report/misuse.h"
+
+enum { LEAKS_LISTED = 50, MODULE_BYTES_MAX = 4096 };
+
+// The file that was loaded first has no name among those that are.
+static void write_module(egb_json* out, const char* path)
+{
+    static char own[MODULE_BYTES_MAX];  // one thread at a time writes a report
+    if (*path != '\0') {
+        egb_json_word_(out, "module", path);
+    } else {
+        egb_json_member_(out, "module", own, egb_os_program_(own, sizeof own));
+    }
+}
+
+// Nothing at all is written of a place that is not known.
+static void
+write_where(egb_json* out, const char* name, const char* file, uint64_t line, const void* site)
+{
+    const char* path;
+    uintptr_t   offset;
+    if (file == NULL && site == NULL) {
+        return;
+    }
+    egb_json_name_(out, name);
+    egb_json_open_(out, '{');
+    if (file != NULL) {
+        egb_json_word_(out, "file", file);
+        egb_json_number_(out, "line", line);
+    } else if (egb_os_find_module_(site, &path, &offset)) {
+        write_module(out, path);
+        egb_json_number_(out, "offset", offset);
+    } else {
+        egb_json_number_(out, "address", (uintptr_t)site);
+    }
+    egb_json_close_(out, '}');
+}
+
+// ---- leaks --------------------------------------------------------------------------------------
+
+typedef struct leaks {
+    egb_json* out;
+    uint64_t  places;
+    uint64_t  blocks;
+    uint64_t  bytes;
+} leaks;
+
+static void write_leak(const egb_holder* holder, void* user)
+{
+    leaks* const    all = user;
+    egb_json* const out = all->out;
+    all->blocks += holder->blocks;
+    all->bytes += holder->bytes;
+    if (all->places++ >= LEAKS_LISTED) {
+        return;
+    }
+    egb_json_next_(out);
+    egb_json_open_(out, '{');
+    write_where(out, "site", holder->file, holder->line, holder->site);
+    egb_json_word_(out, "pool", holder->pool_name);
+    egb_json_number_(out, "blocks", holder->blocks);
+    egb_json_number_(out, "bytes", holder->bytes);
+    egb_json_number_(out, "oldest_ms", holder->oldest_ms);
+    egb_json_close_(out, '}');
+}
+
+static void write_leaks(egb_json* out)
+{
+    leaks all = {out, 0, 0, 0};
+    egb_json_name_(out, "leaks");
+    egb_json_open_(out, '[');
+    const egb_status status = egb_holders_each_new_(write_leak, &all);
+    egb_json_close_(out, ']');
+    if (status == EGB_OK) {
+        egb_json_name_(out, "leaked");
+        egb_json_open_(out, '{');
+        egb_json_number_(out, "places", all.places);
+        egb_json_number_(out, "blocks", all.blocks);
+        egb_json_number_(out, "bytes", all.bytes);
+        egb_json_close_(out, '}');
+    }
+}
+
+// ---- misuse -------------------------------------------------------------------------------------
+
+static void write_damaged(egb_json* out, const egb_past_event* event)
+{
+    if (event->kind == EGB_EVENT_OVERRUN || event->kind == EGB_EVENT_UNDERRUN ||
+        event->kind == EGB_EVENT_OVERWRITTEN) {
+        egb_json_name_(out, "damaged");
+        egb_json_plain_(out, event->damaged < 0 ? "-" : "");
+        egb_json_digits_(out, (uint64_t)(event->damaged < 0 ? -event->damaged : event->damaged), 1);
+    }
+}
+
+static void write_event(egb_json* out, const egb_past_event* event)
+{
+    egb_json_next_(out);
+    egb_json_open_(out, '{');
+    egb_json_word_(out, "kind", egb_event_text((egb_event_kind)event->kind));
+    egb_json_word_(out, "pool", event->pool_name);
+    if (event->bytes != 0) {
+        egb_json_number_(out, "bytes", event->bytes);
+        write_damaged(out, event);
+    }
+    write_where(out, "site", NULL, 0, event->site);
+    write_where(out, "alloc_site", event->alloc_file, event->alloc_line, event->alloc_site);
+    write_where(out, "free_site", NULL, 0, event->free_site);
+    egb_json_close_(out, '}');
+}
+
+static void write_events(egb_json* out)
+{
+    egb_past_event events[EGB_PAST_EVENTS_MAX];
+    const size_t   count = egb_misuse_past_(events);
+    if (count == 0) {
+        return;
+    }
+    egb_json_name_(out, "events");
+    egb_json_open_(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        write_event(out, &events[i]);
+    }
+    egb_json_close_(out, ']');
+}
+
+void egb_report_findings_(egb_json* out)
+{
+    if (egb_has_tracked_()) {
+        write_leaks(out);
+    }
+    write_events(out);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "ask.h"
+
+#include "chunk_cache.h"
+#include "eggbox/atomic_hot.h"
+
+static bool is_frozen;     // atomic
+static bool refused_once;  // atomic: something, that was not reported yet
+
+void egb_freeze_(bool is_on)
+{
+    EGB_STORE_(is_frozen, is_on);
+}
+
+bool egb_is_frozen_(void)
+{
+    return EGB_LOAD_(is_frozen);
+}
+
+bool egb_may_ask_(void)
+{
+    if (egb_is_frozen_()) {
+        EGB_STORE_(refused_once, true);
+        return false;
+    }
+    return true;
+}
+
+void* egb_ask_reserve_(size_t bytes, size_t align)
+{
+    if (!egb_may_ask_()) {
+        return NULL;
+    }
+    // What is on the shelf is nobody's need: it goes before a request is refused.
+    void* const region = egb_os_reserve_(bytes, align);
+    return region == NULL && egb_region_cache_trim_(0, SIZE_MAX) != 0
+               ? egb_os_reserve_(bytes, align)
+               : region;
+}
+
+egb_status
+egb_ask_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)
+{
+    const egb_status status = egb_os_commit_(region, bytes, page_options, obtained);
+    return status != EGB_OK && egb_region_cache_trim_(0, SIZE_MAX) != 0
+               ? egb_os_commit_(region, bytes, page_options, obtained)
+               : status;
+}
+
+bool egb_freeze_take_refusal_(void)
+{
+    return EGB_LOAD_(refused_once) && __atomic_exchange_n(&refused_once, false, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// Regions that other pools do not need any more, for pools to come: a pool that is made, used and
+// destroyed within a request then asks the system for nothing, and what one size class of the heap
+// had is another's. Chunks grow by doubling, so a region of just the size that is asked for is
+// likely to be there. If not, short ones are cut or joined, where the system takes back parts. When
+// there is no room the oldest one goes, so sizes that nobody asks for do not stay. Room is memory:
+// a thousand small pools have touched two pages each of as many chunks.
+#include "chunk_cache.h"
+
+#include "../../core/growing_private.h"
+#include "../../os/os.h"
+#include "eggbox/pool.h"
+
+enum { REGIONS_MAX = EGB_REGION_CACHE_ADDRESSES_MAX / EGB_UNIT_BYTES };  // none is smaller
+enum { NONE = REGIONS_MAX };
+
+// So many of the newest are looked through for one to be cut, or to be joined with others.
+enum { LOOKED_AT = 128 };
+
+// Longer ones are neither joined nor cut: they go to the system one at a time, and should be there
+// whole for who asks for them.
+enum { SHORT_BYTES_MAX = 1 << 20 };
+
+// So many are given to the system to make room for one, and no more: each is a system call, with
+// locks held.
+enum { PUSHED_OUT_MAX = 32 };
+
+static const egb_cached_chunk no_region = {NULL, 0, 0, 0, 0, 0};
+
+static egb_os_mutex cache_lock;  // keeps all that follows
+
+// The oldest first.
+static egb_cached_chunk regions[REGIONS_MAX];
+static size_t           cached_count;
+static size_t           cached_bytes;   // bytes of addresses
+static size_t           cached_memory;  // bytes of pages that may be there
+
+static size_t in_pages(size_t bytes)
+{
+    const size_t page = egb_os_page_bytes_();
+    return (bytes + page - 1) / page * page;
+}
+
+static size_t memory_of(const egb_cached_chunk* one)
+{
+    return egb_smaller_(in_pages(one->front) + in_pages(one->bytes - one->back), one->bytes);
+}
+
+static void set_at(size_t index, const egb_cached_chunk* one)
+{
+    regions[index] = *one;
+    cached_bytes += one->bytes;
+    cached_memory += memory_of(one);
+}
+
+static void subtract(const egb_cached_chunk* one)
+{
+    cached_bytes -= one->bytes;
+    cached_memory -= memory_of(one);
+}
+
+static egb_cached_chunk remove_at(size_t index)
+{
+    const egb_cached_chunk one = regions[index];
+    subtract(&one);
+    cached_count--;
+    __builtin_memmove(
+        &regions[index], &regions[index + 1], (cached_count - index) * sizeof(regions[0])
+    );
+    return one;
+}
+
+static size_t add_newest(const egb_cached_chunk* one)
+{
+    set_at(cached_count, one);
+    return cached_count++;
+}
+
+// ---- joined and cut -----------------------------------------------------------------------------
+
+static egb_cached_chunk first_part(const egb_cached_chunk* one, size_t bytes)
+{
+    const egb_cached_chunk part = {
+        one->region,
+        bytes,
+        egb_smaller_(one->touched, bytes),
+        egb_smaller_(one->end, bytes),
+        egb_smaller_(one->front, bytes),
+        egb_smaller_(one->back, bytes)
+    };
+    return part;
+}
+
+static egb_cached_chunk last_part(const egb_cached_chunk* one, size_t from)
+{
+    const egb_cached_chunk part = {
+        (char*)one->region + from,
+        one->bytes - from,
+        one->touched - egb_smaller_(one->touched, from),
+        one->end - egb_smaller_(one->end, from),
+        one->front - egb_smaller_(one->front, from),
+        one->back - egb_smaller_(one->back, from)
+    };
+    return part;
+}
+
+// Of the first all is as if it had been touched, and were in memory: it has states and a header at
+// its end.
+static egb_cached_chunk both(const egb_cached_chunk* first, const egb_cached_chunk* behind)
+{
+    const egb_cached_chunk whole = {
+        first->region,
+        first->bytes + behind->bytes,
+        first->bytes + behind->touched,
+        first->bytes + behind->end,
+        first->bytes + behind->front,
+        first->bytes + behind->back
+    };
+    return whole;
+}
+
+static size_t first_looked_at(void)
+{
+    return cached_count > LOOKED_AT ? cached_count - LOOKED_AT : 0;
+}
+
+// The short region that starts where this one ends.
+static size_t behind(const egb_cached_chunk* one)
+{
+    for (size_t i = first_looked_at(); i < cached_count; i++) {
+        if ((char*)one->region + one->bytes == (char*)regions[i].region) {
+            return regions[i].bytes <= SHORT_BYTES_MAX ? i : NONE;
+        }
+    }
+    return NONE;
+}
+
+// With what is behind it until it is as long. False: there is not as much.
+static bool can_be_joined(const egb_cached_chunk* first, size_t bytes)
+{
+    egb_cached_chunk one = *first;
+    while (one.bytes < bytes) {
+        const size_t next = behind(&one);
+        if (next == NONE) {
+            return false;
+        }
+        one = both(&one, &regions[next]);
+    }
+    return true;
+}
+
+static size_t joined(size_t index, size_t bytes)
+{
+    egb_cached_chunk one = remove_at(index);
+    while (one.bytes < bytes) {
+        const egb_cached_chunk next = remove_at(behind(&one));
+        one                         = both(&one, &next);
+    }
+    return add_newest(&one);
+}
+
+// ---- in and out ---------------------------------------------------------------------------------
+
+// The newest of the size, whose pages are most likely still in a cache.
+static size_t of_size(size_t bytes)
+{
+    size_t index = cached_count;
+    while (index > 0 && regions[index - 1].bytes != bytes) {
+        index--;
+    }
+    return index > 0 ? index - 1 : NONE;
+}
+
+// The shortest that can be cut.
+static size_t longer_than(size_t bytes)
+{
+    size_t best = NONE;
+    for (size_t i = first_looked_at(); i < cached_count; i++) {
+        const size_t there = regions[i].bytes;
+        if (there > bytes && there <= SHORT_BYTES_MAX &&
+            (best == NONE || there < regions[best].bytes)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static size_t made_of_several(size_t bytes)
+{
+    for (size_t i = first_looked_at(); i < cached_count && bytes <= SHORT_BYTES_MAX; i++) {
+        if (regions[i].bytes < bytes && can_be_joined(&regions[i], bytes)) {
+            return joined(i, bytes);
+        }
+    }
+    return NONE;
+}
+
+static size_t find_region(size_t bytes)
+{
+    size_t index = of_size(bytes);
+    if (index == NONE && egb_os_can_split_()) {
+        index = longer_than(bytes);
+        index = index != NONE ? index : made_of_several(bytes);
+    }
+    return index;
+}
+
+// The first part of a longer one, whose place the rest takes.
+static egb_cached_chunk cut_at(size_t index, size_t bytes)
+{
+    const egb_cached_chunk whole = regions[index];
+    const egb_cached_chunk rest  = last_part(&whole, bytes);
+    subtract(&whole);
+    set_at(index, &rest);
+    return first_part(&whole, bytes);
+}
+
+// Out of the list. While a region is in it a tool says who still uses it.
+egb_cached_chunk egb_region_cache_take_(size_t bytes)
+{
+    egb_cached_chunk found = no_region;
+    egb_os_lock_(&cache_lock);
+    const size_t index = find_region(bytes);
+    if (index != NONE) {
+        found = regions[index].bytes == bytes ? remove_at(index) : cut_at(index, bytes);
+    }
+    egb_os_unlock_(&cache_lock);
+    if (found.region != NULL) {
+        egb_os_watch_open_(found.region, found.bytes);
+    }
+    return found;
+}
+
+static size_t give_to_system(const egb_cached_chunk* one)
+{
+    if (one->region != NULL) {
+        egb_os_watch_open_(one->region, one->bytes);
+        egb_os_release_(one->region, one->bytes);
+    }
+    return one->bytes;
+}
+
+static bool has_room(const egb_cached_chunk* one)
+{
+    return one->bytes <= EGB_REGION_CACHE_ADDRESSES_MAX - cached_bytes &&
+           memory_of(one) <= EGB_REGION_CACHE_BYTES_MAX - cached_memory;
+}
+
+bool egb_region_cache_put_(const egb_cached_chunk* one)
+{
+    if (one->bytes > EGB_REGION_CACHE_BYTES_MAX) {
+        return false;
+    }
+    bool is_in = false;
+    for (size_t pushed_out = 0; !is_in && pushed_out <= PUSHED_OUT_MAX; pushed_out++) {
+        egb_cached_chunk oldest = no_region;
+        egb_os_lock_(&cache_lock);
+        is_in = has_room(one);
+        if (is_in) {
+            egb_os_watch_close_(one->region, one->bytes);
+            (void)add_newest(one);
+        } else if (pushed_out < PUSHED_OUT_MAX) {
+            oldest = remove_at(0);
+        }
+        egb_os_unlock_(&cache_lock);
+        (void)give_to_system(&oldest);
+    }
+    return is_in;
+}
+
+size_t egb_region_cache_held_(void)
+{
+    egb_os_lock_(&cache_lock);
+    const size_t bytes = cached_bytes;
+    egb_os_unlock_(&cache_lock);
+    return bytes;
+}
+
+size_t egb_region_cache_trim_(size_t keep_bytes, size_t regions_max)
+{
+    size_t given = 0;
+    for (size_t i = 0; i < regions_max; i++) {
+        egb_os_lock_(&cache_lock);
+        const egb_cached_chunk oldest = cached_bytes > keep_bytes ? remove_at(0) : no_region;
+        egb_os_unlock_(&cache_lock);
+        if (give_to_system(&oldest) == 0) {
+            break;
+        }
+        given += oldest.bytes;
+    }
+    return given;
+}
+
+// ---- fork ---------------------------------------------------------------------------------------
+
+void egb_region_cache_lock_(void)
+{
+    egb_os_lock_(&cache_lock);
+}
+
+void egb_region_cache_unlock_(void)
+{
+    egb_os_unlock_(&cache_lock);
+}
+
+void egb_region_cache_reset_(void)
+{
+    egb_os_lock_reset_(&cache_lock);
+}
+
+bool egb_region_cache_is_free_soon_(void)
+{
+    return egb_os_is_free_soon_(&cache_lock);
+}

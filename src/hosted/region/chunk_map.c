@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// From any address to the chunk it is in: a radix tree of two steps with one entry for each 64 KiB
+// of address space, of which only the parts exist where chunks are. Chunks from the system are
+// whole units of 64 KiB. Readers take no lock: they may always learn whose an address is, because
+// control blocks stay; but a chunk's header goes with its chunk, so only who has the pool locked,
+// or holds a block of the chunk, may look into it.
+#include "chunk_map.h"
+
+egb_leaf* egb_leaves_[(size_t)1 << EGB_ROOT_BITS];
+
+// Whether there is a leaf for the unit, made if need be. Two pools may make the same one: one of
+// the two goes back.
+static bool make_leaf(size_t unit)
+{
+    if (unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0) {
+        return false;
+    }
+    egb_leaf** const place = &egb_leaves_[unit >> EGB_LEAF_BITS];
+    egb_leaf*        there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (there != NULL) {
+        return true;
+    }
+    egb_leaf* const made = egb_pages_(sizeof(egb_leaf));
+    if (made == NULL) {
+        return false;
+    }
+    if (!__atomic_compare_exchange_n(
+            place, &there, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
+        )) {
+        egb_pages_release_(made, sizeof(egb_leaf));
+    }
+    return true;
+}
+
+// NULL: the system refused.
+static egb_unit* make_unit(const void* address)
+{
+    return make_leaf((uintptr_t)address >> EGB_UNIT_BITS) ? egb_unit_of_(address) : NULL;
+}
+
+static void set_unit(egb_unit* unit, const egb_unit* to)
+{
+    __atomic_store_n(&unit->chunk, to->chunk, __ATOMIC_RELAXED);
+    // The system may have had the range from another thread: what that, and those that let go of
+    // the chunk before, read here comes before the key that it cleared.
+    (void)egb_key_at_(unit);
+    unit->shape = to->shape;
+    EGB_STORE_(unit->blocks, to->blocks);
+    EGB_STORE_(unit->block_bytes, to->block_bytes);
+    __atomic_store_n(&unit->key, to->key, __ATOMIC_RELEASE);
+}
+
+bool egb_chunk_map_set_(void* region, size_t bytes, const egb_unit* unit)
+{
+    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const there = make_unit((const char*)region + offset);
+        if (there == NULL) {
+            return false;  // the range is given back, and thereby cleared
+        }
+        set_unit(there, unit);
+    }
+    return true;
+}
+
+void egb_chunk_map_set_key_(const egb_chunk_* chunk, uint64_t key)
+{
+    for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of_((const char*)chunk->region + offset);
+        __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
+    }
+}
+
+void egb_chunk_map_forget_(const egb_chunk_* chunk)
+{
+    for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
+        EGB_STORE_(egb_unit_of_((const char*)chunk->region + offset)->blocks, 0);
+    }
+}
+
+void egb_chunk_map_clear_(void* region, size_t bytes)
+{
+    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of_((const char*)region + offset);
+        if (unit != NULL) {
+            __atomic_store_n(&unit->key, 0, __ATOMIC_RELEASE);
+            __atomic_store_n(&unit->chunk, NULL, __ATOMIC_RELEASE);
+        }
+    }
+}
+
+void egb_chunk_map_pass_on_(void* region, size_t bytes, egb_chunk_* chunk)
+{
+    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of_((const char*)region + offset);
+        __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELEASE);
+    }
+}
+
+// A slot, and with it what is in the map, stays its pool's until its last chunk is gone.
+uint32_t egb_chunk_map_slot_(const void* address)
+{
+    const egb_unit* const unit = egb_unit_of_(address);
+    return unit == NULL ? 0 : (uint32_t)egb_key_at_(unit);
+}
+
+egb_chunk_* egb_chunk_map_find_(uint64_t key, const void* address)
+{
+    const egb_unit* const unit = egb_unit_of_(address);
+    const uint32_t        slot = unit == NULL ? 0 : (uint32_t)egb_key_at_(unit);
+    return slot == 0 || slot / EGB_SLOT_STEP_ != (uint32_t)key / EGB_SLOT_STEP_
+               ? NULL
+               : __atomic_load_n(&unit->chunk, __ATOMIC_RELAXED);
+}

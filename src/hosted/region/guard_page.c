@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: MIT
+#include "guard_page.h"
+
+#include "../../os/os.h"
+#include "../report/text.h"
+#include "../settings/settings.h"
+
+// Blocks are so aligned at least, as those of size classes are.
+enum { ALIGN_MIN = 16 };
+
+enum { FRONT_BYTES_MAX = 128, AROUND = 0xA9 };
+
+// Addresses that wait in quarantine, at most.
+static const size_t QUARANTINE_BYTES_MAX = (size_t)1 << (sizeof(void*) > 4 ? 30 : 24);
+
+// ---- which requests -----------------------------------------------------------------------------
+
+static const uint64_t EVERY_MAX = 999999999;
+
+static bool     large_has_guard_pages;  // atomic, as all below
+static uint32_t sample_every;           // 0: no small request is sampled
+static intptr_t sample_left;  // blocks till the next, which is due at 1; below where more went
+static uint32_t sample_random;
+
+typedef struct wanted_pages {
+    bool     large;
+    uint32_t every;
+} wanted_pages;
+
+static bool read_entry(const egb_entry* entry, wanted_pages* wanted)
+{
+    const char* from   = entry->value;
+    uint64_t    number = 0;
+    if (entry->has_name) {
+        return false;
+    }
+    if (egb_entry_starts_(&from, entry->end, "large") && from == entry->end) {
+        wanted->large = true;
+        return true;
+    }
+    from = entry->value;
+    if (!egb_entry_starts_(&from, entry->end, "1/") ||
+        !egb_entry_number_(from, entry->end, &number) || number > EVERY_MAX) {
+        return false;
+    }
+    wanted->every = (uint32_t)number;
+    return true;
+}
+
+// False: some entry is none.
+static bool read_page_setting(const char* text, wanted_pages* wanted)
+{
+    egb_entry entry;
+    bool      is_right = true;
+    wanted->large      = false;
+    wanted->every      = 0;
+    while (text != NULL && egb_entry_next_(&text, &entry)) {
+        is_right = read_entry(&entry, wanted) && is_right;
+    }
+    return is_right;
+}
+
+// From 1 to twice as many less one, so as many as that on the average: a program that asks in a
+// rhythm does not get all its samples from one place. (Steps of a Weyl sequence, mixed.)
+static intptr_t blocks_to_next(void)
+{
+    const uint32_t every = EGB_LOAD_(sample_every);
+    uint32_t       mixed = __atomic_add_fetch(&sample_random, 0x9E3779B9u, __ATOMIC_RELAXED);
+    mixed                = (mixed ^ mixed >> 16) * 0x85EBCA6Bu;
+    mixed                = (mixed ^ mixed >> 13) * 0xC2B2AE35u;
+    mixed ^= mixed >> 16;
+    return every == 0 ? 1 : 1 + (intptr_t)(mixed % (2 * every - 1));
+}
+
+static void explain(const void* address, egb_os_access access);
+
+static egb_status apply_setting(const wanted_pages* wanted)
+{
+    const bool is_on = wanted->large || wanted->every != 0;
+    const bool can   = egb_os_can_protect_() && egb_os_page_bytes_() < EGB_UNIT_BYTES &&
+                     egb_level_of_no_pool_() != EGB_LEVEL_PASSTHROUGH;
+    if (is_on && can) {
+        (void)egb_os_explain_faults_(explain);
+    }
+    EGB_STORE_(sample_random, (uint32_t)egb_os_nanoseconds_());
+    EGB_STORE_(large_has_guard_pages, can && wanted->large);
+    EGB_STORE_(sample_every, can ? wanted->every : 0);
+    EGB_STORE_(sample_left, blocks_to_next());
+    return is_on && !can ? EGB_UNSUPPORTED : EGB_OK;
+}
+
+void egb_guard_page_read_setting_(const char* text)
+{
+    static const char wrong[] = "eggbox: EGGBOX_GUARD_PAGES has an entry that is not large or "
+                                "1/NUMBER; it is left out\n";
+    static const char none[] =
+        "eggbox: EGGBOX_GUARD_PAGES: there are no guard pages on this system, nor at level "
+        "passthrough\n";
+    wanted_pages wanted;
+    if (!read_page_setting(text, &wanted)) {
+        egb_os_write_error_(wrong, sizeof wrong - 1);
+    }
+    if (apply_setting(&wanted) != EGB_OK) {
+        egb_os_write_error_(none, sizeof none - 1);
+    }
+}
+
+bool egb_guard_page_is_setting_(const char* text)
+{
+    wanted_pages wanted;
+    return read_page_setting(text, &wanted);
+}
+
+egb_status egb_guard_page_set_(const char* text)
+{
+    wanted_pages wanted;
+    return read_page_setting(text, &wanted) ? apply_setting(&wanted) : EGB_INVALID;
+}
+
+bool egb_guard_page_for_large_(void)
+{
+    return EGB_LOAD_(large_has_guard_pages);
+}
+
+bool egb_guard_page_samples_(void)
+{
+    return EGB_LOAD_(sample_every) != 0;
+}
+
+bool egb_guard_page_is_due_(void)
+{
+    intptr_t left = EGB_LOAD_(sample_left);
+    return left <= 1 && __atomic_compare_exchange_n(
+                            &sample_left,
+                            &left,
+                            left - 1 + blocks_to_next(),
+                            false,
+                            __ATOMIC_RELAXED,
+                            __ATOMIC_RELAXED
+                        );
+}
+
+void egb_guard_page_count_(size_t blocks)
+{
+    (void)__atomic_fetch_sub(&sample_left, (intptr_t)blocks, __ATOMIC_RELAXED);
+}
+
+void egb_guard_page_skip_(void)
+{
+    EGB_STORE_(sample_left, blocks_to_next());
+}
+
+// ---- how many -----------------------------------------------------------------------------------
+
+// With the lock of large blocks.
+static size_t all_in_use;
+static size_t samples_in_use;
+
+bool egb_guard_page_enter_(bool is_sample)
+{
+    egb_large_lock_();
+    const bool may_be = all_in_use < EGB_GUARD_PAGES_MAX &&
+                        (!is_sample || samples_in_use < EGB_GUARD_PAGE_SAMPLES_MAX);
+    if (may_be) {
+        all_in_use++;
+        samples_in_use += is_sample ? 1 : 0;
+    }
+    egb_large_unlock_();
+    return may_be;
+}
+
+void egb_guard_page_leave_(bool is_sample)
+{
+    egb_large_lock_();
+    all_in_use--;
+    samples_in_use -= is_sample ? 1 : 0;
+    egb_large_unlock_();
+}
+
+size_t egb_guard_page_in_use_(size_t* samples)
+{
+    *samples = samples_in_use;
+    return all_in_use;
+}
+
+static void count_one(void* record, void* user)
+{
+    const egb_large* const large = record;
+    (void)user;
+    if (large->state == EGB_LARGE_LIVE && large->guard.bytes != 0) {
+        all_in_use++;
+        samples_in_use += large->guard.is_sample ? 1 : 0;
+    }
+}
+
+void egb_guard_page_reset_(void)
+{
+    all_in_use = samples_in_use = 0;
+    egb_large_each_(count_one, NULL);
+}
+
+// ---- a region -----------------------------------------------------------------------------------
+
+static size_t up_to(size_t bytes, size_t step)
+{
+    return (bytes + (step - 1)) & ~(step - 1);
+}
+
+// As far back as the alignment allows; more than a page has only the region itself.
+size_t egb_guard_page_plan_(egb_guard_page* plan, size_t align, size_t bytes)
+{
+    const egb_guard_page none = {0};
+    const size_t         page = egb_os_page_bytes_();
+    const size_t         unit = EGB_UNIT_BYTES;
+    const size_t         step = align < ALIGN_MIN ? (size_t)ALIGN_MIN : align;
+    if (page >= unit || bytes > PTRDIFF_MAX - 2 * unit) {
+        return 0;
+    }
+    *plan              = none;
+    plan->bytes        = bytes == 0 ? 1 : bytes;
+    plan->room         = up_to(plan->bytes, step < page ? step : page);
+    const size_t whole = up_to(plan->room + page, unit);
+    plan->lead         = step <= page ? whole - page - plan->room : 0;
+    return whole;
+}
+
+static unsigned char* start_of(const egb_large* large)
+{
+    return (unsigned char*)large->region + large->guard.lead;
+}
+
+static bool protect(const egb_large* large, size_t from, size_t to, bool is_open)
+{
+    return egb_os_protect_((char*)large->region + from, to - from, is_open) == EGB_OK;
+}
+
+// Where the block's first page begins.
+static size_t first_page(const egb_large* large)
+{
+    return large->guard.lead & ~(egb_os_page_bytes_() - 1);
+}
+
+// On that page, which there is anyway.
+static size_t front_bytes(const egb_large* large)
+{
+    const size_t before = large->guard.lead - first_page(large);
+    return before < FRONT_BYTES_MAX ? before : FRONT_BYTES_MAX;
+}
+
+static void write_back_of(const egb_large* large)
+{
+    const egb_guard_page* const guard = &large->guard;
+    (void)__builtin_memset(start_of(large) + guard->bytes, AROUND, guard->room - guard->bytes);
+}
+
+static void write_around(const egb_large* large)
+{
+    const size_t front = front_bytes(large);
+    (void)__builtin_memset(start_of(large) - front, AROUND, front);
+    write_back_of(large);
+}
+
+bool egb_guard_page_close_page_(const egb_large* large)
+{
+    const bool is_done = protect(large, large->guard.lead + large->guard.room, large->bytes, false);
+    if (is_done) {
+        write_around(large);
+    }
+    return is_done;
+}
+
+bool egb_guard_page_open_block_(const egb_large* large)
+{
+    const bool is_done =
+        protect(large, first_page(large), large->guard.lead + large->guard.room, true);
+    if (is_done) {
+        write_around(large);
+    }
+    return is_done;
+}
+
+// The next sample will want the pages of this one, if they are few.
+bool egb_guard_page_close_(const egb_large* large)
+{
+    if (!protect(large, 0, large->bytes, false)) {
+        return false;
+    }
+    if (large->guard.room > 2 * egb_os_page_bytes_()) {
+        egb_os_forget_(large->region, large->bytes);
+    }
+    return true;
+}
+
+bool egb_guard_page_open_(const egb_large* large)
+{
+    return protect(large, 0, large->bytes, true);
+}
+
+// From the start of the block: below 0 is before it. 0: there is none.
+static ptrdiff_t damage(const egb_large* large)
+{
+    const egb_guard_page* const guard = &large->guard;
+    const unsigned char* const  block = start_of(large);
+    for (size_t i = guard->bytes; i < guard->room; i++) {
+        if (block[i] != AROUND) {
+            return (ptrdiff_t)i;
+        }
+    }
+    for (size_t i = 1; i <= front_bytes(large); i++) {
+        if (*(block - i) != AROUND) {
+            return -(ptrdiff_t)i;
+        }
+    }
+    return 0;
+}
+
+bool egb_guard_page_set_bytes_(egb_large* large, size_t bytes)
+{
+    egb_guard_page* const guard = &large->guard;
+    bytes                       = bytes == 0 ? 1 : bytes;
+    const bool is_behind        = large->state == EGB_LARGE_LIVE && bytes <= guard->room &&
+                           (bytes >= guard->bytes || guard->room - bytes < ALIGN_MIN);
+    if (!is_behind || damage(large) != 0) {
+        return false;
+    }
+    guard->bytes = bytes;
+    write_back_of(large);
+    return true;
+}
+
+egb_history egb_guard_page_history_(const egb_large* large)
+{
+    const egb_history history = {
+        .bytes      = large->guard.bytes,
+        .alloc_site = large->guard.alloc_site,
+        .free_site  = large->guard.free_site,
+    };
+    return history;
+}
+
+// ---- is it as it should be ----------------------------------------------------------------------
+
+bool egb_guard_page_check_(const egb_large* large, egb_finding* finding)
+{
+    const ptrdiff_t damaged  = large->guard.bytes == 0 ? 0 : damage(large);
+    finding->history         = egb_guard_page_history_(large);
+    finding->history.damaged = damaged;
+    if (damaged != 0) {
+        finding->kind = damaged > 0 ? EGB_EVENT_OVERRUN : EGB_EVENT_UNDERRUN;
+    }
+    return damaged != 0;
+}
+
+egb_history egb_large_history_(const void* block)
+{
+    egb_history history = {.bytes = 0};
+    egb_large_lock_();
+    const egb_large* const large = egb_large_at_(block);
+    if (large != NULL && large->state == EGB_LARGE_LIVE) {
+        history = egb_guard_page_history_(large);
+    }
+    egb_large_unlock_();
+    return history;
+}
+
+typedef struct damages {
+    egb_finding first;
+    size_t      count;
+} damages;
+
+static void check_one(void* record, void* user)
+{
+    const egb_large* const large = record;
+    damages* const         all   = user;
+    egb_finding            one   = {.block = start_of(large), .index = EGB_NO_INDEX};
+    if (large->state == EGB_LARGE_LIVE && egb_guard_page_check_(large, &one) && all->count++ == 0) {
+        all->first = one;
+    }
+}
+
+size_t egb_large_check_all_(egb_finding* finding)
+{
+    damages all = {.count = 0};
+    egb_large_lock_();
+    egb_large_each_(check_one, &all);
+    egb_large_unlock_();
+    *finding = all.first;
+    return all.count;
+}
+
+egb_status egb_large_check_(const void* block, egb_finding* finding)
+{
+    damages all = {.count = 0};
+    egb_large_lock_();
+    egb_large* const large = egb_large_at_(block);
+    const bool       is_in = large != NULL && large->state == EGB_LARGE_LIVE;
+    const bool       is    = is_in && start_of(large) == block;
+    if (is) {
+        check_one(large, &all);
+    }
+    egb_large_unlock_();
+    *finding = all.first;
+    return !is ? EGB_INVALID : all.count != 0 ? EGB_CORRUPT : EGB_OK;
+}
+
+// ---- quarantine ---------------------------------------------------------------------------------
+
+// A ring.
+static egb_large* quarantine[EGB_PAGE_QUARANTINE_MAX];
+static size_t     quarantine_first;
+static size_t     quarantine_count;
+static size_t     quarantine_bytes;
+
+size_t egb_page_quarantine_bytes_(void)
+{
+    return quarantine_bytes;
+}
+
+size_t egb_page_quarantine_count_(void)
+{
+    return quarantine_count;
+}
+
+static egb_large* take_oldest(void)
+{
+    egb_large* const large = quarantine[quarantine_first];
+    quarantine_first       = (quarantine_first + 1) % EGB_PAGE_QUARANTINE_MAX;
+    quarantine_count--;
+    quarantine_bytes -= large->bytes;
+    large->state = EGB_LARGE_NEW;
+    return large;
+}
+
+egb_large* egb_page_quarantine_take_(size_t whole)
+{
+    const bool is_fit = quarantine_count > EGB_PAGE_QUARANTINE_MAX / 2 &&
+                        quarantine[quarantine_first]->bytes == whole;
+    return is_fit ? take_oldest() : NULL;
+}
+
+void egb_page_quarantine_flush_(egb_unmap_list* unmap_list)
+{
+    while (quarantine_count != 0) {
+        egb_large_unmap_later_(unmap_list, take_oldest());
+    }
+}
+
+void egb_page_quarantine_add_(egb_large* large, egb_unmap_list* unmap_list)
+{
+    if (large->bytes > QUARANTINE_BYTES_MAX) {
+        egb_large_unmap_later_(unmap_list, large);
+        return;
+    }
+    while (quarantine_count != 0 && (quarantine_count == EGB_PAGE_QUARANTINE_MAX ||
+                                     quarantine_bytes + large->bytes > QUARANTINE_BYTES_MAX)) {
+        egb_large_unmap_later_(unmap_list, take_oldest());
+    }
+    large->state = EGB_LARGE_QUARANTINED;
+    quarantine[(quarantine_first + quarantine_count) % EGB_PAGE_QUARANTINE_MAX] = large;
+    quarantine_count++;
+    quarantine_bytes += large->bytes;
+}
+
+// ---- faults -------------------------------------------------------------------------------------
+
+static void say_where(egb_text_line* line, const egb_large* large, const void* address)
+{
+    const uintptr_t start = (uintptr_t)start_of(large);
+    const uintptr_t at    = (uintptr_t)address;
+    egb_text_add_(line, at < start ? ": " : ": byte ");
+    egb_text_number_(line, at < start ? start - at : at - start);
+    egb_text_add_(line, at < start ? " bytes before" : ", counted from 0, of");
+    egb_text_add_(line, " the ");
+    egb_text_number_(line, large->guard.bytes);
+    egb_text_add_(line, large->guard.bytes == 1 ? " byte at " : " bytes at ");
+    egb_text_address_(line, (const void*)start);
+    egb_text_write_line_(line);
+}
+
+static void say_place(egb_text_line* line, const char* what, const void* site)
+{
+    if (site != NULL) {
+        egb_text_add_(line, what);
+        egb_text_place_(line, NULL, 0, site);
+        egb_text_write_line_(line);
+    }
+}
+
+// As a signal handler, and without the lock, which this very thread may hold. Records stay; one
+// that another thread is changing may be told wrong.
+static void explain(const void* address, egb_os_access access)
+{
+    static const char* const words[] = {"access to", "read of", "write to"};
+    const egb_large* const   large   = egb_large_at_(address);
+    egb_text_line            line    = {.bytes = 0};
+    if (large == NULL || large->guard.bytes == 0) {
+        return;
+    }
+    egb_text_add_(&line, "eggbox: ");
+    egb_text_add_(&line, words[access]);
+    egb_text_add_(
+        &line,
+        large->state != EGB_LARGE_LIVE                    ? " a block after its free"
+        : (uintptr_t)address < (uintptr_t)start_of(large) ? " what is before a block"
+                                                          : " what is behind the end of a block"
+    );
+    say_where(&line, large, address);
+    say_place(&line, "  allocated at ", large->guard.alloc_site);
+    say_place(&line, "  freed at ", large->guard.free_site);
+    egb_text_add_(&line, "  next: addr2line -Cfe PATH 0x... says which line a PATH+0x... is");
+    egb_text_write_line_(&line);
+}

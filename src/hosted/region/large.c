@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+// Large blocks: each a region of whole units of addresses, which the chunk map knows as the root's,
+// with a record where a chunk would be. What comes of freed ones is in heap_kept.c; those that end
+// at a guard page are in heap_guarded.c, too.
+#include "ask.h"
+#include "guard_page.h"
+#include "large_cache.h"
+
+// A kept region of up to so many bytes is made zero by writing to it: quicker than the page faults
+// of a fresh one, if its pages are used.
+enum { ZEROED_BYTES_MAX = 1 << 20 };
+
+static egb_os_mutex      large_lock;  // keeps all that follows, and what is in large_cache.c
+static egb_large_numbers numbers;     // without those that others count
+
+bool egb_large_make_room_(void)
+{
+    egb_unmap_list unmap_list = {NULL};
+    if (egb_is_frozen_()) {
+        return false;
+    }
+    egb_os_lock_(&large_lock);
+    egb_page_quarantine_flush_(&unmap_list);
+    egb_os_unlock_(&large_lock);
+    return egb_unmap_list_release_(&unmap_list) != 0;
+}
+
+void* egb_large_pass_on_(size_t bytes)
+{
+    void* region = NULL;
+    egb_os_lock_(&large_lock);
+    egb_large* const large =
+        egb_os_can_split_() ? egb_large_cache_take_(EGB_UNIT_BYTES, bytes) : NULL;
+    if (large != NULL) {
+        region = large->region;
+        egb_chunk_map_clear_(region, bytes);
+        egb_large_drop_record_(large);
+    }
+    egb_os_unlock_(&large_lock);
+    return region;
+}
+
+static size_t release(uint32_t epoch, size_t bytes, bool with_quarantine)
+{
+    egb_unmap_list unmap_list = {NULL};
+    egb_os_lock_(&large_lock);
+    egb_large_cache_expire_(&unmap_list, epoch, bytes);
+    if (with_quarantine) {
+        egb_page_quarantine_flush_(&unmap_list);
+    }
+    egb_os_unlock_(&large_lock);
+    return egb_unmap_list_release_(&unmap_list);
+}
+
+size_t egb_large_release_(uint32_t epoch, size_t bytes)
+{
+    return release(epoch, bytes, false);
+}
+
+size_t egb_large_release_all_(size_t bytes)
+{
+    return release(UINT32_MAX, bytes, true);
+}
+
+// ---- alloc --------------------------------------------------------------------------------------
+
+size_t egb_large_units_for_(size_t bytes)
+{
+    const size_t unit = EGB_UNIT_BYTES;
+    return bytes == 0 ? unit : (bytes + (unit - 1)) & ~(unit - 1);
+}
+
+void egb_large_note_bytes_(size_t more, size_t less)
+{
+    numbers.bytes += more - less;
+    if (numbers.bytes > numbers.bytes_peak) {
+        numbers.bytes_peak = numbers.bytes;
+    }
+}
+
+static void* start_of_block(const egb_large* large)
+{
+    return (char*)large->region + large->guard.lead;
+}
+
+// How many bytes its owner may use.
+static size_t room_of_block(const egb_large* large)
+{
+    return egb_large_has_page_(large) ? large->guard.bytes : large->bytes;
+}
+
+static void* hand_out(egb_large* large)
+{
+    large->state = EGB_LARGE_LIVE;
+    numbers.allocations++;
+    numbers.guarded_allocations += egb_large_has_page_(large) ? 1 : 0;
+    numbers.in_use++;
+    if (numbers.in_use > numbers.peak) {
+        numbers.peak = numbers.in_use;
+    }
+    egb_large_note_bytes_(large->bytes, 0);
+    return start_of_block(large);
+}
+
+// A long block that is all zero comes fresh from the system, and a region that would have served
+// another goes back for it: a program that takes only such blocks would else collect them. When the
+// library is sealed there is nothing fresh.
+void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
+{
+    egb_unmap_list unmap_list = {NULL};
+    void*          block      = NULL;
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_large_cache_take_(align, whole);
+    if (large != NULL && zeroed && whole > ZEROED_BYTES_MAX && !egb_is_frozen_()) {
+        egb_large_unmap_later_(&unmap_list, large);
+    } else if (large != NULL) {
+        block = hand_out(large);
+    }
+    egb_os_unlock_(&large_lock);
+    (void)egb_unmap_list_release_(&unmap_list);
+    if (block != NULL && zeroed) {
+        (void)__builtin_memset(block, 0, whole);
+    }
+    return block;
+}
+
+// NULL: refused. The record is then still the caller's.
+static void* map_region(size_t align, size_t whole, egb_large* large)
+{
+    void* const region = egb_ask_reserve_(whole, align);
+    if (region == NULL) {
+        return NULL;
+    }
+    large->region = region;
+    large->bytes  = whole;
+    if (egb_ask_commit_(region, whole, 0, NULL) != EGB_OK ||
+        !egb_large_enter_(region, whole, large)) {
+        egb_os_release_(region, whole);
+        return NULL;
+    }
+    return region;
+}
+
+// `guard`: the block ends at a guard page; NULL: it does not.
+static void* alloc_fresh(size_t align, size_t whole, const egb_guard_page* guard)
+{
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_large_new_record_();
+    if (large != NULL && guard != NULL) {
+        large->guard = *guard;
+    }
+    egb_os_unlock_(&large_lock);
+    if (large == NULL) {
+        return NULL;
+    }
+    bool is_there = map_region(align, whole, large) != NULL;
+    if (is_there && guard != NULL && !egb_guard_page_close_page_(large)) {
+        egb_chunk_map_clear_(large->region, whole);
+        egb_os_release_(large->region, whole);
+        is_there = false;
+    }
+    egb_os_lock_(&large_lock);
+    void* const block = is_there ? hand_out(large) : NULL;
+    if (!is_there) {
+        egb_large_drop_record_(large);
+    }
+    egb_os_unlock_(&large_lock);
+    return block;
+}
+
+void* egb_large_map_(size_t align, size_t whole)
+{
+    return alloc_fresh(align, whole, NULL);
+}
+
+// A small block where the oldest was that waits in quarantine, when that is half full. NULL: it is
+// not, or the system refused.
+static void* alloc_quarantined(size_t whole, const egb_guard_page* guard)
+{
+    egb_unmap_list unmap_list = {NULL};
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_page_quarantine_take_(whole);
+    if (large != NULL) {
+        large->guard = *guard;
+    }
+    egb_os_unlock_(&large_lock);
+    if (large == NULL) {
+        return NULL;
+    }
+    const bool is_open = egb_guard_page_open_block_(large);
+    egb_os_lock_(&large_lock);
+    void* const block = is_open ? hand_out(large) : NULL;
+    if (!is_open) {
+        egb_large_unmap_later_(&unmap_list, large);
+    }
+    egb_os_unlock_(&large_lock);
+    (void)egb_unmap_list_release_(&unmap_list);
+    return block;
+}
+
+// What is sealed asks for none. NULL: the request is to be served as ever.
+void* egb_large_alloc_guarded_(size_t align, size_t bytes, bool is_sample, const void* site)
+{
+    egb_guard_page guard;
+    const size_t   unit  = EGB_UNIT_BYTES;
+    const size_t   whole = egb_is_frozen_() ? 0 : egb_guard_page_plan_(&guard, align, bytes);
+    if (whole == 0 || !egb_guard_page_enter_(is_sample)) {
+        return NULL;
+    }
+    guard.is_sample  = is_sample;
+    guard.alloc_site = site;
+    void* block      = is_sample ? alloc_quarantined(whole, &guard) : NULL;
+    if (block == NULL) {
+        block = alloc_fresh(align < unit ? unit : align, whole, &guard);
+    }
+    if (block == NULL) {
+        egb_guard_page_leave_(is_sample);
+    }
+    return block;
+}
+
+void* egb_large_sample_(size_t align, size_t bytes, const void* site)
+{
+    if (!egb_guard_page_is_due_()) {
+        return NULL;
+    }
+    void* const block = egb_large_alloc_guarded_(align, bytes, true, site);
+    if (block == NULL) {
+        egb_guard_page_skip_();
+    }
+    return block;
+}
+
+void* egb_large_refuse_(void)
+{
+    egb_os_lock_(&large_lock);
+    numbers.failures++;
+    egb_os_unlock_(&large_lock);
+    return NULL;
+}
+
+// ---- free ---------------------------------------------------------------------------------------
+
+// What is wrong with freeing `block`: 0 is nothing. Of what is kept, no more is known than that
+// blocks start with a unit.
+static int fault_of_large(const egb_large* large, const void* block)
+{
+    if (large->state == EGB_LARGE_LIVE) {
+        return start_of_block(large) == block ? 0 : EGB_EVENT_INTERIOR;
+    }
+    const bool is_start = egb_large_has_page_(large) ? start_of_block(large) == block
+                                                     : (uintptr_t)block % EGB_UNIT_BYTES == 0;
+    return is_start ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_INTERIOR;
+}
+
+// Keeps a region that is no block's any more, or not.
+void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
+{
+    const size_t most = egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak);
+    if (large->bytes > most) {
+        egb_large_unmap_later_(unmap_list, large);
+    } else {
+        egb_large_cache_add_(large);
+        egb_large_cache_limit_(unmap_list, most);
+    }
+}
+
+// From now on it is no block in use. What comes of one with a guard page is still to be done.
+static void take_back(egb_large* large, egb_unmap_list* unmap_list, const void* site)
+{
+    large->state = EGB_LARGE_NEW;
+    numbers.frees++;
+    numbers.in_use--;
+    egb_large_note_bytes_(0, large->bytes);
+    if (egb_large_has_page_(large)) {
+        large->guard.free_site = site;
+    } else {
+        egb_large_keep_(large, unmap_list);
+    }
+}
+
+// Nobody may use the block's pages any more, and they are no memory. When the library is sealed it
+// becomes a region as any other, for the next request; what the system refuses to close goes.
+static void put_in_quarantine(egb_large* large)
+{
+    const egb_guard_page none       = {0};
+    const bool           is_open    = egb_is_frozen_() && egb_guard_page_open_(large);
+    const bool           is_closed  = !is_open && egb_guard_page_close_(large);
+    egb_unmap_list       unmap_list = {NULL};
+    egb_guard_page_leave_(large->guard.is_sample);
+    egb_os_lock_(&large_lock);
+    if (is_closed) {
+        egb_page_quarantine_add_(large, &unmap_list);
+    } else if (is_open) {
+        large->guard = none;
+        egb_large_keep_(large, &unmap_list);
+    } else {
+        egb_large_unmap_later_(&unmap_list, large);
+    }
+    egb_os_unlock_(&large_lock);
+    (void)egb_unmap_list_release_(&unmap_list);
+}
+
+// Looks at what is around the block, which is nobody's any more.
+static void quarantine_and_check(egb_large* large, egb_finding* finding)
+{
+    (void)egb_guard_page_check_(large, finding);
+    finding->history.free_site = NULL;  // that is the call which finds it
+    put_in_quarantine(large);
+}
+
+bool egb_large_free_(void* block, const void* site, egb_finding* finding)
+{
+    const egb_finding none       = {.block = block, .index = EGB_NO_INDEX};
+    egb_unmap_list    unmap_list = {NULL};
+    *finding                     = none;
+    egb_os_lock_(&large_lock);
+    egb_large* const large   = egb_large_at_(block);
+    const bool       is_with = large != NULL && egb_large_has_page_(large);
+    finding->kind            = large == NULL ? 0 : fault_of_large(large, block);
+    const bool is_freed      = large != NULL && finding->kind == 0;
+    if (is_freed) {
+        take_back(large, &unmap_list, site);
+    } else if (is_with) {
+        finding->history = egb_guard_page_history_(large);
+    }
+    egb_os_unlock_(&large_lock);
+    (void)egb_unmap_list_release_(&unmap_list);
+    if (is_freed && is_with) {
+        quarantine_and_check(large, finding);
+    }
+    return large != NULL;
+}
+
+// ---- questions ----------------------------------------------------------------------------------
+
+size_t egb_large_bytes_(const void* address)
+{
+    egb_os_lock_(&large_lock);
+    const egb_large* const large   = egb_large_at_(address);
+    const bool             is_live = large != NULL && large->state == EGB_LARGE_LIVE;
+    const bool             is_in =
+        is_live && (uintptr_t)address - (uintptr_t)start_of_block(large) < room_of_block(large);
+    const size_t bytes = is_in ? room_of_block(large) : 0;
+    egb_os_unlock_(&large_lock);
+    return bytes;
+}
+
+bool egb_large_is_guarded_(const void* block)
+{
+    egb_os_lock_(&large_lock);
+    const egb_large* const large = egb_large_at_(block);
+    const bool             is    = large != NULL && egb_large_has_page_(large);
+    egb_os_unlock_(&large_lock);
+    return is;
+}
+
+bool egb_large_is_live_(const void* block)
+{
+    egb_os_lock_(&large_lock);
+    const egb_large* const large   = egb_large_at_(block);
+    const bool             is_live = large != NULL && fault_of_large(large, block) == 0;
+    egb_os_unlock_(&large_lock);
+    return is_live;
+}
+
+size_t egb_large_held_(size_t* cached)
+{
+    egb_os_lock_(&large_lock);
+    *cached           = egb_large_cache_bytes_() + egb_page_quarantine_bytes_();
+    const size_t held = numbers.bytes + *cached;
+    egb_os_unlock_(&large_lock);
+    return held;
+}
+
+void egb_large_count_(egb_large_numbers* out)
+{
+    egb_os_lock_(&large_lock);
+    *out                = numbers;
+    out->cached         = egb_large_cache_count_() + egb_page_quarantine_count_();
+    out->cached_bytes   = egb_large_cache_bytes_() + egb_page_quarantine_bytes_();
+    out->guarded_in_use = egb_guard_page_in_use_(&out->guarded_samples);
+    out->quarantined    = egb_page_quarantine_count_();
+    egb_os_unlock_(&large_lock);
+}
+
+// ---- fork ---------------------------------------------------------------------------------------
+
+void egb_large_lock_(void)
+{
+    egb_os_lock_(&large_lock);
+}
+
+void egb_large_unlock_(void)
+{
+    egb_os_unlock_(&large_lock);
+}
+
+bool egb_large_is_free_soon_(void)
+{
+    return egb_os_is_free_soon_(&large_lock);
+}
+
+void egb_large_reset_(void)
+{
+    egb_os_lock_reset_(&large_lock);
+    egb_guard_page_reset_();
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Freed large regions that stay mapped for requests to come. Where the system lets a range be given
+// back in parts, they are cut to what is asked for, and those side by side become one: so programs
+// whose blocks are of all sizes find the pages of the last ones.
+#include "large_cache.h"
+
+#include "ask.h"
+
+// Lists of regions of about one size, the larger ones behind: one for each number of units below 8,
+// then four for each doubling, and one for all that are still longer. As in M. Masmano and others,
+// "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", 2004.
+enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4 };
+
+typedef struct bin {
+    egb_large* newest;
+    egb_large* oldest;
+} bin;
+
+static bin      bins[BINS];
+static uint64_t used_bins;  // a bit for each that has one
+static uint64_t times_kept;
+static size_t   kept_count;
+static size_t   kept_bytes;
+
+static uint32_t epoch = 1;  // atomic
+
+uint32_t egb_region_next_epoch_(void)
+{
+    return __atomic_add_fetch(&epoch, 1, __ATOMIC_RELAXED);
+}
+
+size_t egb_large_cache_bytes_(void)
+{
+    return kept_bytes;
+}
+
+size_t egb_large_cache_count_(void)
+{
+    return kept_count;
+}
+
+size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak)
+{
+    if (egb_is_frozen_()) {
+        return SIZE_MAX;
+    }
+    const size_t under_peak = peak - bytes + peak / 8 + EGB_LARGE_CACHE_BYTES_OVER_PEAK;
+    return under_peak < EGB_LARGE_CACHE_BYTES_MAX ? under_peak : EGB_LARGE_CACHE_BYTES_MAX;
+}
+
+static char* end_of(const egb_large* large)
+{
+    return (char*)large->region + large->bytes;
+}
+
+// ---- lists --------------------------------------------------------------------------------------
+
+static size_t bin_of(size_t bytes)
+{
+    const size_t units = bytes / EGB_UNIT_BYTES;
+    if (units < EXACT_UNITS) {
+        return units;
+    }
+    const size_t doubling = 63 - (size_t)__builtin_clzll(units);
+    const size_t quarter  = units >> (doubling - 2) & (BINS_OF_DOUBLING - 1);
+    const size_t index    = EXACT_UNITS + (doubling - 3) * BINS_OF_DOUBLING + quarter;
+    return index < BINS ? index : BINS - 1;
+}
+
+// The first list with a region in it, from this one on. BINS: there is none.
+static size_t used_from(size_t index)
+{
+    const uint64_t rest = index < BINS ? used_bins >> index : 0;
+    return rest == 0 ? BINS : index + (size_t)__builtin_ctzll(rest);
+}
+
+static void enter_list(egb_large* large)
+{
+    const size_t      index = bin_of(large->bytes);
+    bin* const        its   = &bins[index];
+    egb_large** const link  = its->newest == NULL ? &its->oldest : &its->newest->newer;
+    large->newer            = NULL;
+    large->older            = its->newest;
+    *link                   = large;
+    its->newest             = large;
+    used_bins |= (uint64_t)1 << index;
+    kept_count++;
+    kept_bytes += large->bytes;
+}
+
+static void leave_list(egb_large* large)
+{
+    const size_t      index      = bin_of(large->bytes);
+    bin* const        its        = &bins[index];
+    egb_large** const from_newer = large->newer == NULL ? &its->newest : &large->newer->older;
+    egb_large** const from_older = large->older == NULL ? &its->oldest : &large->older->newer;
+    *from_newer                  = large->older;
+    *from_older                  = large->newer;
+    if (its->newest == NULL) {
+        used_bins &= ~((uint64_t)1 << index);
+    }
+    kept_count--;
+    kept_bytes -= large->bytes;
+}
+
+// NULL: nothing is kept.
+static egb_large* oldest_of_all(void)
+{
+    egb_large* found = NULL;
+    for (size_t i = used_from(0); i < BINS; i = used_from(i + 1)) {
+        if (found == NULL || bins[i].oldest->number < found->number) {
+            found = bins[i].oldest;
+        }
+    }
+    return found;
+}
+
+// ---- in and out ---------------------------------------------------------------------------------
+
+static egb_large* remove_kept(egb_large* large)
+{
+    leave_list(large);
+    large->state = EGB_LARGE_NEW;
+    egb_os_watch_open_(large->region, large->bytes);
+    return large;
+}
+
+// The kept region that an address is in, where such can be cut and joined; else NULL.
+static egb_large* kept_at(const void* address)
+{
+    egb_large* const large = egb_os_can_split_() ? egb_large_at_(address) : NULL;
+    return large != NULL && large->state == EGB_LARGE_CACHED ? large : NULL;
+}
+
+// The first bytes of a kept region become another's, which is still to be told.
+static void give_front(egb_large* from, size_t bytes, egb_large* to)
+{
+    egb_chunk_map_pass_on_(from->region, bytes, (egb_chunk_*)(void*)to);
+    egb_os_watch_open_(from->region, bytes);
+    leave_list(from);
+    if (from->bytes == bytes) {
+        egb_large_drop_record_(from);
+        return;
+    }
+    from->region = (char*)from->region + bytes;
+    from->bytes -= bytes;
+    enter_list(from);  // as the newest there, with the age it has
+}
+
+static void join(egb_large* large, const void* beside)
+{
+    egb_large* const other = kept_at(beside);
+    if (other != NULL) {
+        char* const  region = other->region;
+        const size_t bytes  = other->bytes;
+        give_front(other, bytes, large);
+        large->region = region < (char*)large->region ? region : large->region;
+        large->bytes += bytes;
+    }
+}
+
+void egb_large_cache_add_(egb_large* large)
+{
+    join(large, (char*)large->region - 1);
+    join(large, end_of(large));
+    egb_os_watch_close_(large->region, large->bytes);
+    large->state  = EGB_LARGE_CACHED;
+    large->epoch  = EGB_LOAD_(epoch);
+    large->number = ++times_kept;
+    enter_list(large);
+}
+
+// Where regions are not cut: a quarter more than is asked for is addresses, and pages that are
+// there anyway.
+static bool is_fit(const egb_large* large, size_t align, size_t whole)
+{
+    return large->bytes >= whole && ((uintptr_t)large->region & (align - 1)) == 0 &&
+           (egb_os_can_split_() || large->bytes - whole <= whole / 4);
+}
+
+// The front of a kept region. NULL: there is no memory for its record.
+static egb_large* cut(egb_large* large, size_t whole)
+{
+    egb_large* const front = egb_large_new_record_();
+    if (front != NULL) {
+        front->region = large->region;
+        front->bytes  = whole;
+        give_front(large, whole, front);
+    }
+    return front;
+}
+
+// Of those of about one size the shortest that fits; of these the newest, whose pages are most
+// likely still in a cache. NULL: none fits. In 256 MiB there are 512 at most whose sizes differ.
+static egb_large* best_of(const bin* its, size_t align, size_t whole)
+{
+    egb_large* best = NULL;
+    for (egb_large* one = its->newest; one != NULL; one = one->older) {
+        if (is_fit(one, align, whole) && (best == NULL || one->bytes < best->bytes)) {
+            best = one;
+        }
+        if (best != NULL && best->bytes == whole) {
+            break;
+        }
+    }
+    return best;
+}
+
+egb_large* egb_large_cache_take_(size_t align, size_t whole)
+{
+    egb_large* best = NULL;
+    for (size_t i = used_from(bin_of(whole)); best == NULL && i < BINS; i = used_from(i + 1)) {
+        best = best_of(&bins[i], align, whole);
+    }
+    if (best == NULL) {
+        return NULL;
+    }
+    return best->bytes > whole && egb_os_can_split_() ? cut(best, whole) : remove_kept(best);
+}
+
+bool egb_large_cache_give_behind_(egb_large* large, size_t more)
+{
+    egb_large* const behind = kept_at(end_of(large));
+    if (behind == NULL || behind->bytes < more) {
+        return false;
+    }
+    give_front(behind, more, large);
+    return true;
+}
+
+// ---- what goes ----------------------------------------------------------------------------------
+
+// All of it, or only so much of it, where that can be cut off.
+static egb_large* part_of(egb_large* large, size_t bytes)
+{
+    const size_t     whole = (bytes + EGB_UNIT_BYTES - 1) & ~(size_t)(EGB_UNIT_BYTES - 1);
+    const bool       has   = whole < large->bytes && egb_os_can_split_();
+    egb_large* const front = has ? cut(large, whole) : NULL;
+    return front != NULL ? front : remove_kept(large);
+}
+
+void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most)
+{
+    while (kept_bytes > most) {
+        egb_large_unmap_later_(unmap_list, part_of(oldest_of_all(), kept_bytes - most));
+    }
+}
+
+void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t bytes)
+{
+    egb_large* oldest = oldest_of_all();
+    while (oldest != NULL && oldest->epoch < before && kept_bytes >= bytes) {
+        const size_t room = (kept_bytes - bytes) & ~(size_t)(EGB_UNIT_BYTES - 1);
+        if (room == 0 || (room < oldest->bytes && !egb_os_can_split_())) {
+            return;
+        }
+        egb_large_unmap_later_(unmap_list, part_of(oldest, room));
+        oldest = oldest_of_all();
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Records of large regions, and the list of regions on their way to the system.
+#include "large.h"
+
+#include "../../os/os.h"
+
+static egb_growing records;
+
+// ---- records ------------------------------------------------------------------------------------
+
+egb_large* egb_large_new_record_(void)
+{
+    const egb_growing_options options = {
+        .block_bytes = sizeof(egb_large),
+        .block_align = _Alignof(egb_large),
+        .backing     = egb_plain_backing_(),
+    };
+    egb_large* large = NULL;
+    if (records.options.block_bytes != 0 || egb_growing_init(&records, &options) == EGB_OK) {
+        large = egb_growing_alloc(&records);
+    }
+    if (large != NULL) {
+        const egb_guard_page none = {0};
+        large->state              = EGB_LARGE_NEW;
+        large->guard              = none;
+    }
+    return large;
+}
+
+void egb_large_drop_record_(egb_large* large)
+{
+    egb_growing_free(&records, large);
+}
+
+void egb_large_each_(egb_growing_visit_fn visit, void* user)
+{
+    egb_growing_each(&records, visit, user);
+}
+
+bool egb_large_enter_(void* region, size_t bytes, egb_large* large)
+{
+    const egb_unit unit = {.key = EGB_LARGE_KEY, .chunk = (egb_chunk_*)(void*)large};
+    if (egb_chunk_map_set_(region, bytes, &unit)) {
+        return true;
+    }
+    egb_chunk_map_clear_(region, bytes);
+    return false;
+}
+
+egb_large* egb_large_at_(const void* address)
+{
+    return (egb_large*)(void*)egb_chunk_map_find_(EGB_LARGE_KEY, address);
+}
+
+// ---- regions on their way to the system ---------------------------------------------------------
+
+void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large)
+{
+    egb_chunk_map_clear_(large->region, large->bytes);
+    egb_os_watch_open_(large->region, large->bytes);
+    large->state      = EGB_LARGE_NEW;  // who looks at all blocks has nothing to look at
+    large->older      = unmap_list->first;
+    unmap_list->first = large;
+}
+
+size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list)
+{
+    size_t given = 0;
+    for (egb_large* one = unmap_list->first; one != NULL;) {
+        egb_large* const next = one->older;
+        egb_os_release_(one->region, one->bytes);
+        given += one->bytes;
+        egb_large_lock_();
+        egb_large_drop_record_(one);
+        egb_large_unlock_();
+        one = next;
+    }
+    return given;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+// The handler of the hosted library: egb_misuse(), the function set at run time, and the default.
+//
+// Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
+#include "misuse.h"
+#include "../../os/os.h"
+#include "eggbox/check.h"
+#include "text.h"
+
+#include <stdatomic.h>
+
+// ---- the handler set at run time ---------------------------------------------------------------
+
+// A function and its `user`, which are one value to whoever reads them: `version` is odd while they
+// are being changed, and even and larger afterwards.
+static atomic_uint            version;
+static _Atomic(egb_misuse_fn) current_function;  // NULL: the default
+static _Atomic(void*)         current_user;
+
+void egb_set_misuse_handler(egb_misuse_fn handler, void* user)
+{
+    unsigned before = atomic_load(&version) & ~1u;
+    while (!atomic_compare_exchange_weak(&version, &before, before + 1)) {
+        before &= ~1u;  // another thread is setting: wait until it is done
+    }
+    atomic_store(&current_function, handler);
+    atomic_store(&current_user, user);
+    atomic_store(&version, before + 2);
+}
+
+// Reads both, or says that it could not. It does not wait for long, because the change may have
+// been interrupted by the very signal handler that calls this.
+static bool read_handler(egb_misuse_fn* handler, void** user)
+{
+    for (int tries = 0; tries < 1000; tries++) {
+        const unsigned before = atomic_load(&version);
+        *handler              = atomic_load(&current_function);
+        *user                 = atomic_load(&current_user);
+        if (before % 2 == 0 && atomic_load(&version) == before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// ---- how often ---------------------------------------------------------------------------------
+
+static _Atomic(uint64_t) misuse_counts[EGB_EVENT_LAST + 1];  // by kind; [0]: of kinds not known
+
+uint64_t egb_misuse_count_(egb_event_kind kind)
+{
+    return atomic_load_explicit(&misuse_counts[kind], memory_order_relaxed);
+}
+
+static void count_misuse(egb_event_kind kind)
+{
+    const unsigned place = (unsigned)kind <= EGB_EVENT_LAST ? (unsigned)kind : 0;
+    (void)atomic_fetch_add_explicit(&misuse_counts[place], 1, memory_order_relaxed);
+}
+
+// ---- which were last ----------------------------------------------------------------------------
+
+enum { PAST_WORDS = sizeof(egb_past_event) / sizeof(uintptr_t) };
+EGB_STATIC_ASSERT(sizeof(egb_past_event) % sizeof(uintptr_t) == 0, "an event is whole words");
+
+typedef union past_words {
+    egb_past_event event;
+    uintptr_t      words[PAST_WORDS];
+} past_words;
+
+// An entry is the event of number `version` / 2, counted from 1, while that is even and not 0; odd:
+// somebody is writing to it.
+static struct {
+    _Atomic(uintptr_t) version;
+    _Atomic(uintptr_t) words[PAST_WORDS];
+} past[EGB_PAST_EVENTS_MAX];
+static _Atomic(uintptr_t) past_count;
+static _Atomic(uintptr_t) past_forgotten;  // so many of them are not to be told
+
+static past_words in_words(const egb_event* event)
+{
+    const egb_history* const history = event->history;
+    past_words               out     = {.event = {.kind = (uintptr_t)event->kind}};
+    out.event.site                   = event->site;
+    for (size_t i = 0; event->pool_name != NULL && i < EGB_PAST_NAME_BYTES - 1; i++) {
+        out.event.pool_name[i] = event->pool_name[i];
+        if (event->pool_name[i] == '\0') {
+            break;
+        }
+    }
+    if (history != NULL) {
+        out.event.bytes      = history->bytes;
+        out.event.damaged    = history->damaged;
+        out.event.alloc_site = history->alloc_site;
+        out.event.alloc_file = history->alloc_file;
+        out.event.alloc_line = history->alloc_line;
+        out.event.free_site  = history->free_site;
+    }
+    return out;
+}
+
+// An entry that another thread is still writing to, so many events later, or that has a later event
+// already, keeps what it has.
+static void note_past(const egb_event* event)
+{
+    const past_words from   = in_words(event);
+    const uintptr_t  number = atomic_fetch_add(&past_count, 1) + 1;
+    const size_t     place  = number % EGB_PAST_EVENTS_MAX;
+    uintptr_t        before = atomic_load(&past[place].version);
+    if (before % 2 == 0 && before < 2 * number &&
+        atomic_compare_exchange_strong(&past[place].version, &before, 2 * number + 1)) {
+        for (size_t i = 0; i < PAST_WORDS; i++) {
+            atomic_store(&past[place].words[i], from.words[i]);
+        }
+        atomic_store(&past[place].version, 2 * number);
+    }
+}
+
+static bool read_past(uintptr_t number, egb_past_event* event)
+{
+    const size_t place = number % EGB_PAST_EVENTS_MAX;
+    past_words   out;
+    if (atomic_load(&past[place].version) != 2 * number) {
+        return false;
+    }
+    for (size_t i = 0; i < PAST_WORDS; i++) {
+        out.words[i] = atomic_load(&past[place].words[i]);
+    }
+    *event = out.event;
+    return atomic_load(&past[place].version) == 2 * number;
+}
+
+size_t egb_misuse_past_(egb_past_event events[EGB_PAST_EVENTS_MAX])
+{
+    const uintptr_t last  = atomic_load(&past_count);
+    uintptr_t       first = atomic_load(&past_forgotten);
+    size_t          count = 0;
+    if (last - first > EGB_PAST_EVENTS_MAX) {
+        first = last - EGB_PAST_EVENTS_MAX;
+    }
+    for (uintptr_t number = first + 1; number <= last && count < EGB_PAST_EVENTS_MAX; number++) {
+        count += read_past(number, &events[count]) ? 1 : 0;
+    }
+    return count;
+}
+
+void egb_misuse_forget_(void)
+{
+    atomic_store(&past_forgotten, atomic_load(&past_count));
+    for (int kind = 0; kind <= EGB_EVENT_LAST; kind++) {
+        atomic_store_explicit(&misuse_counts[kind], 0, memory_order_relaxed);
+    }
+}
+
+// ---- the default: one line for each site -------------------------------------------------------
+
+enum { SITES_MAX = 64 };
+
+static _Atomic(uint64_t) sites[SITES_MAX];
+static atomic_bool       sites_are_full;
+
+// Says whether this kind of misuse at this site was not seen before, and remembers it.
+static bool is_new(const egb_event* event)
+{
+    const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
+    for (int i = 0; i < SITES_MAX; i++) {
+        uint64_t seen = 0;
+        if (atomic_compare_exchange_strong(&sites[i], &seen, wanted)) {
+            return true;
+        }
+        if (seen == wanted) {
+            return false;
+        }
+    }
+    return !atomic_exchange(&sites_are_full, true);
+}
+
+static void describe(egb_text_line* out, const egb_event* event)
+{
+    egb_text_add_(out, "eggbox: ");
+    egb_text_add_(out, egb_event_text(event->kind));
+    egb_text_add_(out, ": address ");
+    egb_text_address_(out, event->address);
+    if (event->block_index != EGB_NO_INDEX) {
+        egb_text_add_(out, ", block ");
+        egb_text_number_(out, event->block_index);
+    }
+    egb_text_add_(out, " of pool ");
+    if (event->pool_name != NULL) {
+        egb_text_add_(out, event->pool_name);
+    } else {
+        egb_text_address_(out, event->pool);
+    }
+    egb_text_add_(out, ", called from ");
+    egb_text_place_(out, NULL, 0, event->site);
+}
+
+// A block that was written to is found beside a call that is right.
+static bool is_damage(const egb_event* event)
+{
+    return event->kind == EGB_EVENT_OVERWRITTEN || event->kind == EGB_EVENT_OVERRUN ||
+           event->kind == EGB_EVENT_UNDERRUN;
+}
+
+static bool is_refused(const egb_event* event)
+{
+    return !is_damage(event) && event->kind != EGB_EVENT_WRONG_SIZE;
+}
+
+// ---- the default: what more is known ------------------------------------------------------------
+
+static void write_damage(egb_text_line* out, ptrdiff_t at)
+{
+    egb_text_add_(out, "; written to was ");
+    egb_text_add_(out, at < 0 ? "one of the bytes right before the block" : "byte ");
+    if (at >= 0) {
+        egb_text_number_(out, (size_t)at);
+        egb_text_add_(out, ", counted from 0");
+    }
+}
+
+static void write_bytes(egb_text_line* out, const egb_event* event)
+{
+    egb_text_add_(out, "  asked for were ");
+    egb_text_number_(out, event->history->bytes);
+    egb_text_add_(out, " bytes");
+    if (is_damage(event)) {
+        write_damage(out, event->history->damaged);
+    }
+    egb_text_write_line_(out);
+}
+
+static void
+write_place(egb_text_line* out, const char* what, const char* file, unsigned line, const void* site)
+{
+    if (file != NULL || site != NULL) {
+        egb_text_add_(out, what);
+        egb_text_place_(out, file, line, site);
+        egb_text_write_line_(out);
+    }
+}
+
+static void write_next_step(egb_text_line* out, const egb_event* event)
+{
+    egb_text_add_(out, "  next: ");
+    if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK) {
+        egb_text_add_(out, "addr2line -Cfe PATH 0x... says which line a PATH+0x... is");
+    } else {
+        egb_text_add_(
+            out, "run it again with EGGBOX_CHECK=track, which says where the block is from"
+        );
+    }
+    egb_text_write_line_(out);
+}
+
+static void write_history(egb_text_line* out, const egb_event* event)
+{
+    const egb_history* const history = event->history;
+    if (!is_refused(event)) {
+        write_bytes(out, event);
+    }
+    write_place(
+        out, "  allocated at ", history->alloc_file, history->alloc_line, history->alloc_site
+    );
+    write_place(out, "  freed at ", NULL, 0, history->free_site);
+    write_next_step(out, event);
+}
+
+// ---- the default: goes on, or ends the program --------------------------------------------------
+
+static void report_once_per_site(const egb_event* event)
+{
+    if (!is_new(event)) {
+        return;
+    }
+    egb_text_line out = {.bytes = 0};
+    describe(&out, event);
+    egb_text_add_(&out, is_refused(event) ? "; refused" : "");
+    egb_text_write_line_(&out);
+    if (event->history != NULL) {
+        write_history(&out, event);
+    }
+    if (atomic_load(&sites_are_full)) {
+        egb_text_add_(&out, "eggbox: misuse at further places is not reported");
+        egb_text_write_line_(&out);
+    }
+}
+
+static void report_and_end(const egb_event* event)
+{
+    egb_text_line out = {.bytes = 0};
+    describe(&out, event);
+    egb_text_write_line_(&out);
+    write_history(&out, event);
+    egb_os_abort_();
+}
+
+EGB_WEAK void egb_misuse(const egb_event* event)
+{
+    egb_misuse_fn handler;
+    void*         user;
+    count_misuse(event->kind);
+    note_past(event);
+    if (read_handler(&handler, &user) && handler != NULL) {
+        handler(event, user);
+    } else if (event->history != NULL && event->history->level >= EGB_LEVEL_GUARD) {
+        report_and_end(event);
+    } else {
+        report_once_per_site(event);
+    }
+}

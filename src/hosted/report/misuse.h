@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Room report: the misuse events that this process has seen, and the finding of one.
+#ifndef EGGBOX_SRC_HOSTED_REPORT_MISUSE_H
+#define EGGBOX_SRC_HOSTED_REPORT_MISUSE_H
+
+#include "eggbox/check.h"
+
+enum { EGB_EVENT_LAST = EGB_EVENT_WRONG_SIZE, EGB_PAST_EVENTS_MAX = 16, EGB_PAST_NAME_BYTES = 48 };
+
+// How often it happened in this process, and that it shall count from 0 again.
+uint64_t egb_misuse_count_(egb_event_kind kind);
+void     egb_misuse_forget_(void);
+
+// A finding in a block, before it becomes an event; `kind` 0: nothing was found.
+typedef struct egb_finding {
+    int         kind;  // an egb_event_kind
+    const void* block;
+    size_t      index;
+    egb_history history;
+} egb_finding;
+
+// One misuse of those that were last. What is not known is 0.
+typedef struct egb_past_event {
+    uintptr_t   kind;
+    uintptr_t   bytes;  // that were asked for
+    ptrdiff_t   damaged;
+    const void* site;
+    const void* alloc_site;
+    const char* alloc_file;
+    uintptr_t   alloc_line;
+    const void* free_site;
+    char        pool_name[EGB_PAST_NAME_BYTES];
+} egb_past_event;
+
+// Those since it last began to count, the oldest first. Returns how many. One that is just being
+// noted is left out.
+size_t egb_misuse_past_(egb_past_event events[EGB_PAST_EVENTS_MAX]);
+
+#endif  // EGGBOX_SRC_HOSTED_REPORT_MISUSE_H

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "text.h"
+
+#include "../../os/os.h"
+
+void egb_text_copy_(char* to, size_t bytes_max, const char* from)
+{
+    size_t bytes = 0;
+    for (; from[bytes] != '\0' && bytes < bytes_max - 1; bytes++) {
+        to[bytes] = from[bytes];
+    }
+    to[bytes] = '\0';
+}
+
+void egb_text_add_(egb_text_line* line, const char* text)
+{
+    while (*text != '\0' && line->bytes < EGB_TEXT_BYTES_MAX - 1) {
+        line->text[line->bytes++] = *text++;
+    }
+}
+
+static void add_digits(egb_text_line* line, uint64_t number, unsigned base)
+{
+    char  digits[24];
+    char* first = digits + sizeof digits - 1;
+    *first      = '\0';
+    do {
+        *--first = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number != 0);
+    egb_text_add_(line, first);
+}
+
+void egb_text_number_(egb_text_line* line, uint64_t number)
+{
+    add_digits(line, number, 10);
+}
+
+void egb_text_address_(egb_text_line* line, const void* address)
+{
+    egb_text_add_(line, "0x");
+    add_digits(line, (uintptr_t)address, 16);
+}
+
+static void add_module(egb_text_line* line, const char* path, uintptr_t offset)
+{
+    char name[EGB_TEXT_BYTES_MAX / 2];
+    if (*path == '\0') {
+        const size_t bytes = egb_os_program_(name, sizeof name - 1);
+        name[bytes]        = '\0';
+        path               = name;
+    }
+    egb_text_add_(line, path);
+    egb_text_add_(line, "+");
+    egb_text_address_(line, (const void*)offset);
+}
+
+void egb_text_place_(egb_text_line* line, const char* file, unsigned number, const void* site)
+{
+    const char* path;
+    uintptr_t   offset;
+    if (file != NULL) {
+        egb_text_add_(line, file);
+        egb_text_add_(line, ":");
+        egb_text_number_(line, number);
+    } else if (egb_os_find_module_(site, &path, &offset)) {
+        add_module(line, path, offset);
+    } else {
+        egb_text_address_(line, site);
+    }
+}
+
+void egb_text_write_line_(egb_text_line* line)
+{
+    line->text[line->bytes++] = '\n';
+    egb_os_write_error_(line->text, line->bytes);
+    line->bytes = 0;
+}

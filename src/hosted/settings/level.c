@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Which level a pool has: what EGGBOX_CHECK says of its name, else its options, else "check", or
+// where a tool watches "guard".
+//
+//     EGGBOX_CHECK="frames:track,net*:guard,*:check"       the first that fits
+//     EGGBOX_CHECK=guard                                   of every pool
+#include "settings.h"
+
+#include "../../os/os.h"
+
+static bool is_text(const char* from, const char* end, const char* text)
+{
+    while (from != end && *from == *text && *text != '\0') {
+        from++;
+        text++;
+    }
+    return from == end && *text == '\0';
+}
+
+static bool read_level(const char* from, const char* end, egb_level* level)
+{
+    for (int one = EGB_LEVEL_OFF; one <= EGB_LEVEL_PASSTHROUGH; one++) {
+        if (is_text(from, end, egb_level_text((egb_level)one))) {
+            *level = (egb_level)one;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether a name fits a pattern, in which `*` stands for any text and `?` for any character.
+// After a `*` that did not fit it is tried one character further; an earlier one need not be.
+static bool fits_name(const char* from, const char* end, const char* name)
+{
+    const char* star   = NULL;
+    const char* behind = NULL;
+    while (*name != '\0') {
+        if (from != end && *from == '*') {
+            star   = ++from;
+            behind = name;
+        } else if (from != end && (*from == '?' || *from == *name)) {
+            from++;
+            name++;
+        } else if (star != NULL) {
+            from = star;
+            name = ++behind;
+        } else {
+            return false;
+        }
+    }
+    while (from != end && *from == '*') {
+        from++;
+    }
+    return from == end;
+}
+
+static const char* find(const char* from, char wanted)
+{
+    while (*from != wanted && *from != '\0') {
+        from++;
+    }
+    return from;
+}
+
+static void complain_of_level(void)
+{
+    static bool       has_complained;  // atomic
+    static const char text[] =
+        "eggbox: EGGBOX_CHECK has an entry that is not NAME:LEVEL, or LEVEL, "
+        "of off, check, guard, track, passthrough; it is left out\n";
+    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
+        egb_os_write_error_(text, sizeof text - 1);
+    }
+}
+
+bool egb_entry_next_(const char** at, egb_entry* entry)
+{
+    while (**at == ',') {
+        (*at)++;
+    }
+    if (**at == '\0') {
+        return false;
+    }
+    const char* const colon = find(*at, ':');
+    entry->end              = find(*at, ',');
+    entry->name             = *at;
+    entry->has_name         = colon < entry->end;
+    entry->value            = entry->has_name ? colon + 1 : *at;
+    *at                     = entry->end;
+    return true;
+}
+
+bool egb_entry_fits_(const egb_entry* entry, const char* name)
+{
+    return !entry->has_name || fits_name(entry->name, entry->value - 1, name);
+}
+
+bool egb_entry_starts_(const char** from, const char* end, const char* text)
+{
+    const char* at = *from;
+    while (at != end && *text != '\0' && *at == *text) {
+        at++;
+        text++;
+    }
+    if (*text == '\0') {
+        *from = at;
+    }
+    return *text == '\0';
+}
+
+bool egb_entry_number_(const char* from, const char* end, uint64_t* number)
+{
+    *number = 0;
+    for (; from != end && *from >= '0' && *from <= '9' && *number < 100000000000000000u; from++) {
+        *number = *number * 10 + (uint64_t)(*from - '0');
+    }
+    return from == end && *number != 0;
+}
+
+bool egb_level_in_(const char* entries, const char* name, egb_level* level)
+{
+    egb_entry entry;
+    while (egb_entry_next_(&entries, &entry)) {
+        egb_level one;
+        if (!read_level(entry.value, entry.end, &one)) {
+            complain_of_level();
+        } else if (egb_entry_fits_(&entry, name)) {
+            *level = one;
+            return true;
+        }
+    }
+    return false;
+}
+
+// What the environment said when the first pool was made: another thread may change it meanwhile,
+// and then the C library's own copy is no place to look at.
+enum { SETTING_BYTES = 4096 };
+
+static const char* check_setting = "";
+static const char* fail_setting  = "";
+
+// Where there is nothing to copy `to` is not touched: it is a page of its own, in each process.
+static const char* read_setting(const char* name, char* to)
+{
+    static const char too_long[] =
+        "eggbox: EGGBOX_CHECK or EGGBOX_FAIL is longer than 4095 bytes; it is left out\n";
+    const char* const from  = egb_os_variable_(name);
+    const size_t      bytes = from == NULL ? 0 : (size_t)(find(from, '\0') - from);
+    if (bytes >= SETTING_BYTES) {
+        egb_os_write_error_(too_long, sizeof too_long - 1);
+    }
+    return bytes == 0 || bytes >= SETTING_BYTES ? "" : __builtin_memcpy(to, from, bytes + 1);
+}
+
+void egb_settings_read_(void)
+{
+    static char check_copy[SETTING_BYTES];
+    static char fail_copy[SETTING_BYTES];
+
+    check_setting = read_setting("EGGBOX_CHECK", check_copy);
+    fail_setting  = read_setting("EGGBOX_FAIL", fail_copy);
+}
+
+const char* egb_fault_setting_(void)
+{
+    return fail_setting;
+}
+
+egb_status egb_level_of_(const char* name, const char* check, egb_level* level)
+{
+    *level = egb_os_is_watched_() ? EGB_LEVEL_GUARD : EGB_LEVEL_CHECK;
+    if (check != NULL && !read_level(check, find(check, '\0'), level)) {
+        return EGB_INVALID;
+    }
+    (void)egb_level_in_(check_setting, name, level);
+    return EGB_OK;
+}
+
+egb_level egb_level_of_no_pool_(void)
+{
+    egb_level level = EGB_LEVEL_CHECK;
+    (void)egb_level_of_("", NULL, &level);
+    return level;
+}
