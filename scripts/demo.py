@@ -66,8 +66,8 @@ def programs(words):
         ("gcc", "compiles this library, as one file",
          ["gcc", "-std=c11", "-O1", include, "-S", "-o", "-", str(ROOT / "src/eggbox.c")], same),
         ("g++", "compiles a part of the command eggbox",
-         ["g++", "-std=c++17", "-O0", include, "-S", "-o", "-",
-          str(ROOT / "tools/eggbox/size.cpp")], same),
+         ["g++", "-std=c++17", "-O0", include, f"-I{ROOT}/tools/eggbox", "-S", "-o", "-",
+          str(ROOT / "tools/eggbox/size/size.cpp")], same),
         # Debian's redis comes with jemalloc: glibc's malloc has to be put before that.
         ("redis", "a server, under redis-benchmark",
          [str(ROOT / "demo/programs/redis.sh"), "100000"], ["--with", "libc.so.6"]),

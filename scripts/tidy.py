@@ -51,7 +51,8 @@ def layer_of(path):
 
 def resolve(root, file, name):
     """The path of an included file of ours, from the root; None if there is no such file."""
-    for folder in (file.parent, root / "include", root / "src/core", root / "src/os"):
+    for folder in (file.parent, root / "include", root / "src/core", root / "src/os",
+                   root / "tools/eggbox"):
         if (folder / name).is_file():
             return (folder / name).resolve().relative_to(root).as_posix()
     return None

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What `eggbox compare` says about numbers that are known.
-#include "compare.hpp"
+#include "compare/comparison.hpp"
 
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How the files of many processes become one report.
-#include "harvest.hpp"
+#include "run/harvest.hpp"
 
 #include <cstdlib>
 #include <filesystem>

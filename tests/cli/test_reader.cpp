@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Files that others wrote: whatever is in them, the answer is a result or a failure with a reason.
-#include "commands.hpp"
-#include "elf.hpp"
-#include "records.hpp"
-#include "report.hpp"
-#include "size.hpp"
-#include "text.hpp"
+#include "elf/elf.hpp"
+#include "records/records.hpp"
+#include "report/page.hpp"
+#include "size/configuration.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
 
 #include <algorithm>
 #include <cstdio>

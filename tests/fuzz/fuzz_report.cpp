@@ -3,10 +3,10 @@
 // that the commands make of it can be made.
 #include "fuzzing.hpp"
 
-#include "commands.hpp"
-#include "records.hpp"
-#include "report.hpp"
-#include "size.hpp"
+#include "records/records.hpp"
+#include "report/page.hpp"
+#include "size/configuration.hpp"
+#include "text/failure.hpp"
 
 #include <string>
 #include <vector>

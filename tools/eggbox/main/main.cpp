@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// eggbox: runs unmodified programs with their malloc served from pools, and says what to do about
+// what was seen.
+#include "compare/compare.hpp"
+#include "doctor/doctor.hpp"
+#include "report/report.hpp"
+#include "run/run.hpp"
+#include "size/size.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "eggbox/base.h"
+
+namespace
+{
+
+using namespace tool;
+
+#define TEXT_OF(x)     #x
+#define NUMBER_TEXT(x) TEXT_OF(x)
+constexpr char version[] = "eggbox " NUMBER_TEXT(EGB_VERSION_MAJOR
+) "." NUMBER_TEXT(EGB_VERSION_MINOR) "." NUMBER_TEXT(EGB_VERSION_PATCH);
+
+constexpr char footer[] =
+    "Exit status: 0 done; 1 wrong usage; 2 eggbox failed; 3 a limit is exceeded; run: the\n"
+    "program's own. Data goes to stdout, talk to stderr. `man eggbox-COMMAND` says more.\n"
+    "\n"
+    "Start with: eggbox run -- PROGRAM";
+
+struct all_options {
+    run_options     run;
+    report_options  report;
+    size_options    size;
+    compare_options compare;
+    doctor_options  doctor;
+};
+
+// "guard", or "frames:track,net*:guard,*:check".
+std::string check_problem(const std::string& text)
+{
+    std::string level;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        level                 = text.substr(at, end - at);
+        if (level == "passthrough") {
+            return "passthrough is for pools of the program itself, as in frames:passthrough: "
+                   "malloc is on pools here";
+        }
+        level = level.substr(level.find(':') + 1);
+        if (level != "off" && level != "check" && level != "guard" && level != "track" &&
+            level != "passthrough") {
+            return "no such level: off, check, guard, track";
+        }
+        at = end + 1;
+    }
+    return "";
+}
+
+// "large", "1/1000" or both.
+std::string guard_pages_problem(const std::string& text)
+{
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end       = std::min(text.find(',', at), text.size());
+        const std::string entry     = text.substr(at, end - at);
+        const std::string every     = entry.substr(0, 2) == "1/" ? entry.substr(2) : "";
+        const bool        is_number = !every.empty() && every[0] != '0' && every.size() <= 9 &&
+                               every.find_first_not_of("0123456789") == std::string::npos;
+        if (entry != "large" && !is_number) {
+            return "no such blocks: large, 1/NUMBER";
+        }
+        at = end + 1;
+    }
+    return "";
+}
+
+// The first line of a help text, in our words.
+class with_usage : public CLI::Formatter
+{
+  public:
+    explicit with_usage(std::string usage) : usage_(std::move(usage)) {}
+
+    std::string make_usage(const CLI::App*, std::string) const override
+    {
+        return usage_ + "\n";
+    }
+
+  private:
+    std::string usage_;
+};
+
+void set_usage(CLI::App* of, const char* text)
+{
+    of->formatter(std::make_shared<with_usage>(text));
+}
+
+CLI::Option* add_json(CLI::App* to, bool& json)
+{
+    return to->add_flag("--json", json, "Print for a program, not for a person");
+}
+
+bool takes_value(const CLI::App* app, const std::string& word)
+{
+    const CLI::Option* const option = app->get_option_no_throw(word);
+    return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+// Takes the program and its arguments off the end of `words`, a subcommand and its options: what
+// follows "--", else what begins with the first word that is no option of ours. None of it is
+// looked at: CLI11 would take it for ours.
+std::vector<std::string> take_command(const CLI::App* app, std::vector<std::string>& words)
+{
+    std::size_t at = 1;
+    while (at < words.size() && words[at].size() > 1 && words[at][0] == '-' && words[at] != "--") {
+        at += takes_value(app, words[at]) ? 2U : 1U;
+    }
+    at                            = std::min(at, words.size());
+    const auto               from = words.begin() + static_cast<std::ptrdiff_t>(at);
+    const std::size_t        skip = from != words.end() && *from == "--" ? 1 : 0;
+    std::vector<std::string> command{from + static_cast<std::ptrdiff_t>(skip), words.end()};
+    words.erase(from, words.end());
+    return command;
+}
+
+void add_run(CLI::App& app, run_options& wanted)
+{
+    CLI::App* const sub = app.add_subcommand("run", "Run a program with its malloc on pools");
+    sub->add_option("--report", wanted.report, "Write what happened to this file")
+        ->type_name("FILE");
+    sub->add_option("--check", wanted.check, "Misuse to look for: off, check, guard, track")
+        ->type_name("LEVEL")
+        ->check(CLI::Validator(check_problem, ""));
+    sub->add_option(
+           "--guard-pages",
+           wanted.guard_pages,
+           "Blocks to end at a page nobody may use: large, 1/NUMBER or both"
+    )
+        ->type_name("WHICH")
+        ->check(CLI::Validator(guard_pages_problem, ""));
+    add_json(sub, wanted.json);
+    set_usage(
+        sub,
+        "usage: eggbox run [--report FILE] [--check LEVEL] [--guard-pages WHICH] [--json]\n"
+        "                  -- program [argument]..."
+    );
+}
+
+void add_report(CLI::App& app, report_options& wanted)
+{
+    CLI::App* const sub = app.add_subcommand("report", "Say what happened in recorded runs");
+    sub->add_option("FILE", wanted.files, "Reports of `eggbox run`")->required();
+    add_json(sub, wanted.json);
+    set_usage(sub, "usage: eggbox report FILE... [--json]");
+}
+
+void add_size(CLI::App& app, size_options& wanted)
+{
+    CLI::App* const sub =
+        app.add_subcommand("size", "Say how many blocks of which sizes recorded runs need");
+    sub->add_option("FILE", wanted.files, "Reports of `eggbox run`")->required();
+    CLI::Option* const emit =
+        sub->add_option("--emit", wanted.emit, "Print a header of static pools, or the numbers")
+            ->type_name("c|cpp|json")
+            ->check(CLI::IsMember({"c", "cpp", "json"}).description(""));
+    sub->add_option(
+           "--cover", wanted.cover_percent, "Only the sizes that this share of requests needs"
+    )
+        ->type_name("PERCENT")
+        ->check(CLI::Range(0.1, 100.0).description(""));
+    sub->add_option("--headroom", wanted.headroom_percent, "Blocks beyond the peak; default 25")
+        ->type_name("PERCENT")
+        ->check(CLI::Range(0.0, 1000.0).description(""));
+    sub->add_option("--name", wanted.name, "Prefix in the header; default: the program's name");
+    sub->add_option(
+           "--check", wanted.check, "Exit with 3 if the runs do not fit this earlier output"
+    )
+        ->type_name("FILE")
+        ->excludes(emit);
+    add_json(sub, wanted.json);
+    set_usage(
+        sub,
+        "usage: eggbox size FILE... [--emit c|cpp|json] [--cover PERCENT] [--headroom PERCENT]\n"
+        "                   [--name NAME] [--check FILE] [--json]"
+    );
+}
+
+void add_compare(CLI::App& app, compare_options& wanted)
+{
+    CLI::App* const sub = app.add_subcommand(
+        "compare", "Measure a program on glibc, on pools and on other libraries"
+    );
+    sub->add_option("--with", wanted.with, "A further library to preload; may be repeated")
+        ->type_name("LIB.so")
+        ->take_all()
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    sub->add_option("--runs", wanted.runs, "How often to run each; default 10")
+        ->type_name("N")
+        ->check(CLI::Range(1, 100000).description(""));
+    sub->add_option("--warmup", wanted.warmup, "How often before that; default 1")
+        ->type_name("N")
+        ->check(CLI::Range(0, 100000).description(""));
+    sub->add_option("--input", wanted.input, "What the program reads; default: nothing")
+        ->type_name("FILE");
+    sub->add_flag("--check-output", wanted.check_output, "Fail unless all runs print the same");
+    sub->add_flag("--ignore-failure", wanted.ignore_failure, "Go on when the program fails");
+    add_json(sub, wanted.json);
+    set_usage(
+        sub,
+        "usage: eggbox compare [--with LIB.so]... [--runs N] [--warmup N] [--input FILE]\n"
+        "                      [--check-output] [--ignore-failure] [--json] -- program "
+        "[argument]..."
+    );
+}
+
+void add_doctor(CLI::App& app, doctor_options& wanted)
+{
+    CLI::App* const sub = app.add_subcommand("doctor", "Say whether a program can run on pools");
+    sub->add_option("PROGRAM", wanted.program, "A path, or a name to look up in PATH")->required();
+    add_json(sub, wanted.json);
+    set_usage(sub, "usage: eggbox doctor PROGRAM [--json]");
+}
+
+void add_all(CLI::App& app, all_options& wanted)
+{
+    app.set_version_flag("--version", version);
+    app.require_subcommand(1);
+    app.footer(footer);
+    add_run(app, wanted.run);
+    add_report(app, wanted.report);
+    add_size(app, wanted.size);
+    add_compare(app, wanted.compare);
+    add_doctor(app, wanted.doctor);
+}
+
+// The words that are CLI11's to read, from the last to the first as it takes them.
+std::vector<std::string>
+split_off(const CLI::App& app, char** argv, std::vector<std::string>& command)
+{
+    std::vector<std::string> words;
+    for (char** word = argv + 1; *word != nullptr; word++) {
+        words.emplace_back(*word);
+    }
+    if (!words.empty() && (words.front() == "run" || words.front() == "compare")) {
+        command = take_command(app.get_subcommand(words.front()), words);
+    }
+    std::reverse(words.begin(), words.end());
+    return words;
+}
+
+// CLI11 says of all these that a command is missing.
+void require_command(const CLI::App& app, const char* word)
+{
+    const std::string first = word == nullptr ? "" : word;
+    if (first.empty() || first == "-h" || first == "--help" || first == "--version") {
+        return;
+    }
+    if (first.front() == '-') {
+        throw bad_usage(fmt::format("there is no option \"{}\" without a command", shown(first)));
+    }
+    const auto all = app.get_subcommands([](const CLI::App*) { return true; });
+    if (std::none_of(all.begin(), all.end(), [&](const CLI::App* one) {
+            return one->get_name() == first;
+        })) {
+        throw bad_usage(fmt::format(
+            "there is no command \"{}\": run, report, size, compare, doctor", shown(first)
+        ));
+    }
+}
+
+int dispatch(const CLI::App& app, all_options& wanted, std::vector<std::string> command)
+{
+    if (app.got_subcommand("run") || app.got_subcommand("compare")) {
+        if (command.empty() || command.front().empty()) {
+            throw bad_usage("no program was named");
+        }
+        wanted.run.command = wanted.compare.command = std::move(command);
+    }
+    return app.got_subcommand("run")       ? run_command(wanted.run)
+           : app.got_subcommand("report")  ? report_command(wanted.report)
+           : app.got_subcommand("size")    ? size_command(wanted.size)
+           : app.got_subcommand("compare") ? compare_command(wanted.compare)
+                                           : doctor_command(wanted.doctor);
+}
+
+int run_main(char** argv)
+{
+    CLI::App app{
+        "Runs unmodified programs with their malloc served from memory pools, and says what\n"
+        "happened and what to do about it.",
+        "eggbox"
+    };
+    all_options wanted;
+    add_all(app, wanted);
+    require_command(app, argv[1]);
+    std::vector<std::string> command;
+    try {
+        app.parse(split_off(app, argv, command));
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) {
+            std::ostringstream text;
+            app.exit(error, text, text);
+            print(text.str());
+            return exit_done;
+        }
+        throw bad_usage(error.what());
+    }
+    return dispatch(app, wanted, std::move(command));
+}
+
+}  // namespace
+
+int main(int, char** argv)
+{
+    try {
+        return run_main(argv);
+    } catch (const bad_usage& error) {
+        say(std::string(error.what()) + "; --help says more");
+        return exit_usage;
+    } catch (const failure& error) {
+        say(error.what());
+    } catch (const std::exception& error) {
+        say(error.what());
+    }
+    return exit_failure;
+}

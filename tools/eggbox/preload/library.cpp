@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "preload/library.hpp"
+
+#include "process/paths.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tool
+{
+
+std::string find_malloc_library()
+{
+    if (const char* const named = std::getenv("EGGBOX_MALLOC_LIB")) {
+        return absolute_path(named);
+    }
+    static constexpr const char* places[] = {
+        "/", "/" EGGBOX_LIBRARY_FROM_COMMAND "/", "/../lib/", "/../../"
+    };
+    const std::string folder = own_folder();
+    for (const char* const place : places) {
+        const std::string path = folder + place + "libeggbox-malloc.so";
+        if (access(path.c_str(), R_OK) == 0) {
+            return absolute_path(path);
+        }
+    }
+    throw failure(fmt::format(
+        "no libeggbox-malloc.so beside {} or in ../lib; set EGGBOX_MALLOC_LIB to its path",
+        shown(folder)
+    ));
+}
+
+void require_preloadable(const std::string& library)
+{
+    if (library.find_first_of(" :\t\n") != std::string::npos) {
+        throw failure(fmt::format(
+            "{}: LD_PRELOAD cannot name a path with a blank or a colon in it", shown(library)
+        ));
+    }
+}
+
+std::string preload_value(const std::string& library)
+{
+    require_preloadable(library);
+    const char* const before = std::getenv("LD_PRELOAD");
+    return before == nullptr || *before == '\0' ? library : library + ":" + before;
+}
+
+}  // namespace tool

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "records/records.hpp"
+
+#include "text/failure.hpp"
+#include "text/text.hpp"
+#include "json/reader.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace tool
+{
+namespace
+{
+
+constexpr std::size_t file_bytes_max = std::size_t{256} << 20;
+
+std::uint64_t optional_count(const json_place& from, const char* name, std::uint64_t otherwise)
+{
+    return from.has(name) ? from.member(name).count() : otherwise;
+}
+
+std::string optional_text(const json_place& from, const char* name)
+{
+    return from.has(name) ? from.member(name).text() : "";
+}
+
+pool_record read_pool(const json_place& from)
+{
+    pool_record out;
+    out.name            = from.member("name").text();
+    out.parent          = from.member("parent").text();
+    out.level           = optional_text(from, "level");
+    out.is_size_class   = from.member("is_size_class").truth();
+    out.block_bytes     = from.member("block_bytes").count();
+    out.stride_bytes    = from.member("stride_bytes").count();
+    out.max_blocks      = from.member("max_blocks").count();
+    out.budget_bytes    = from.member("budget_bytes").count();
+    out.capacity        = from.member("capacity").count();
+    out.in_use          = from.member("in_use").count();
+    out.cached          = from.member("cached").count();
+    out.peak            = from.member("peak").count();
+    out.allocations     = from.member("allocations").count();
+    out.frees           = from.member("frees").count();
+    out.failures        = from.member("failures").count();
+    out.chunks          = from.member("chunks").count();
+    out.bytes_held      = from.member("bytes_held").count();
+    out.requested_bytes = from.member("requested_bytes").count();
+    return out;
+}
+
+large_record read_large(const json_place& from)
+{
+    large_record out;
+    out.allocations  = from.member("allocations").count();
+    out.frees        = from.member("frees").count();
+    out.in_use       = from.member("in_use").count();
+    out.peak         = from.member("peak").count();
+    out.bytes_in_use = from.member("bytes_in_use").count();
+    out.peak_bytes   = from.member("peak_bytes").count();
+    out.failures     = from.member("failures").count();
+    return out;
+}
+
+std::vector<counted> read_counted(const json_place& from, const char* name)
+{
+    std::vector<counted> out;
+    for (const json_place& each : from.elements()) {
+        out.push_back({each.member(name).text(), each.member("count").count()});
+    }
+    return out;
+}
+
+std::vector<std::string> read_texts(const json_place& from)
+{
+    std::vector<std::string> out;
+    for (const json_place& each : from.elements()) {
+        out.push_back(each.text());
+    }
+    return out;
+}
+
+place_record read_place(const json_place& from, const char* name)
+{
+    place_record out;
+    if (from.has(name)) {
+        const json_place place = from.member(name);
+        place.require_object();
+        out.module   = optional_text(place, "module");
+        out.offset   = optional_count(place, "offset", 0);
+        out.address  = optional_count(place, "address", 0);
+        out.file     = optional_text(place, "file");
+        out.line     = optional_count(place, "line", 0);
+        out.function = optional_text(place, "function");
+    }
+    return out;
+}
+
+leak_record read_leak(const json_place& from)
+{
+    leak_record out;
+    out.site      = read_place(from, "site");
+    out.pool      = from.member("pool").text();
+    out.blocks    = from.member("blocks").count();
+    out.bytes     = from.member("bytes").count();
+    out.oldest_ms = from.member("oldest_ms").count();
+    return out;
+}
+
+event_record read_event(const json_place& from)
+{
+    event_record out;
+    out.kind       = from.member("kind").text();
+    out.pool       = from.member("pool").text();
+    out.bytes      = optional_count(from, "bytes", 0);
+    out.is_damaged = from.has("damaged");
+    out.damaged    = out.is_damaged ? from.member("damaged").whole() : 0;
+    out.site       = read_place(from, "site");
+    out.alloc_site = read_place(from, "alloc_site");
+    out.free_site  = read_place(from, "free_site");
+    return out;
+}
+
+// What is said of places, which is not in every file.
+void read_findings(process_record& out, const json_place& from)
+{
+    if (from.has("leaks")) {
+        for (const json_place& each : from.member("leaks").elements()) {
+            out.leaks.push_back(read_leak(each));
+        }
+    }
+    if (from.has("leaked")) {
+        const json_place sum = from.member("leaked");
+        out.leaked.is_known  = true;
+        out.leaked.places    = sum.member("places").count();
+        out.leaked.blocks    = sum.member("blocks").count();
+        out.leaked.bytes     = sum.member("bytes").count();
+    }
+    if (from.has("events")) {
+        for (const json_place& each : from.member("events").elements()) {
+            out.events.push_back(read_event(each));
+        }
+    }
+}
+
+process_record read_process(const json_place& from)
+{
+    require_kind(from, "eggbox-process");
+    process_record out;
+    out.program             = from.member("program").text();
+    out.arguments           = read_texts(from.member("arguments"));
+    out.pid                 = from.member("pid").count();
+    out.parent_pid          = from.member("parent_pid").count();
+    out.process_started     = optional_count(from, "process_started", 0);
+    out.started_ns          = optional_count(from, "started_ns", 0);
+    out.processes           = optional_count(from, "processes", 1);
+    out.duration_s          = from.member("duration_s").number();
+    out.level               = from.member("level").text();
+    out.library             = from.member("library").text();
+    out.peak_resident_bytes = from.member("peak_resident_bytes").count();
+    out.minor_faults        = from.member("minor_faults").count();
+    out.major_faults        = from.member("major_faults").count();
+    out.is_measured         = from.member("is_measured").truth();
+    out.large               = read_large(from.member("large"));
+    out.not_served          = read_counted(from.member("not_served"), "reason");
+    out.misuse              = read_counted(from.member("misuse"), "kind");
+    for (const json_place& each : from.member("pools").elements()) {
+        out.pools.push_back(read_pool(each));
+    }
+    read_findings(out, from);
+    return out;
+}
+
+run_record read_run(const json_place& from)
+{
+    require_kind(from, "eggbox-report");
+    run_record          out;
+    const std::uint64_t status = from.member("exit_status").count();
+    if (status > 255) {
+        from.member("exit_status").refuse("should be at most 255");
+    }
+    out.exit_status = static_cast<int>(status);
+    out.command     = read_texts(from.member("command"));
+    out.wall_s      = from.member("wall_s").number();
+    out.unreadable  = optional_count(from, "unreadable", 0);
+    for (const json_place& each : from.member("processes").elements()) {
+        out.processes.push_back(read_process(each));
+    }
+    return out;
+}
+
+// What one process wrote is a run of this process alone.
+run_record run_of(process_record process)
+{
+    run_record out;
+    out.command = process.arguments;
+    out.wall_s  = process.duration_s;
+    out.processes.push_back(std::move(process));
+    return out;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path)
+{
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file{
+        std::fopen(path.c_str(), "rbe"), std::fclose
+    };
+    if (file == nullptr) {
+        throw failure(fmt::format("{}: cannot be opened: {}", shown(path), std::strerror(errno)));
+    }
+    std::string text;
+    char        part[65536];
+    while (const std::size_t bytes = std::fread(part, 1, sizeof part, file.get())) {
+        text.append(part, bytes);
+        if (text.size() > file_bytes_max) {
+            throw failure(fmt::format("{}: too large for a file of ours", shown(path)));
+        }
+    }
+    if (std::ferror(file.get()) != 0) {
+        throw failure(fmt::format("{}: cannot be read: {}", shown(path), std::strerror(errno)));
+    }
+    return text;
+}
+
+run_record parse_report(const std::string& text, const std::string& path)
+{
+    const nlohmann::json json = parse_json(text, path);
+    const json_place     top{json, shown(path)};
+    if (top.has("kind") && top.member("kind").text() == "eggbox-process") {
+        return run_of(read_process(top));
+    }
+    return read_run(top);
+}
+
+run_record read_report(const std::string& path)
+{
+    return parse_report(read_file(path), path);
+}
+
+process_record read_process(const std::string& path)
+{
+    const nlohmann::json json = parse_json(read_file(path), path);
+    return read_process(json_place{json, shown(path)});
+}
+
+}  // namespace tool

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "records/write.hpp"
+
+namespace tool
+{
+namespace
+{
+
+json pool_json(const pool_record& pool)
+{
+    json out = {
+        {"name", pool.name},
+        {"parent", pool.parent},
+        {"is_size_class", pool.is_size_class},
+        {"block_bytes", pool.block_bytes},
+        {"stride_bytes", pool.stride_bytes},
+        {"max_blocks", pool.max_blocks},
+        {"budget_bytes", pool.budget_bytes},
+        {"capacity", pool.capacity},
+        {"in_use", pool.in_use},
+        {"cached", pool.cached},
+        {"peak", pool.peak},
+        {"allocations", pool.allocations},
+        {"frees", pool.frees},
+        {"failures", pool.failures},
+        {"chunks", pool.chunks},
+        {"bytes_held", pool.bytes_held},
+        {"requested_bytes", pool.requested_bytes},
+    };
+    if (!pool.level.empty()) {
+        out["level"] = pool.level;
+    }
+    return out;
+}
+
+json large_json(const large_record& large)
+{
+    return {
+        {"allocations", large.allocations},
+        {"frees", large.frees},
+        {"in_use", large.in_use},
+        {"peak", large.peak},
+        {"bytes_in_use", large.bytes_in_use},
+        {"peak_bytes", large.peak_bytes},
+        {"failures", large.failures},
+    };
+}
+
+void add_unless(json& to, const char* name, std::uint64_t value, std::uint64_t usual)
+{
+    if (value != usual) {
+        to[name] = value;
+    }
+}
+
+json leak_json(const leak_record& leak)
+{
+    return {
+        {"site", place_json(leak.site)},
+        {"pool", leak.pool},
+        {"blocks", leak.blocks},
+        {"bytes", leak.bytes},
+        {"oldest_ms", leak.oldest_ms},
+    };
+}
+
+void add_findings(json& to, const process_record& process)
+{
+    if (process.leaked.is_known) {
+        to["leaks"] = json::array();
+        for (const leak_record& each : process.leaks) {
+            to["leaks"].push_back(leak_json(each));
+        }
+        to["leaked"] = leaked_json(process.leaked);
+    }
+    for (const event_record& each : process.events) {
+        to["events"].push_back(event_json(each));
+    }
+}
+
+json process_json(const process_record& process)
+{
+    json pools = json::array();
+    for (const pool_record& pool : process.pools) {
+        pools.push_back(pool_json(pool));
+    }
+    json out = {
+        {"schema", schema},
+        {"kind", "eggbox-process"},
+        {"program", process.program},
+        {"arguments", process.arguments},
+        {"pid", process.pid},
+        {"parent_pid", process.parent_pid},
+        {"duration_s", process.duration_s},
+        {"level", process.level},
+        {"library", process.library},
+        {"peak_resident_bytes", process.peak_resident_bytes},
+        {"minor_faults", process.minor_faults},
+        {"major_faults", process.major_faults},
+        {"is_measured", process.is_measured},
+        {"pools", std::move(pools)},
+        {"large", large_json(process.large)},
+        {"not_served", counted_json(process.not_served, "reason")},
+        {"misuse", counted_json(process.misuse, "kind")},
+    };
+    add_unless(out, "process_started", process.process_started, 0);
+    add_unless(out, "started_ns", process.started_ns, 0);
+    add_unless(out, "processes", process.processes, 1);
+    add_findings(out, process);
+    return out;
+}
+
+}  // namespace
+
+json place_json(const place_record& place)
+{
+    json out = json::object();
+    for (const auto& [name, text] :
+         {std::pair{"module", &place.module},
+          std::pair{"file", &place.file},
+          std::pair{"function", &place.function}}) {
+        if (!text->empty()) {
+            out[name] = *text;
+        }
+    }
+    add_unless(out, "offset", place.offset, 0);
+    add_unless(out, "address", place.address, 0);
+    add_unless(out, "line", place.line, 0);
+    return out;
+}
+
+json event_json(const event_record& event)
+{
+    json out = {{"kind", event.kind}, {"pool", event.pool}};
+    add_unless(out, "bytes", event.bytes, 0);
+    if (event.is_damaged) {
+        out["damaged"] = event.damaged;
+    }
+    for (const auto& [name, place] :
+         {std::pair{"site", &event.site},
+          std::pair{"alloc_site", &event.alloc_site},
+          std::pair{"free_site", &event.free_site}}) {
+        if (place->is_known()) {
+            out[name] = place_json(*place);
+        }
+    }
+    return out;
+}
+
+json leaked_json(const leak_sum& sum)
+{
+    return {{"places", sum.places}, {"blocks", sum.blocks}, {"bytes", sum.bytes}};
+}
+
+json counted_json(const std::vector<counted>& all, const char* name)
+{
+    json out = json::array();
+    for (const counted& each : all) {
+        out.push_back({{name, each.what}, {"count", each.count}});
+    }
+    return out;
+}
+
+std::string report_text(const run_record& run)
+{
+    json processes = json::array();
+    for (const process_record& process : run.processes) {
+        processes.push_back(process_json(process));
+    }
+    return json_text({
+        {"schema", schema},
+        {"kind", "eggbox-report"},
+        {"command", run.command},
+        {"exit_status", run.exit_status},
+        {"wall_s", run.wall_s},
+        {"unreadable", run.unreadable},
+        {"processes", std::move(processes)},
+    });
+}
+
+}  // namespace tool

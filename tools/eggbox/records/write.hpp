@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Parts of a report as JSON, in the form that every output of the command has.
+#pragma once
+
+#include "records/records.hpp"
+#include "json/writer.hpp"
+
+#include <vector>
+
+namespace tool
+{
+
+json counted_json(const std::vector<counted>& all, const char* name);
+json place_json(const place_record& place);
+json event_json(const event_record& event);
+json leaked_json(const leak_sum& sum);
+
+}  // namespace tool

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "report/report.hpp"
+
+#include "records/write.hpp"
+#include "report/page.hpp"
+#include "sums/findings.hpp"
+#include "sums/totals.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tool
+{
+namespace
+{
+
+std::string answer(const totals& sums, const std::vector<run_record>& runs)
+{
+    std::string out = headline(fmt::format(
+        "{}: {} of {} served from pools.",
+        runs.front().command.empty() ? "a program" : shown(runs.front().command.front()),
+        percent_text(
+            static_cast<double>(sums.from_classes()), static_cast<double>(sums.requests())
+        ),
+        number_of(sums.requests(), "request", "requests")
+    ));
+    out += fmt::format(
+        "\n{}, {}, {}; peak resident {}; {} page faults, {} of them from disk.\n",
+        number_of(sums.runs, "run", "runs"),
+        number_of(sums.processes, "process", "processes"),
+        seconds_text(sums.duration_s),
+        bytes_text(sums.peak_resident_bytes),
+        grouped(plus(sums.minor_faults, sums.major_faults)),
+        grouped(sums.major_faults)
+    );
+    for (const counted& each : sums.misuse) {
+        out += fmt::format(
+            "MISUSE: {}, {}.\n", shown(each.what), number_of(each.count, "time", "times")
+        );
+    }
+    if (sums.unreadable > 0) {
+        out += fmt::format(
+            "{} left no readable file: not in the numbers.\n",
+            number_of(sums.unreadable, "process", "processes")
+        );
+    }
+    return out;
+}
+
+std::string found_text(const findings& found)
+{
+    std::string out;
+    for (const std::string& line : event_lines(found, "`eggbox report --json`")) {
+        out += line + "\n";
+    }
+    for (const std::string& line : leak_lines(found, "`eggbox report --json`")) {
+        out += line + "\n";
+    }
+    return out.empty() ? "" : "\n" + out;
+}
+
+std::string classes_text(const totals& sums)
+{
+    table out{{"size class", "requests", "share", "peak in use", "bytes at peak", "held", "waste"}};
+    const double all = static_cast<double>(sums.requests());
+    for (const pool_total& each : sums.classes) {
+        out.add(
+            {grouped(each.block_bytes),
+             grouped(each.allocations),
+             percent_text(static_cast<double>(each.allocations), all),
+             grouped(each.peak),
+             bytes_text(times(each.peak, each.block_bytes)),
+             bytes_text(each.bytes_held),
+             waste_text(each)}
+        );
+    }
+    return out.empty() ? "" : "\n" + out.text();
+}
+
+std::string others_text(const totals& sums)
+{
+    table out{{"pool", "block", "requests", "peak in use", "held", "refused"}};
+    for (const pool_total& each : sums.others) {
+        out.add(
+            {shown(each.name),
+             grouped(each.block_bytes),
+             grouped(each.allocations),
+             grouped(each.peak),
+             bytes_text(each.bytes_held),
+             grouped(each.failures)}
+        );
+    }
+    return out.empty() ? "" : "\n" + out.text();
+}
+
+std::string rest_text(const totals& sums)
+{
+    std::string out;
+    table       rest{{"not from pools", "requests", "why"}, true};
+    if (sums.large.allocations > 0) {
+        rest.add(
+            {"large",
+             grouped(sums.large.allocations),
+             fmt::format(
+                 "larger than any size class: from the system; peak {} in {}",
+                 bytes_text(sums.large.peak_bytes),
+                 number_of(sums.large.peak, "block", "blocks")
+             )}
+        );
+    }
+    for (const counted& each : sums.not_served) {
+        rest.add({"not served", grouped(each.count), shown(each.what)});
+    }
+    return rest.empty() ? "" : "\n" + rest.text();
+}
+
+struct process_line {
+    const process_record* process;
+    std::uint64_t         requests;
+};
+
+// A program that writes a title over its arguments, as servers do, leaves empty ones behind it.
+std::vector<std::string> words_of(const process_record& of)
+{
+    std::vector<std::string> words = of.arguments;
+    while (words.size() > 1 && words.back().empty()) {
+        words.pop_back();
+    }
+    return words.empty() ? std::vector{of.program} : words;
+}
+
+std::string arguments_text(const process_record& of)
+{
+    std::string all = shell_quoted(words_of(of));
+    std::size_t end = 100;
+    if (all.size() > end) {
+        while (end > 0 && (static_cast<unsigned char>(all[end]) & 0xC0) == 0x80) {
+            end--;  // not in the middle of a character
+        }
+        all = all.substr(0, end) + "...";
+    }
+    return shown(all);
+}
+
+std::string program_text(const process_record& of)
+{
+    return of.processes == 1
+               ? arguments_text(of)
+               : fmt::format("{} processes of {}", grouped(of.processes), shown(of.program));
+}
+
+// Those with the most requests: a shell script can have thousands of processes.
+std::string process_text(const std::vector<run_record>& runs)
+{
+    constexpr std::size_t     lines_max = 10;
+    std::vector<process_line> lines;
+    std::uint64_t             processes = 0;
+    for (const run_record& run : runs) {
+        for (const process_record& each : run.processes) {
+            lines.push_back({&each, sum_up({run_record{{}, 0, 0, 0, {each}}}).requests()});
+            processes = plus(processes, each.processes);
+        }
+    }
+    std::stable_sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) {
+        return a.requests > b.requests;
+    });
+    table out{{"process", "time", "requests", "resident", "faults", "program"}, true};
+    for (std::size_t i = 0; i < std::min(lines.size(), lines_max); i++) {
+        const process_record& each = *lines[i].process;
+        processes -= each.processes;
+        out.add(
+            {std::to_string(each.pid),
+             seconds_text(each.duration_s),
+             grouped(lines[i].requests),
+             bytes_text(each.peak_resident_bytes),
+             grouped(plus(each.minor_faults, each.major_faults)),
+             program_text(each)}
+        );
+    }
+    return "\n" + out.text() +
+           (lines.size() > lines_max
+                ? fmt::format("... and {} with fewer requests\n", grouped(processes))
+                : "");
+}
+
+json pool_json(const pool_total& pool)
+{
+    return {
+        {"name", pool.name},
+        {"block_bytes", pool.block_bytes},
+        {"requests", pool.allocations},
+        {"peak", pool.peak},
+        {"in_use_at_end", pool.in_use},
+        {"bytes_held", pool.bytes_held},
+        {"measured_bytes", pool.measured_bytes},
+        {"requested_bytes", pool.requested_bytes},
+        {"refused", pool.failures},
+    };
+}
+
+json pools_json(const std::vector<pool_total>& pools)
+{
+    json out = json::array();
+    for (const pool_total& each : pools) {
+        out.push_back(pool_json(each));
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string report_page(const std::vector<run_record>& runs, const std::vector<std::string>& files)
+{
+    const totals sums = sum_up(runs);
+    if (sums.processes == 0) {
+        return headline("Nothing ran on pools: no process wrote what it did.") + "\n" +
+               (runs.front().command.empty()
+                    ? ""
+                    : "\nNext: eggbox doctor " + shell_quoted(runs.front().command.front()) + "\n");
+    }
+    return answer(sums, runs) + found_text(find_all(runs)) + classes_text(sums) +
+           others_text(sums) + rest_text(sums) + process_text(runs) +
+           "\nPeaks and bytes are the largest of one process. Waste is what blocks were larger "
+           "than "
+           "asked for;\na \"-\" was not measured.\n"
+           "\nNext: eggbox size " +
+           shell_quoted(files) + "\n";
+}
+
+std::string report_data(const std::vector<run_record>& runs)
+{
+    const totals sums = sum_up(runs);
+    json         out  = {
+        {"schema", schema},
+        {"kind", "eggbox-summary"},
+        {"command", runs.front().command},
+        {"runs", sums.runs},
+        {"processes", sums.processes},
+        {"unreadable", sums.unreadable},
+        {"duration_s", sums.duration_s},
+        {"library", sums.library},
+        {"requests", sums.requests()},
+        {"from_pools", sums.from_classes()},
+        {"peak_resident_bytes", sums.peak_resident_bytes},
+        {"minor_faults", sums.minor_faults},
+        {"major_faults", sums.major_faults},
+        {"size_classes", pools_json(sums.classes)},
+        {"pools", pools_json(sums.others)},
+        {"large",
+                  {{"requests", sums.large.allocations},
+                   {"peak", sums.large.peak},
+                   {"peak_bytes", sums.large.peak_bytes},
+                   {"refused", sums.large.failures}}},
+        {"not_served", counted_json(sums.not_served, "reason")},
+        {"misuse", counted_json(sums.misuse, "kind")},
+    };
+    add_findings(out, find_all(runs));
+    return json_text(out);
+}
+
+int report_command(const report_options& wanted)
+{
+    const std::vector<run_record> runs = read_reports(wanted.files);
+    print(wanted.json ? report_data(runs) : report_page(runs, wanted.files));
+    return exit_done;
+}
+
+}  // namespace tool

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// `eggbox run`: runs a program on pools and records what it does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tool
+{
+
+struct run_options {
+    std::vector<std::string> command;      // the program and its arguments
+    std::string              report;       // file to write; empty: a temporary one
+    std::string              check;        // level for EGGBOX_CHECK; empty: leave it alone
+    std::string              guard_pages;  // for EGGBOX_GUARD_PAGES; empty: leave it alone
+    bool                     json = false;
+};
+
+/// Returns what the command exits with; a program that was started ends the command itself.
+int run_command(const run_options& wanted);
+
+}  // namespace tool

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "size/configuration.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "eggbox/fixed.h"
+
+namespace tool
+{
+namespace
+{
+
+std::uint64_t rounded_up(std::uint64_t bytes)
+{
+    const std::uint64_t most = UINT64_MAX / block_align * block_align;
+    return bytes > most
+               ? most
+               : std::max((bytes + block_align - 1) / block_align, UINT64_C(1)) * block_align;
+}
+
+// At least one more than was ever needed, so that not even one request is at the edge.
+std::uint64_t with_headroom(std::uint64_t peak, double percent)
+{
+    const double more = std::ceil(static_cast<double>(peak) * percent / 100);
+    if (percent <= 0) {
+        return peak;
+    }
+    return plus(
+        peak,
+        more < 1e15 ? std::max<std::uint64_t>(1, static_cast<std::uint64_t>(more)) : UINT64_MAX / 2
+    );
+}
+
+std::string reason_of(const pool_total& pool, std::size_t runs, double headroom_percent)
+{
+    std::string out = fmt::format("peak {}", grouped(pool.peak));
+    if (runs > 1) {
+        out += fmt::format(", in run {} of {}", pool.peak_run + 1, runs);
+    }
+    if (headroom_percent > 0) {
+        out += fmt::format(", and {:g} % more", headroom_percent);
+    }
+    if (pool.runs < runs) {
+        out += fmt::format("; asked for in {} of {} runs only", pool.runs, runs);
+    }
+    return out;
+}
+
+size_row row_of(const pool_total& pool, std::size_t runs, double headroom_percent)
+{
+    size_row out;
+    out.block_bytes = pool.is_size_class ? rounded_up(pool.block_bytes) : pool.block_bytes;
+    out.blocks      = with_headroom(pool.peak, headroom_percent);
+    out.peak        = pool.peak;
+    out.requests    = pool.allocations;
+    out.runs        = pool.runs;
+    out.waste       = waste_text(pool);
+    out.reason      = reason_of(pool, runs, headroom_percent);
+    return out;
+}
+
+// Classes that are the same size once they are rounded up share a row.
+void add_row(std::vector<size_row>& to, const size_row& row)
+{
+    if (to.empty() || to.back().block_bytes != row.block_bytes) {
+        to.push_back(row);
+        return;
+    }
+    size_row& last = to.back();
+    last.blocks    = plus(last.blocks, row.blocks);
+    last.peak      = plus(last.peak, row.peak);
+    last.requests  = plus(last.requests, row.requests);
+    last.runs      = std::max(last.runs, row.runs);
+    last.reason += "; and " + row.reason;
+}
+
+// Keeps the sizes asked for most, as few as give the wanted share.
+void choose(configuration& out, const std::vector<size_row>& all)
+{
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return all[a].requests > all[b].requests;
+    });
+    const double      wanted = static_cast<double>(out.requests) * out.cover_percent / 100;
+    std::vector<bool> is_kept(all.size());
+    for (const std::size_t i : order) {
+        if (out.cover_percent < 100 && static_cast<double>(out.covered) >= wanted) {
+            break;
+        }
+        is_kept[i]  = true;
+        out.covered = plus(out.covered, all[i].requests);
+    }
+    for (std::size_t i = 0; i < all.size(); i++) {
+        (is_kept[i] ? out.rows : out.left_out).push_back(all[i]);
+    }
+}
+
+// A request of a size that was left out must not take the blocks of the next larger size, which
+// were counted without it.
+void find_least(configuration& out)
+{
+    for (size_row& row : out.rows) {
+        for (const size_row& other : out.left_out) {
+            if (other.block_bytes < row.block_bytes) {
+                row.least_bytes = std::max(row.least_bytes, other.block_bytes + 1);
+            }
+        }
+    }
+    std::uint64_t before = 0;
+    for (size_row& row : out.rows) {
+        row.least_bytes = row.least_bytes > before ? row.least_bytes : before;
+        before          = row.block_bytes + 1;
+    }
+}
+
+std::string program_of(const std::vector<run_record>& runs)
+{
+    for (const run_record& run : runs) {
+        if (!run.command.empty()) {
+            return run.command.front();
+        }
+    }
+    return "program";
+}
+
+std::string identifier_of(const std::string& program)
+{
+    std::string out = program.substr(program.rfind('/') + 1);
+    for (char& c : out) {
+        c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    }
+    const bool is_fine = !out.empty() && std::isalpha(static_cast<unsigned char>(out[0])) != 0;
+    return is_fine ? out.substr(0, 40) : "pools_" + out.substr(0, 40);
+}
+
+}  // namespace
+
+std::uint64_t size_row::bytes() const
+{
+    const std::uint64_t live_bits =
+        EGB_FIXED_LIVE_BYTES(std::min<std::uint64_t>(blocks, UINT32_MAX));
+    return plus(times(block_bytes, blocks), live_bits + sizeof(egb_fixed));
+}
+
+std::uint64_t configuration::bytes() const
+{
+    std::uint64_t sum = 0;
+    for (const size_row& row : rows) {
+        sum = plus(sum, row.bytes());
+    }
+    return sum;
+}
+
+double configuration::share() const
+{
+    return requests == 0 ? 100 : static_cast<double>(covered) / static_cast<double>(requests) * 100;
+}
+
+configuration plan(
+    const std::vector<run_record>& runs,
+    const std::string&             name,
+    double                         headroom_percent,
+    double                         cover_percent
+)
+{
+    const totals  sums = sum_up(runs);
+    configuration out;
+    out.program          = program_of(runs);
+    out.name             = name.empty() ? identifier_of(out.program) : name;
+    out.runs             = sums.runs;
+    out.processes        = sums.processes;
+    out.duration_s       = sums.duration_s;
+    out.headroom_percent = headroom_percent;
+    out.cover_percent    = cover_percent;
+    out.requests         = sums.requests();
+    out.large            = sums.large;
+    out.unserved         = sums.unserved();
+    std::vector<size_row> all;
+    for (const pool_total& each : sums.classes) {
+        add_row(all, row_of(each, sums.runs, headroom_percent));
+    }
+    if (all.empty() && sums.others.empty()) {
+        throw failure("these runs have nothing to size: no request was served from pools");
+    }
+    choose(out, all);
+    find_least(out);
+    for (const pool_total& each : sums.others) {
+        out.pools.push_back(row_of(each, sums.runs, headroom_percent));
+        out.pool_names.push_back(each.name);
+    }
+    return out;
+}
+
+}  // namespace tool

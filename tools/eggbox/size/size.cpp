@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "size/size.hpp"
+
+#include "size/configuration.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
+#include "json/reader.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tool
+{
+namespace
+{
+
+std::string answer(const configuration& plan)
+{
+    std::string out = headline(fmt::format(
+        "{}: blocks of {}, {} in all, cover {} of the requests.",
+        shown(plan.program),
+        number_of(plan.rows.size(), "size", "sizes"),
+        bytes_text(plan.bytes()),
+        percent_text(static_cast<double>(plan.covered), static_cast<double>(plan.requests))
+    ));
+    return out + fmt::format(
+                     "\nMeasured in {}, {}, {} in all; headroom {:g} %.\n"
+                     "A peak is not a bound: other input may need more.{}\n",
+                     number_of(plan.runs, "run", "runs"),
+                     number_of(plan.processes, "process", "processes"),
+                     seconds_text(plan.duration_s),
+                     plan.headroom_percent,
+                     plan.runs < 3 ? " Record several runs, and pass all their reports." : ""
+                 );
+}
+
+std::string rows_text(const configuration& plan)
+{
+    table out{{"block", "blocks", "memory", "requests", "share", "waste", "reason"}, true};
+    for (const size_row& row : plan.rows) {
+        out.add(
+            {grouped(row.block_bytes),
+             grouped(row.blocks),
+             bytes_text(row.bytes()),
+             grouped(row.requests),
+             percent_text(static_cast<double>(row.requests), static_cast<double>(plan.requests)),
+             row.waste,
+             row.reason}
+        );
+    }
+    return out.empty() ? "" : "\n" + out.text();
+}
+
+// The sizes left out that were asked for most, and how many more there are: there can be dozens.
+template <class Add>
+void add_left_out(const configuration& plan, const Add& add)
+{
+    constexpr std::size_t lines_max = 5;
+    std::vector<size_row> rows      = plan.left_out;
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+        return a.requests > b.requests;
+    });
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < rows.size(); i++) {
+        if (i < lines_max) {
+            add(grouped(rows[i].block_bytes),
+                rows[i].requests,
+                fmt::format(
+                    "not needed for {:g} %; peak {}", plan.cover_percent, grouped(rows[i].peak)
+                ));
+        } else {
+            others = plus(others, rows[i].requests);
+        }
+    }
+    if (rows.size() > lines_max) {
+        add(number_of(rows.size() - lines_max, "more size", "more sizes"),
+            others,
+            fmt::format("not needed for {:g} %", plan.cover_percent));
+    }
+}
+
+std::string uncovered_text(const configuration& plan)
+{
+    table      out{{"not covered", "requests", "share", "why"}, true};
+    const auto add = [&](const std::string& what, std::uint64_t requests, const std::string& why) {
+        out.add(
+            {what,
+             grouped(requests),
+             percent_text(static_cast<double>(requests), static_cast<double>(plan.requests)),
+             why}
+        );
+    };
+    add_left_out(plan, add);
+    if (plan.large.allocations > 0) {
+        add("large",
+            plan.large.allocations,
+            fmt::format(
+                "no fixed size: peak {} in {}",
+                bytes_text(plan.large.peak_bytes),
+                number_of(plan.large.peak, "block", "blocks")
+            ));
+    }
+    if (plan.unserved > 0) {
+        add("not served", plan.unserved, "`eggbox report` says why");
+    }
+    return out.empty() ? "" : "\n" + out.text();
+}
+
+std::string limits_text(const configuration& plan)
+{
+    table out{{"pool", "block", "max_blocks", "requests", "reason"}, true};
+    for (std::size_t i = 0; i < plan.pools.size(); i++) {
+        const size_row& row = plan.pools[i];
+        out.add(
+            {shown(plan.pool_names[i]),
+             grouped(row.block_bytes),
+             grouped(row.blocks),
+             grouped(row.requests),
+             row.reason}
+        );
+    }
+    return out.empty() ? "" : "\n" + out.text();
+}
+
+json row_json(const size_row& row)
+{
+    return {
+        {"block_bytes", row.block_bytes},
+        {"least_bytes", row.least_bytes},
+        {"blocks", row.blocks},
+        {"peak", row.peak},
+        {"requests", row.requests},
+        {"runs", row.runs},
+        {"bytes", row.bytes()},
+        {"waste", row.waste},
+        {"reason", row.reason},
+    };
+}
+
+json rows_json(const std::vector<size_row>& rows)
+{
+    json out = json::array();
+    for (const size_row& row : rows) {
+        out.push_back(row_json(row));
+    }
+    return out;
+}
+
+size_row read_row(const json_place& from)
+{
+    size_row out;
+    out.block_bytes = from.member("block_bytes").count();
+    out.least_bytes = from.member("least_bytes").count();
+    out.blocks      = from.member("blocks").count();
+    out.peak        = from.member("peak").count();
+    out.requests    = from.member("requests").count();
+    out.reason      = from.member("reason").text();
+    return out;
+}
+
+std::vector<size_row> read_rows(const json_place& from)
+{
+    std::vector<size_row> out;
+    for (const json_place& each : from.elements()) {
+        out.push_back(read_row(each));
+        if (out.size() > 1 && out[out.size() - 2].block_bytes >= out.back().block_bytes) {
+            each.refuse("should be larger than the size before it");
+        }
+    }
+    return out;
+}
+
+// In a header of ours the configuration stands in comments that begin with this.
+constexpr char comment[] = "//: ";
+
+std::string without_code(const std::string& text)
+{
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        if (text.compare(at, sizeof comment - 1, comment) == 0) {
+            out += text.substr(at + sizeof comment - 1, end - at - (sizeof comment - 1)) + "\n";
+        }
+        at = end + 1;
+    }
+    return out;
+}
+
+bool is_identifier(const std::string& name)
+{
+    return !name.empty() && name.size() <= 60 &&
+           (std::isdigit(static_cast<unsigned char>(name[0])) == 0) &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+               return c == '_' || (c < 0x80 && std::isalnum(c) != 0);
+           });
+}
+
+int check(const size_options& wanted)
+{
+    const configuration earlier = parse_configuration(read_file(wanted.check), wanted.check);
+    const totals        now     = sum_up(read_reports(wanted.files));
+    if (now.requests() == 0) {
+        throw failure("these runs have nothing to check: no request is known of");
+    }
+    const fit found = check_fit(earlier, now);
+    print(wanted.json ? fit_data(found) : fit_page(found, wanted.check, now));
+    return found.fits() ? exit_done : exit_limit;
+}
+
+}  // namespace
+
+std::string size_page(const configuration& plan, const std::vector<std::string>& files)
+{
+    return answer(plan) + rows_text(plan) + uncovered_text(plan) + limits_text(plan) +
+           fmt::format(
+               "\nBlocks are for one process. Next: eggbox size --emit c {} > {}_pools.h\n",
+               shell_quoted(files),
+               plan.name
+           );
+}
+
+std::string size_data(const configuration& plan)
+{
+    json pools = json::array();
+    for (std::size_t i = 0; i < plan.pools.size(); i++) {
+        pools.push_back(
+            {{"name", plan.pool_names[i]},
+             {"block_bytes", plan.pools[i].block_bytes},
+             {"max_blocks", plan.pools[i].blocks},
+             {"peak", plan.pools[i].peak},
+             {"requests", plan.pools[i].requests},
+             {"reason", plan.pools[i].reason}}
+        );
+    }
+    return json_text({
+        {"schema", schema},
+        {"kind", "eggbox-size"},
+        {"name", plan.name},
+        {"program", plan.program},
+        {"runs", plan.runs},
+        {"processes", plan.processes},
+        {"duration_s", plan.duration_s},
+        {"headroom_percent", plan.headroom_percent},
+        {"cover_percent", plan.cover_percent},
+        {"requests", plan.requests},
+        {"covered", plan.covered},
+        {"covered_percent", plan.share()},
+        {"bytes", plan.bytes()},
+        {"rows", rows_json(plan.rows)},
+        {"left_out", rows_json(plan.left_out)},
+        {"pools", std::move(pools)},
+        {"large", {{"requests", plan.large.allocations}, {"peak_bytes", plan.large.peak_bytes}}},
+        {"not_served", plan.unserved},
+    });
+}
+
+configuration parse_configuration(const std::string& text, const std::string& path)
+{
+    const std::string    embedded = without_code(text);
+    const nlohmann::json parsed   = parse_json(embedded.empty() ? text : embedded, path);
+    const json_place     top{parsed, shown(path)};
+    require_kind(top, "eggbox-size");
+    configuration out;
+    out.name             = top.member("name").text();
+    out.program          = top.member("program").text();
+    out.headroom_percent = top.member("headroom_percent").number();
+    out.cover_percent    = top.member("cover_percent").number();
+    out.requests         = top.member("requests").count();
+    out.covered          = top.member("covered").count();
+    out.rows             = read_rows(top.member("rows"));
+    out.left_out         = read_rows(top.member("left_out"));
+    return out;
+}
+
+int size_command(const size_options& wanted)
+{
+    if (!wanted.name.empty() && !is_identifier(wanted.name)) {
+        throw bad_usage("--name: not a C identifier");
+    }
+    if (!wanted.check.empty()) {
+        return check(wanted);
+    }
+    const configuration made = plan(
+        read_reports(wanted.files), wanted.name, wanted.headroom_percent, wanted.cover_percent
+    );
+    const bool is_code = wanted.emit == "c" || wanted.emit == "cpp";
+    print(
+        wanted.emit == "c"                     ? size_in_c(made)
+        : wanted.emit == "cpp"                 ? size_in_cpp(made)
+        : wanted.emit == "json" || wanted.json ? size_data(made)
+                                               : size_page(made, wanted.files)
+    );
+    if (is_code && made.large.allocations > 0) {
+        say(fmt::format(
+            "{} larger than any size class: the header refuses {}",
+            number_of(made.large.allocations, "request was", "requests were"),
+            made.large.allocations == 1 ? "it" : "them"
+        ));
+    }
+    return exit_done;
+}
+
+}  // namespace tool

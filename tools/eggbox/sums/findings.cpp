@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include "sums/findings.hpp"
+
+#include "text/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "eggbox/check.h"
+
+namespace tool
+{
+namespace
+{
+
+constexpr std::size_t lines_max = 10;
+
+std::string last_part(const std::string& path)
+{
+    return path.substr(path.rfind('/') + 1);
+}
+
+// From here on, if it is below here.
+std::string near_path(const std::string& path)
+{
+    std::error_code   failed;
+    const std::string here = std::filesystem::current_path(failed).string() + "/";
+    return failed || path.compare(0, here.size(), here) != 0 ? path : path.substr(here.size());
+}
+
+bool begins_with(const std::string& text, const char* beginning)
+{
+    return text.rfind(beginning, 0) == 0;
+}
+
+// Buffers of stdio and the like, for which nobody can do anything. What the C library allocates in
+// its caller's name is the caller's to free.
+bool is_kept(const place_record& place)
+{
+    static constexpr std::array callers = {
+        "strdup",
+        "__strdup",
+        "strndup",
+        "__strndup",
+        "wcsdup",
+        "getdelim",
+        "_IO_getdelim",
+        "__getdelim",
+        "getline",
+        "__getline",
+        "realpath",
+        "__realpath_chk",
+        "asprintf",
+        "vasprintf",
+        "open_memstream",
+        "scandir",
+        "getcwd",
+        "get_current_dir_name",
+    };
+    const std::string name = last_part(place.module);
+    if (begins_with(name, "ld-linux") || begins_with(name, "ld-2.") || begins_with(name, "ld.so") ||
+        begins_with(name, "ld64.so")) {
+        return true;
+    }
+    return (begins_with(name, "libc.so") || begins_with(name, "libc-2.")) &&
+           std::find(callers.begin(), callers.end(), place.function) == callers.end();
+}
+
+void add_to(leak_sum& sum, std::uint64_t blocks, std::uint64_t bytes)
+{
+    sum.places = plus(sum.places, 1);
+    sum.blocks = plus(sum.blocks, blocks);
+    sum.bytes  = plus(sum.bytes, bytes);
+}
+
+using leaks_by_place = std::map<std::string, leak_total>;
+
+void add_leaks(findings& to, leaks_by_place& places, const process_record& process)
+{
+    leak_sum listed;
+    for (const leak_record& each : process.leaks) {
+        add_to(listed, each.blocks, each.bytes);
+        if (is_kept(each.site)) {
+            add_to(to.kept, each.blocks, each.bytes);
+            continue;
+        }
+        leak_total& total = places[place_text(each.site)];
+        total.site        = each.site;
+        total.blocks      = plus(total.blocks, each.blocks);
+        total.bytes       = plus(total.bytes, each.bytes);
+        total.oldest_ms   = std::max(total.oldest_ms, each.oldest_ms);
+    }
+    if (process.leaked.is_known) {
+        to.large.blocks = plus(to.large.blocks, process.large.in_use);
+        to.large.bytes  = plus(to.large.bytes, process.large.bytes_in_use);
+    }
+    const leak_sum& all = process.leaked;
+    to.all.is_known     = to.all.is_known || all.is_known;
+    to.all.places       = plus(to.all.places, all.places - std::min(all.places, listed.places));
+    to.all.blocks       = plus(to.all.blocks, all.blocks - std::min(all.blocks, listed.blocks));
+    to.all.bytes        = plus(to.all.bytes, all.bytes - std::min(all.bytes, listed.bytes));
+}
+
+// A block that was written to is found beside a call that is right.
+bool is_found_later(const std::string& kind)
+{
+    return kind == egb_event_text(EGB_EVENT_OVERRUN) ||
+           kind == egb_event_text(EGB_EVENT_UNDERRUN) ||
+           kind == egb_event_text(EGB_EVENT_OVERWRITTEN);
+}
+
+std::string line_of(const char* what, const std::string& text)
+{
+    return text.empty() ? "" : fmt::format("  {:<12} {}\n", what, text);
+}
+
+std::string block_text(const event_record& event)
+{
+    const std::string pool = shown(event.pool);
+    if (event.bytes == 0) {
+        return line_of("the pool", pool);
+    }
+    return line_of(
+        "the block",
+        number_of(event.bytes, "byte", "bytes") + (pool.empty() ? "" : ", of pool " + pool)
+    );
+}
+
+std::string damage_text(const event_record& event)
+{
+    return !event.is_damaged   ? ""
+           : event.damaged < 0 ? "right before its first byte"
+                               : fmt::format("byte {}, counted from 0", event.damaged);
+}
+
+// The library looks at all blocks when the program ends.
+std::string where(const place_record& place)
+{
+    return begins_with(last_part(place.module), "libeggbox-malloc.so") ? "the end of the program"
+           : place.is_known()                                          ? place_text(place)
+                                                                       : "";
+}
+
+std::string event_text(const event_record& event)
+{
+    return line_of(is_found_later(event.kind) ? "found at" : "called at", where(event.site)) +
+           line_of("written to", damage_text(event)) + block_text(event) +
+           line_of("allocated at", where(event.alloc_site)) +
+           line_of("freed at", where(event.free_site));
+}
+
+void add_events(findings& to, std::map<std::string, std::size_t>& seen, const process_record& of)
+{
+    for (const event_record& each : of.events) {
+        const auto [place, is_new] =
+            seen.try_emplace(each.kind + "\n" + event_text(each), to.events.size());
+        if (is_new) {
+            to.events.push_back({each, 0});
+        }
+        to.events[place->second].count++;
+    }
+}
+
+void add_lines(std::vector<std::string>& to, const std::string& text)
+{
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        to.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+}
+
+std::string kept_text(const leak_sum& kept)
+{
+    return fmt::format(
+        "{} in {} that the C library and the loader keep till the end",
+        number_of(kept.bytes, "byte", "bytes"),
+        number_of(kept.blocks, "block", "blocks")
+    );
+}
+
+std::string large_text(const leak_sum& large)
+{
+    return fmt::format(
+        "  {} in {} of whose place nothing is known",
+        number_of(large.bytes, "byte", "bytes"),
+        number_of(large.blocks, "large block", "large blocks")
+    );
+}
+
+json leak_json(const leak_total& leak)
+{
+    return {
+        {"site", place_json(leak.site)},
+        {"blocks", leak.blocks},
+        {"bytes", leak.bytes},
+        {"oldest_ms", leak.oldest_ms},
+    };
+}
+
+}  // namespace
+
+std::string place_text(const place_record& place)
+{
+    const std::string in = fmt::format("{}+{:#x}", shown(place.module), place.offset);
+    if (!place.file.empty()) {
+        return fmt::format("{}:{}", shown(near_path(place.file)), place.line) +
+               (place.function.empty() ? "" : fmt::format(" ({})", shown(place.function)));
+    }
+    if (!place.function.empty()) {
+        return fmt::format("{} ({})", shown(place.function), last_part(in));
+    }
+    return !place.module.empty() ? in
+           : place.address != 0  ? fmt::format("{:#x}", place.address)
+                                 : "a place that is not known";
+}
+
+findings find_all(const std::vector<run_record>& runs)
+{
+    findings                           out;
+    leaks_by_place                     places;
+    std::map<std::string, std::size_t> seen;
+    for (const run_record& run : runs) {
+        for (std::size_t i = 0; i < run.processes.size(); i++) {
+            const process_record& process = run.processes[i];
+            add_events(out, seen, process);
+            if (i == 0 && run.exit_status > 128) {
+                out.was_ended = out.was_ended || process.leaked.is_known;
+            } else {
+                add_leaks(out, places, process);
+            }
+        }
+    }
+    for (const auto& [text, leak] : places) {
+        out.leaks.push_back(leak);
+        add_to(out.all, leak.blocks, leak.bytes);
+    }
+    std::stable_sort(out.leaks.begin(), out.leaks.end(), [](const auto& a, const auto& b) {
+        return a.bytes != b.bytes ? a.bytes > b.bytes : a.blocks > b.blocks;
+    });
+    return out;
+}
+
+std::vector<std::string> event_lines(const findings& found, const std::string& where)
+{
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < std::min(found.events.size(), lines_max); i++) {
+        const event_total& each = found.events[i];
+        out.push_back(
+            each.count == 1 ? shown(each.event.kind) + ":"
+                            : fmt::format("{}, {} times:", shown(each.event.kind), each.count)
+        );
+        add_lines(out, event_text(each.event));
+    }
+    if (found.events.size() > lines_max) {
+        out.push_back(fmt::format("and {} more in {}", found.events.size() - lines_max, where));
+    }
+    return out;
+}
+
+std::vector<std::string> leak_lines(const findings& found, const std::string& where)
+{
+    std::vector<std::string> out;
+    const leak_sum&          all = found.all;
+    if (found.was_ended) {
+        out.emplace_back("a signal ended the program: what it had not freed is no leak");
+    }
+    if (all.is_known && all.blocks == 0) {
+        out.push_back(
+            std::string("no leaks: every block that is tracked was freed") +
+            (found.kept.blocks == 0 && found.large.blocks == 0 ? "" : ", but for")
+        );
+    }
+    if (all.blocks > 0) {
+        out.push_back(fmt::format(
+            "LEAKS: {} in {} never freed, by the place that allocated them:",
+            number_of(all.bytes, "byte", "bytes"),
+            number_of(all.blocks, "block", "blocks")
+        ));
+    }
+    const std::size_t count = std::min(found.leaks.size(), lines_max);
+    for (std::size_t i = 0; i < count; i++) {
+        const leak_total& each = found.leaks[i];
+        out.push_back(fmt::format(
+            "  {} in {}, oldest {}: {}",
+            number_of(each.bytes, "byte", "bytes"),
+            number_of(each.blocks, "block", "blocks"),
+            seconds_text(static_cast<double>(each.oldest_ms) / 1000),
+            place_text(each.site)
+        ));
+    }
+    if (all.places > count) {
+        out.push_back(fmt::format("  and {} places more in {}", grouped(all.places - count), where)
+        );
+    }
+    if (found.large.blocks > 0) {
+        out.push_back(large_text(found.large));
+    }
+    if (found.kept.blocks > 0) {
+        out.push_back("  " + kept_text(found.kept));
+    }
+    return out;
+}
+
+void add_findings(json& to, const findings& found)
+{
+    to["leaks"] = json::array();
+    for (const leak_total& each : found.leaks) {
+        to["leaks"].push_back(leak_json(each));
+    }
+    if (found.all.is_known) {
+        to["leaked"]                = leaked_json(found.all);
+        to["kept"]                  = leaked_json(found.kept);
+        to["large"]["in_use"]       = found.large.blocks;
+        to["large"]["bytes_in_use"] = found.large.bytes;
+    }
+    to["events"] = json::array();
+    for (const event_total& each : found.events) {
+        json event     = event_json(each.event);
+        event["count"] = each.count;
+        to["events"].push_back(std::move(event));
+    }
+}
+
+}  // namespace tool

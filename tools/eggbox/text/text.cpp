@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+#include "text/text.hpp"
+
+#include "text/failure.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace tool
+{
+namespace
+{
+
+// Columns on a terminal, if each character takes one: bytes that do not continue another.
+std::size_t columns(const std::string& text)
+{
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    }));
+}
+
+// Whether the byte at `at` is one that could move a terminal's cursor, or part of one. U+0080 to
+// U+009F, two bytes each, are control characters too: some terminals' other way to write ESC [.
+bool is_control(const std::string& text, std::size_t at)
+{
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+    };
+    const auto begins_c1 = [&](std::size_t i) {
+        return byte(i) == 0xC2 && (byte(i + 1) & 0xE0) == 0x80;
+    };
+    return byte(at) < 0x20 || byte(at) == 0x7F || begins_c1(at) || (at > 0 && begins_c1(at - 1));
+}
+
+}  // namespace
+
+std::string grouped(std::uint64_t number)
+{
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3;) {
+        at -= 3;
+        digits.insert(at, ",");
+    }
+    return digits;
+}
+
+std::string bytes_text(std::uint64_t bytes)
+{
+    static constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        return fmt::format("{} B", bytes);
+    }
+    double      size = static_cast<double>(bytes) / 1024;
+    std::size_t unit = 0;
+    for (; size >= 1023.995; unit++) {
+        size /= 1024;
+    }
+    return fmt::format("{:.{}f} {}", size, size < 10 ? 2 : size < 100 ? 1 : 0, units[unit]);
+}
+
+std::string seconds_text(double seconds)
+{
+    if (seconds < 0.9995) {
+        return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.1 ? 2 : 1);
+    }
+    return fmt::format("{:.{}f} s", seconds, seconds < 100 ? 2 : 0);
+}
+
+// Never rounds to 100 % what is less, nor to 0 % what is more.
+std::string percent_text(double part, double whole)
+{
+    if (whole <= 0) {
+        return "-";
+    }
+    const double percent = part / whole * 100;
+    if (part < whole && percent >= 99.995) {
+        return "> 99.99 %";
+    }
+    if (part > 0 && percent < 0.05) {
+        return "< 0.1 %";
+    }
+    return fmt::format("{:.{}f} %", percent, percent >= 99 && part < whole ? 2 : 1);
+}
+
+std::string number_of(std::uint64_t count, const char* one, const char* many)
+{
+    return fmt::format("{} {}", grouped(count), count == 1 ? one : many);
+}
+
+std::string shown(const std::string& text)
+{
+    std::string out;
+    for (std::size_t at = 0; at < text.size(); at++) {
+        if (is_control(text, at)) {
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[at]));
+        } else {
+            out += text[at];
+        }
+    }
+    return out;
+}
+
+std::string shell_quoted(const std::string& word)
+{
+    static constexpr char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_-+./:,@%=";
+    if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) {
+        return word;
+    }
+    const bool  has_control = shown(word) != word;
+    std::string out         = has_control ? "$'" : "'";
+    for (std::size_t at = 0; at < word.size(); at++) {
+        const char c = word[at];
+        if (has_control && (c == '\'' || c == '\\')) {
+            out += std::string("\\") + c;
+        } else if (c == '\'') {
+            out += "'\\''";
+        } else if (is_control(word, at)) {
+            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        } else {
+            out += c;
+        }
+    }
+    return out + "'";
+}
+
+std::string shell_quoted(const std::vector<std::string>& words)
+{
+    std::string out;
+    for (const std::string& word : words) {
+        out += (out.empty() ? "" : " ") + shell_quoted(word);
+    }
+    return out;
+}
+
+std::uint64_t plus(std::uint64_t a, std::uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+std::uint64_t times(std::uint64_t a, std::uint64_t b)
+{
+    return b != 0 && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+table::table(std::vector<std::string> head, bool is_last_left) : is_last_left_(is_last_left)
+{
+    rows_.push_back(std::move(head));
+}
+
+void table::add(std::vector<std::string> row)
+{
+    rows_.push_back(std::move(row));
+}
+
+std::string table::text() const
+{
+    std::vector<std::size_t> widths(rows_.front().size());
+    for (const auto& row : rows_) {
+        for (std::size_t i = 0; i < row.size(); i++) {
+            widths[i] = std::max(widths[i], columns(row[i]));
+        }
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); i++) {
+            const std::string blanks(widths[i] - columns(row[i]), ' ');
+            const bool        is_left = i == 0 || (is_last_left_ && i + 1 == row.size());
+            line += (i == 0 ? "" : "  ") + (is_left ? row[i] + blanks : blanks + row[i]);
+        }
+        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return out;
+}
+
+std::string headline(const std::string& text)
+{
+    const char* const no_color = std::getenv("NO_COLOR");
+    const char* const terminal = std::getenv("TERM");
+    const bool is_plain = (no_color != nullptr && *no_color != '\0') || terminal == nullptr ||
+                          std::strcmp(terminal, "dumb") == 0 || isatty(STDOUT_FILENO) == 0;
+    return is_plain ? text : "\x1b[1m" + text + "\x1b[0m";
+}
+
+void print(const std::string& text)
+{
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+        throw failure(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
+    }
+}
+
+void say(const std::string& text)
+{
+    std::fprintf(stderr, "eggbox: %s\n", text.c_str());
+}
+
+}  // namespace tool
