@@ -63,7 +63,7 @@ def programs(folder):
     expect("own malloc, old hash table", old, "own-malloc")
     stripped = build(folder, "own_stripped", OWN, "-s")
     expect("own malloc, stripped", stripped, "own-malloc")
-    expect("missing", folder / "nothing", "missing", "no such program there")
+    expect("missing", folder / "nothing", "missing", "no such file")
     expect("missing in PATH", "no-such-program", "missing", "in PATH")
     expect("a folder", folder, "not-executable", "it is a folder")
     plain = folder / "plain"
@@ -74,7 +74,7 @@ def programs(folder):
     build(folder, "libjemalloc.so", "int fake;\n", "-shared", "-fPIC")
     brings = build(folder, "brings", "extern int fake; int main(void) { return fake; }\n",
                    str(fake))
-    answer = expect("brings jemalloc", brings, None, "which the preloaded library stands before")
+    answer = expect("brings jemalloc", brings, None, "but not the other functions of jemalloc")
     check([each["reason"] for each in answer["findings"]] == ["brings-allocator"], "note", answer)
     build(folder, "libuser.so", "extern int fake; int use(void) { return fake; }\n", "-shared",
           "-fPIC", f"-L{folder}", "-ljemalloc")
@@ -94,10 +94,10 @@ def scripts(folder):
         path.chmod(0o755)
         return path
     static = build(folder, "interpreter", EMPTY, "-static")
-    expect("script", script("s1", "#!/bin/sh -e\n"), None, "a script, by /bin/sh")
+    expect("script", script("s1", "#!/bin/sh -e\n"), None, "interpreter  /bin/sh")
     expect("script by env", script("s2", "#!/usr/bin/env python3\n"), None, "python3")
     expect("script by env -S", script("s3", "#!/usr/bin/env -S A=b python3 -S\n"), None, "python3")
-    expect("script without a first line", script("s4", "echo\n"), None, "by /bin/sh")
+    expect("script without a first line", script("s4", "echo\n"), None, "interpreter  /bin/sh")
     expect("empty script", script("s5", ""), None)
     expect("script of a static program", script("s6", f"#! {static} x\n"), "static")
     expect("script of nothing", script("s7", "#!/no/where\n"), "no-interpreter", "/no/where")
@@ -112,7 +112,7 @@ def other_machines(folder):
     other = folder / "other"
     other.write_bytes(data)
     other.chmod(0o755)
-    expect("other machine", other, "other-machine", "a program for 64-bit ARM", "64-bit x86-64")
+    expect("other machine", other, "other-machine", "built for 64-bit ARM", "64-bit x86-64")
     text = build(folder, "musl", EMPTY, "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
     expect("musl", text, "other-libc", "musl")
     expect("no library", "true", "no-library", extra={"EGGBOX_MALLOC_LIB": "/no/where.so"})

@@ -102,8 +102,8 @@ def exit_status_passes(folder):
                    "--report", report)
         check(done.returncode == -number, f"ended by signal {number}", done)
         check(json.loads(report.read_text())["exit_status"] == 128 + number, "and in the report")
-        check(re.search(rb"eggbox: not known: .*: process \d+ was ended by signal %d \(.*\) and "
-                        rb"left no report\n" % number, done.stderr), "why nothing is known",
+        check(re.search(rb"eggbox: unknown: .*: signal %d \(.*\) ended process \d+, which "
+                        rb"wrote no report\n" % number, done.stderr), "why nothing is known",
               done.stderr)
 
 

@@ -312,12 +312,12 @@ TEST(Reader, RefusesEveryTruncatedFile)
 TEST(Reader, RefusesWhatIsNestedTooDeeply)
 {
     const std::string deep(100000, '[');
-    EXPECT_EQ(refusal(deep), "a.json: nested too deeply for a file of ours");
+    EXPECT_EQ(refusal(deep), "a.json: nested too deeply for an eggbox file");
     std::string objects;
     for (int i = 0; i < 100000; i++) {
         objects += "{\"a\":";
     }
-    EXPECT_EQ(refusal(objects), "a.json: nested too deeply for a file of ours");
+    EXPECT_EQ(refusal(objects), "a.json: nested too deeply for an eggbox file");
 }
 
 TEST(Reader, RefusesNumbersBeyondItsOwn)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of the command eggbox for bash.
+# Completion of the command eggbox in bash.
 
 _eggbox_words()
 {
@@ -15,7 +15,8 @@ _eggbox_files()
     compopt -o filenames 2>/dev/null
 }
 
-# The program after "--", or the first word that is no option, and its arguments.
+# Completes the program, which follows "--" or is the first word that is not an option, and its
+# arguments.
 _eggbox_program()
 {
     local first=$1 current=$2 IFS=$'\n'

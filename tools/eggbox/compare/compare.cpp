@@ -34,14 +34,14 @@ namespace
 
 namespace fs = std::filesystem;
 
-// A file without a name, so that nothing is left whatever ends us.
+// A file without a name: nothing is left on disk, whatever ends this process.
 using nameless_file = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
 nameless_file make_file()
 {
     nameless_file out{std::tmpfile(), std::fclose};
     if (out == nullptr) {
-        throw failure(fmt::format("no temporary file: {}", std::strerror(errno)));
+        throw failure(fmt::format("cannot create a temporary file: {}", std::strerror(errno)));
     }
     return out;
 }
@@ -74,8 +74,7 @@ bool are_same(std::FILE* a, std::FILE* b)
     }
 }
 
-// The small program that runs the other one: beside this command in the build tree, else where it
-// was installed.
+// Finds eggbox-measure: beside this command in the build tree, else in the installation.
 std::string find_measure()
 {
     const std::string folder = own_folder();
@@ -85,13 +84,13 @@ std::string find_measure()
             return path;
         }
     }
-    throw failure("eggbox-measure is missing: eggbox was not installed as a whole");
+    throw failure("eggbox-measure is missing: the installation of eggbox is incomplete");
 }
 
 struct one_run {
     sample        taken;
     nameless_file output{nullptr, std::fclose};
-    std::string   complaints;  // what it wrote to stderr
+    std::string   complaints;  // the program's stderr
 };
 
 class runner
@@ -114,7 +113,7 @@ class runner
             become(more, fileno(result.get()), fileno(out.output.get()), fileno(errors.get()));
         }
         if (child < 0) {
-            throw failure(fmt::format("no process: {}", std::strerror(errno)));
+            throw failure(fmt::format("cannot create a process: {}", std::strerror(errno)));
         }
         while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
         }
@@ -162,7 +161,7 @@ class runner
             &status
         );
         if (fields != 7) {
-            throw failure("eggbox-measure was ended before it could say anything");
+            throw failure("eggbox-measure ended before it wrote a result");
         }
         sample out;
         out.wall_s         = static_cast<double>(wall) / 1e9;
@@ -179,7 +178,7 @@ class runner
     std::string            measure_;
 };
 
-// Shows what is going on, on one line that the next one overwrites.
+// Shows progress on a terminal, in one line that the next one overwrites.
 class progress
 {
   public:
@@ -209,7 +208,7 @@ class progress
     bool        is_shown_;
 };
 
-// What a program said last, each line on a line of its own.
+// The last lines of a program's stderr, indented.
 std::string last_lines(const std::string& text)
 {
     std::vector<std::string> lines;
@@ -233,7 +232,7 @@ void require_success(const one_run& run, const std::string& where, const compare
 {
     if (has_failed(run) && !wanted.ignore_failure) {
         throw failure(fmt::format(
-            "on {} the program ended with {}; --ignore-failure compares all the same{}",
+            "on {} the program ended with {}; use --ignore-failure to compare anyway{}",
             where,
             process_end{0, run.taken.status, 0}.text(),
             last_lines(run.complaints)
@@ -247,14 +246,17 @@ void require_malloc(const std::string& library)
     const auto elf  = read_elf(library, malloc_functions());
     const auto self = read_elf("/proc/self/exe", {});
     if (!elf || elf->defined.empty()) {
-        throw failure(fmt::format("{}: no shared library that defines malloc", shown(library)));
+        throw failure(fmt::format("{}: not a shared library that defines malloc", shown(library)));
     }
     if (self && !elf->runs_with(*self)) {
-        throw failure(fmt::format("{}: a library for {}", shown(library), elf->machine_text()));
+        throw failure(
+            fmt::format("{}: built for another machine ({})", shown(library), elf->machine_text())
+        );
     }
 }
 
-// As LD_PRELOAD has it: a bare name is looked for where the loader looks. A file here comes first.
+// Finds a library as LD_PRELOAD does: the loader's folders are searched for a bare name. A file in
+// the current folder comes first.
 std::string path_of(const std::string& library)
 {
     const bool is_bare = library.find('/') == std::string::npos;
@@ -285,7 +287,7 @@ std::vector<variant> variants_of(const compare_options& wanted)
     ));
 }
 
-// The files of all programs that ran. A report that cannot be read names none.
+// The files of all programs that ran, except those whose report cannot be read.
 std::set<std::string> programs_in(const std::string& folder)
 {
     std::set<std::string> out;
@@ -301,7 +303,7 @@ std::set<std::string> programs_in(const std::string& folder)
     return out;
 }
 
-// Runs the program once on pools with a report, which shows that they are in use.
+// Runs the program once on pools with a report, as proof that the pools are in use.
 // Returns  the programs that ran.
 std::set<std::string>
 require_effect(const runner& runs, const comparison& done, const compare_options& wanted)
@@ -318,7 +320,8 @@ require_effect(const runner& runs, const comparison& done, const compare_options
     return programs_in(folder.path());
 }
 
-// A program that comes with an allocator does not run on glibc's when it is left alone.
+// A program with an allocator of its own does not run on glibc's malloc, so the base is not named
+// glibc.
 void name_base(comparison& done, const std::set<std::string>& programs)
 {
     std::set<std::string> names;
@@ -326,7 +329,7 @@ void name_base(comparison& done, const std::set<std::string>& programs)
         for (const std::string& allocator : judge(program, "").allocators) {
             names.insert(allocator);
             done.notes.push_back(fmt::format(
-                "{} brings {}, which is its malloc where nothing is put before it.",
+                "{} comes with {}, which serves its malloc unless another library is preloaded.",
                 shown(program),
                 shown(allocator)
             ));
@@ -342,8 +345,8 @@ void measure_all(comparison& done, const runner& runs, const compare_options& wa
     nameless_file     first{nullptr, std::fclose};
     const std::size_t count = done.variants.size();
     progress          line{(wanted.warmup + wanted.runs) * count};
-    // The variants take turns, and another one begins each time, so that a busy machine harms all
-    // alike.
+    // The variants run in turns, and each round begins with another variant, so that a busy machine
+    // affects all of them alike.
     for (std::size_t turn = 0; turn < (wanted.warmup + wanted.runs) * count; turn++) {
         variant& next = done.variants[(turn + turn / count) % count];
         line.next(next.name);
@@ -353,8 +356,8 @@ void measure_all(comparison& done, const runner& runs, const compare_options& wa
             const one_run again = runs.run(done.variants.front(), {});
             throw failure(
                 are_same(first.get(), again.output.get())
-                    ? fmt::format("on {} the program printed something else", shown(next.name))
-                    : "the program does not print the same each time, without eggbox either"
+                    ? fmt::format("on {} the program printed different output", shown(next.name))
+                    : "the program prints different output from run to run, even without eggbox"
             );
         }
         if (first == nullptr) {

@@ -20,7 +20,7 @@ struct compare_options {
     bool                     json           = false;
 };
 
-/// Returns what the command exits with.
+/// Returns the exit status of the command.
 int compare_command(const compare_options& wanted);
 
 }  // namespace tool

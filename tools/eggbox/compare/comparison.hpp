@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The same program on several allocators: what was measured, and what it says.
+// The measurements of one program on several allocators, and the text made of them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct variant {
     std::vector<sample> samples;
 };
 
-/// Mean, and spread: the standard deviation of a sample.
+/// Mean and standard deviation of the samples.
 struct spread {
     double mean      = 0;
     double deviation = 0;
@@ -37,7 +37,7 @@ struct spread {
 template <class Number>
 spread spread_of(const variant& of, Number sample::* number);
 
-/// How many times as long as the base, with the spread of the quotient of two runs.
+/// Time relative to the base, with the spread of the quotient of two runs.
 struct factor {
     double value  = 1;
     double spread = 0;
@@ -50,7 +50,7 @@ struct comparison {
     std::uint32_t            runs                  = 0;
     std::uint32_t            warmup                = 0;
     bool                     outputs_were_compared = false;
-    std::vector<variant>     variants;  // the first one is the base: glibc, or what it brings
+    std::vector<variant>     variants;  // [0] is the base: glibc, or the program's own allocator
     std::vector<std::string> notes;     // sentences
 };
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// eggbox-measure: runs a program once and writes what it took. A process of its own, and a small
-// one, because Linux counts the peak memory of whoever starts a program as the program's.
+// eggbox-measure: runs a program once and writes its time, memory and page faults. It is a small
+// process of its own, because Linux counts the peak memory of the process that starts a program as
+// the program's.
 //
 // usage: eggbox-measure FD [NAME=VALUE]... -- program [argument]...
 //
-// Writes "wall_ns user_us system_us peak_kib minor major status" to the file descriptor FD, status
-// as from wait; or "error number" if the program could not be started.
+// Writes "wall_ns user_us system_us peak_kib minor major status" to the file descriptor FD; status
+// is that of wait(). Writes "error NUMBER" if the program could not be started.
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

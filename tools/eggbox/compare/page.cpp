@@ -32,7 +32,7 @@ spread spread_of(const variant& of, Number sample::* number)
     return out;
 }
 
-// With the spread of single runs, as it is handed on to a quotient.
+// From the spreads of single runs: relative spreads combine as the root of the sum of squares.
 factor relative(const spread& base, const spread& other)
 {
     factor out;
@@ -47,15 +47,15 @@ factor relative(const spread& base, const spread& other)
 namespace
 {
 
-// Student's t, beyond which one of 20 samples lies by chance: its expansion for many degrees of
-// freedom (Abramowitz and Stegun, 26.7.5), right to 2 % from 4 of them on.
+// Student's t for 5 % (two-sided), by the expansion for many degrees of freedom (Abramowitz and
+// Stegun, 26.7.5). The error is at most 2 % from 4 degrees of freedom on.
 double students_t(double freedom)
 {
     return 1.96 + 2.37 / freedom + 2.82 / (freedom * freedom);
 }
 
-// Whether two means of n runs differ. The error of a mean is 1/sqrt(n) of the spread of its runs.
-// Logarithms, so that "fast" is said as easily as "slow".
+// True if two means of n runs differ significantly. The error of a mean is 1/sqrt(n) of the spread
+// of its runs. The logarithm makes the test symmetric between "fast" and "slow".
 bool is_sure(const factor& found, std::size_t runs)
 {
     const double count = static_cast<double>(runs);
@@ -70,9 +70,7 @@ std::string time_answer(const variant& base, const variant& other)
         relative(spread_of(base, &sample::wall_s), spread_of(other, &sample::wall_s));
     if (!is_sure(found, base.samples.size())) {
         return fmt::format(
-            "{} and {} take the same time, as far as these runs can tell",
-            shown(other.name),
-            shown(base.name)
+            "{} is as fast as {}, as far as these runs show", shown(other.name), shown(base.name)
         );
     }
     const double times = found.value < 1 ? 1 / found.value : found.value;
@@ -156,12 +154,12 @@ std::string compare_page(const comparison& done)
     }
     return out + "\n" + rows.text() +
            fmt::format(
-               "\n{} each, in turns, after {} that were not counted. Time, user and faults are of "
-               "the "
-               "program\nand its children; resident is the peak of the largest of them.{}\n{}"
+               "\n{} of each, in turns, after {}. Times and faults are those of the program\nand "
+               "its "
+               "children; resident is the peak of the largest process.{}\n{}"
                "\nNext: eggbox run --report report.json -- {}\n",
                number_of(done.runs, "run", "runs"),
-               done.warmup,
+               number_of(done.warmup, "warm-up run", "warm-up runs"),
                done.outputs_were_compared ? " All outputs were the same." : "",
                notes_text(done),
                shell_quoted(done.command)

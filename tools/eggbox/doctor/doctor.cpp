@@ -28,7 +28,7 @@ std::string verdict_text(const verdict& found)
         out += fmt::format("\n  program      {}\n", shown(found.path));
     }
     for (const std::string& interpreter : found.runs_by) {
-        out += fmt::format("  a script, by {}\n", shown(interpreter));
+        out += fmt::format("  interpreter  {}\n", shown(interpreter));
     }
     if (!found.machine.empty()) {
         out += fmt::format("  machine      {}\n", found.machine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `eggbox doctor`: says whether a program can run on pools.
+// `eggbox doctor`: checks whether a program can run on pools.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct doctor_options {
     bool        json = false;
 };
 
-/// Returns what the command exits with.
+/// Returns the exit status of the command.
 int doctor_command(const doctor_options& wanted);
 
 }  // namespace tool

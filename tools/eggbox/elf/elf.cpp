@@ -20,7 +20,7 @@ namespace tool
 namespace
 {
 
-// The bytes of a file, mapped: programs of a gigabyte exist, and few of their pages are looked at.
+// A mapped file: a program may have a gigabyte, and only a few of its pages are read.
 class file_bytes
 {
   public:
@@ -60,7 +60,7 @@ class file_bytes
     const unsigned char* at(std::uint64_t offset, std::uint64_t bytes) const
     {
         if (offset > size_ || bytes > size_ - offset) {
-            throw failure(fmt::format("{}: a damaged ELF file", shown(path_)));
+            throw failure(fmt::format("{}: damaged ELF file", shown(path_)));
         }
         return static_cast<const unsigned char*>(map_) + offset;
     }
@@ -81,8 +81,8 @@ class file_bytes
     void*         map_  = MAP_FAILED;
 };
 
-// Where the fields of the structures lie, which differs between the classes. Each is read as a
-// number of `bytes`, in the order of the file's own machine.
+// The offset and size of a field in 32-bit and in 64-bit files. Numbers have the byte order of the
+// file's machine.
 struct field {
     unsigned offset32, bytes32, offset64, bytes64;
 };
@@ -99,7 +99,7 @@ struct segment {
 
 struct dynamic_section {
     std::uint64_t                symbols = 0, strings = 0, hash = 0, gnu_hash = 0;
-    std::vector<std::uint64_t>   needed;  // in the strings
+    std::vector<std::uint64_t>   needed;  // offsets in the string table
     std::optional<std::uint64_t> runpath, rpath;
 };
 
@@ -183,7 +183,7 @@ class elf_reader
         }
     }
 
-    // Where in the file lies what will be at `address` in memory.
+    // The file offset of the byte that the loader puts at `address`.
     std::uint64_t offset_of(std::uint64_t address) const
     {
         for (const segment& each : segments_) {
@@ -192,7 +192,7 @@ class elf_reader
                 return each.offset + (address - each.address);
             }
         }
-        return file_.size() + 1;  // nowhere: refused when it is read
+        return file_.size() + 1;  // outside of the file: reading there throws
     }
 
     void read_dynamic(const segment& section)
@@ -222,7 +222,7 @@ class elf_reader
         }
     }
 
-    // Nothing in a loaded file says how many symbols there are but its hash tables.
+    // Only the hash tables of a loadable file tell the number of symbols.
     std::uint64_t symbol_count() const
     {
         if (dynamic_.hash != 0) {
@@ -233,7 +233,7 @@ class elf_reader
         return dynamic_.gnu_hash != 0 ? gnu_symbol_count(offset_of(dynamic_.gnu_hash)) : 0;
     }
 
-    // One more than the last symbol of the last chain; a chain ends with an odd hash.
+    // The last symbol of the last chain, plus one. An odd hash ends a chain.
     std::uint64_t gnu_symbol_count(std::uint64_t hash) const
     {
         const std::uint64_t buckets = number(hash, 4);

@@ -108,7 +108,7 @@ nlohmann::json parse_json(const std::string& text, const std::string& path)
 {
     const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
         if (depth > depth_max) {
-            throw failure(fmt::format("{}: nested too deeply for a file of ours", shown(path)));
+            throw failure(fmt::format("{}: nested too deeply for an eggbox file", shown(path)));
         }
         return true;
     };
@@ -120,9 +120,9 @@ nlohmann::json parse_json(const std::string& text, const std::string& path)
                 fmt::format("{}: ends too early, after {} bytes", shown(path), text.size())
             );
         }
-        throw failure(fmt::format("{}: no JSON, at byte {}", shown(path), error.byte));
-    } catch (const nlohmann::json::exception&) {  // such as a number beyond all bounds
-        throw failure(fmt::format("{}: no JSON that can be read", shown(path)));
+        throw failure(fmt::format("{}: not JSON: error at byte {}", shown(path), error.byte));
+    } catch (const nlohmann::json::exception&) {  // such as a number out of range
+        throw failure(fmt::format("{}: not readable as JSON", shown(path)));
     }
 }
 

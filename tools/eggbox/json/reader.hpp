@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads JSON that may be anything: each answer is a checked value, or a failure that names the
+// Reads untrusted JSON: each call returns a checked value, or throws a failure that names the
 // place.
 #pragma once
 
@@ -21,7 +21,7 @@ class json_place
     {
     }
 
-    json_place              member(const char* name) const;  // it must be there
+    json_place              member(const char* name) const;  // throws if missing
     void                    require_object() const;
     bool                    has(const char* name) const;
     std::vector<json_place> elements() const;
@@ -39,10 +39,10 @@ class json_place
     std::string           place_;  // "processes[0].pid"; empty: the whole
 };
 
-/// Parses `text`. Throws failure if it is no JSON, or nested deeper than any file of ours.
+/// Parses `text`. Throws failure if it is not JSON, or nested deeper than any eggbox file.
 nlohmann::json parse_json(const std::string& text, const std::string& path);
 
-/// Refuses what is not of this `kind` and of the schema we know.
+/// Throws failure unless the value has this `kind` and the known schema.
 void require_kind(const json_place& top, const char* kind);
 
 }  // namespace tool

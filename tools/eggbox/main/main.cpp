@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// eggbox: runs unmodified programs with their malloc served from pools, and says what to do about
-// what was seen.
+// eggbox: runs unmodified programs with malloc served from pools, and says what happened and what
+// to do next. This file turns the command line into the options of one command.
 #include "compare/compare.hpp"
 #include "doctor/doctor.hpp"
 #include "report/report.hpp"
@@ -30,8 +30,9 @@ constexpr char version[] = "eggbox " NUMBER_TEXT(EGB_VERSION_MAJOR
 ) "." NUMBER_TEXT(EGB_VERSION_MINOR) "." NUMBER_TEXT(EGB_VERSION_PATCH);
 
 constexpr char footer[] =
-    "Exit status: 0 done; 1 wrong usage; 2 eggbox failed; 3 a limit is exceeded; run: the\n"
-    "program's own. Data goes to stdout, talk to stderr. `man eggbox-COMMAND` says more.\n"
+    "Exit status: 0 success; 1 wrong usage; 2 eggbox failed; 3 a limit is exceeded.\n"
+    "`eggbox run` exits with the status of the program. Data goes to stdout, messages go to\n"
+    "stderr. Manual: man eggbox-COMMAND\n"
     "\n"
     "Start with: eggbox run -- PROGRAM";
 
@@ -51,13 +52,13 @@ std::string check_problem(const std::string& text)
         const std::size_t end = std::min(text.find(',', at), text.size());
         level                 = text.substr(at, end - at);
         if (level == "passthrough") {
-            return "passthrough is for pools of the program itself, as in frames:passthrough: "
-                   "malloc is on pools here";
+            return "passthrough is only for pools of the program itself, for example "
+                   "frames:passthrough; eggbox run serves malloc from pools";
         }
         level = level.substr(level.find(':') + 1);
         if (level != "off" && level != "check" && level != "guard" && level != "track" &&
             level != "passthrough") {
-            return "no such level: off, check, guard, track";
+            return "unknown level; the levels are off, check, guard and track";
         }
         at = end + 1;
     }
@@ -74,14 +75,14 @@ std::string guard_pages_problem(const std::string& text)
         const bool        is_number = !every.empty() && every[0] != '0' && every.size() <= 9 &&
                                every.find_first_not_of("0123456789") == std::string::npos;
         if (entry != "large" && !is_number) {
-            return "no such blocks: large, 1/NUMBER";
+            return "unknown value; use large, 1/NUMBER or both, separated by a comma";
         }
         at = end + 1;
     }
     return "";
 }
 
-// The first line of a help text, in our words.
+// Replaces the first line of a help text, which CLI11 would make.
 class with_usage : public CLI::Formatter
 {
   public:
@@ -101,9 +102,9 @@ void set_usage(CLI::App* of, const char* text)
     of->formatter(std::make_shared<with_usage>(text));
 }
 
-CLI::Option* add_json(CLI::App* to, bool& json)
+CLI::Option* add_json(CLI::App* to, bool& json, const char* what = "Print JSON in place of text")
 {
-    return to->add_flag("--json", json, "Print for a program, not for a person");
+    return to->add_flag("--json", json, what);
 }
 
 bool takes_value(const CLI::App* app, const std::string& word)
@@ -112,9 +113,9 @@ bool takes_value(const CLI::App* app, const std::string& word)
     return option != nullptr && option->get_items_expected_max() > 0;
 }
 
-// Takes the program and its arguments off the end of `words`, a subcommand and its options: what
-// follows "--", else what begins with the first word that is no option of ours. None of it is
-// looked at: CLI11 would take it for ours.
+// Removes the program and its arguments from the end of `words` and returns them. They follow "--";
+// without "--" they begin with the first word that is not an option of eggbox. CLI11 never sees
+// them, because it would take the program's options for options of eggbox.
 std::vector<std::string> take_command(const CLI::App* app, std::vector<std::string>& words)
 {
     std::size_t at = 1;
@@ -131,20 +132,19 @@ std::vector<std::string> take_command(const CLI::App* app, std::vector<std::stri
 
 void add_run(CLI::App& app, run_options& wanted)
 {
-    CLI::App* const sub = app.add_subcommand("run", "Run a program with its malloc on pools");
-    sub->add_option("--report", wanted.report, "Write what happened to this file")
-        ->type_name("FILE");
-    sub->add_option("--check", wanted.check, "Misuse to look for: off, check, guard, track")
+    CLI::App* const sub = app.add_subcommand("run", "Run a program with malloc served from pools");
+    sub->add_option("--report", wanted.report, "Write the report to this file")->type_name("FILE");
+    sub->add_option("--check", wanted.check, "Which misuse to detect: off, check, guard, track")
         ->type_name("LEVEL")
         ->check(CLI::Validator(check_problem, ""));
     sub->add_option(
            "--guard-pages",
            wanted.guard_pages,
-           "Blocks to end at a page nobody may use: large, 1/NUMBER or both"
+           "Which blocks end at a guard page: large, 1/NUMBER or both"
     )
         ->type_name("WHICH")
         ->check(CLI::Validator(guard_pages_problem, ""));
-    add_json(sub, wanted.json);
+    add_json(sub, wanted.json, "Print the summary as one line of JSON");
     set_usage(
         sub,
         "usage: eggbox run [--report FILE] [--check LEVEL] [--guard-pages WHICH] [--json]\n"
@@ -154,7 +154,7 @@ void add_run(CLI::App& app, run_options& wanted)
 
 void add_report(CLI::App& app, report_options& wanted)
 {
-    CLI::App* const sub = app.add_subcommand("report", "Say what happened in recorded runs");
+    CLI::App* const sub = app.add_subcommand("report", "Summarize recorded runs");
     sub->add_option("FILE", wanted.files, "Reports of `eggbox run`")->required();
     add_json(sub, wanted.json);
     set_usage(sub, "usage: eggbox report FILE... [--json]");
@@ -163,23 +163,27 @@ void add_report(CLI::App& app, report_options& wanted)
 void add_size(CLI::App& app, size_options& wanted)
 {
     CLI::App* const sub =
-        app.add_subcommand("size", "Say how many blocks of which sizes recorded runs need");
+        app.add_subcommand("size", "Compute how many blocks of each size recorded runs need");
     sub->add_option("FILE", wanted.files, "Reports of `eggbox run`")->required();
     CLI::Option* const emit =
-        sub->add_option("--emit", wanted.emit, "Print a header of static pools, or the numbers")
+        sub->add_option("--emit", wanted.emit, "Print a header of static pools, or JSON")
             ->type_name("c|cpp|json")
             ->check(CLI::IsMember({"c", "cpp", "json"}).description(""));
     sub->add_option(
-           "--cover", wanted.cover_percent, "Only the sizes that this share of requests needs"
+           "--cover",
+           wanted.cover_percent,
+           "Keep only the sizes that this share of the requests needs"
     )
         ->type_name("PERCENT")
         ->check(CLI::Range(0.1, 100.0).description(""));
-    sub->add_option("--headroom", wanted.headroom_percent, "Blocks beyond the peak; default 25")
+    sub->add_option("--headroom", wanted.headroom_percent, "Blocks to add to each peak; default 25")
         ->type_name("PERCENT")
         ->check(CLI::Range(0.0, 1000.0).description(""));
-    sub->add_option("--name", wanted.name, "Prefix in the header; default: the program's name");
     sub->add_option(
-           "--check", wanted.check, "Exit with 3 if the runs do not fit this earlier output"
+        "--name", wanted.name, "Prefix of names in the header; default: the program's name"
+    );
+    sub->add_option(
+           "--check", wanted.check, "Exit with 3 if the runs do not fit this configuration"
     )
         ->type_name("FILE")
         ->excludes(emit);
@@ -194,24 +198,26 @@ void add_size(CLI::App& app, size_options& wanted)
 void add_compare(CLI::App& app, compare_options& wanted)
 {
     CLI::App* const sub = app.add_subcommand(
-        "compare", "Measure a program on glibc, on pools and on other libraries"
+        "compare", "Measure a program on glibc, on pools and on other allocators"
     );
-    sub->add_option("--with", wanted.with, "A further library to preload; may be repeated")
+    sub->add_option("--with", wanted.with, "Another library to preload; may be repeated")
         ->type_name("LIB.so")
         ->take_all()
         ->expected(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    sub->add_option("--runs", wanted.runs, "How often to run each; default 10")
+    sub->add_option("--runs", wanted.runs, "Measured runs of each; default 10")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description(""));
-    sub->add_option("--warmup", wanted.warmup, "How often before that; default 1")
+    sub->add_option("--warmup", wanted.warmup, "Unmeasured runs of each before; default 1")
         ->type_name("N")
         ->check(CLI::Range(0, 100000).description(""));
-    sub->add_option("--input", wanted.input, "What the program reads; default: nothing")
+    sub->add_option("--input", wanted.input, "File for the program's stdin; default: empty")
         ->type_name("FILE");
-    sub->add_flag("--check-output", wanted.check_output, "Fail unless all runs print the same");
-    sub->add_flag("--ignore-failure", wanted.ignore_failure, "Go on when the program fails");
+    sub->add_flag(
+        "--check-output", wanted.check_output, "Fail unless all runs print the same output"
+    );
+    sub->add_flag("--ignore-failure", wanted.ignore_failure, "Continue when the program fails");
     add_json(sub, wanted.json);
     set_usage(
         sub,
@@ -223,7 +229,7 @@ void add_compare(CLI::App& app, compare_options& wanted)
 
 void add_doctor(CLI::App& app, doctor_options& wanted)
 {
-    CLI::App* const sub = app.add_subcommand("doctor", "Say whether a program can run on pools");
+    CLI::App* const sub = app.add_subcommand("doctor", "Check whether a program can run on pools");
     sub->add_option("PROGRAM", wanted.program, "A path, or a name to look up in PATH")->required();
     add_json(sub, wanted.json);
     set_usage(sub, "usage: eggbox doctor PROGRAM [--json]");
@@ -241,7 +247,8 @@ void add_all(CLI::App& app, all_options& wanted)
     add_doctor(app, wanted.doctor);
 }
 
-// The words that are CLI11's to read, from the last to the first as it takes them.
+// Returns the words for CLI11 in reverse order, as CLI11 takes them. The program and its arguments
+// go to `command`.
 std::vector<std::string>
 split_off(const CLI::App& app, char** argv, std::vector<std::string>& command)
 {
@@ -256,7 +263,7 @@ split_off(const CLI::App& app, char** argv, std::vector<std::string>& command)
     return words;
 }
 
-// CLI11 says of all these that a command is missing.
+// CLI11 would answer all these faults with the same message, "a subcommand is required".
 void require_command(const CLI::App& app, const char* word)
 {
     const std::string first = word == nullptr ? "" : word;
@@ -264,14 +271,15 @@ void require_command(const CLI::App& app, const char* word)
         return;
     }
     if (first.front() == '-') {
-        throw bad_usage(fmt::format("there is no option \"{}\" without a command", shown(first)));
+        throw bad_usage(fmt::format("unknown option \"{}\" before the command", shown(first)));
     }
     const auto all = app.get_subcommands([](const CLI::App*) { return true; });
     if (std::none_of(all.begin(), all.end(), [&](const CLI::App* one) {
             return one->get_name() == first;
         })) {
         throw bad_usage(fmt::format(
-            "there is no command \"{}\": run, report, size, compare, doctor", shown(first)
+            "unknown command \"{}\"; the commands are run, report, size, compare and doctor",
+            shown(first)
         ));
     }
 }
@@ -280,7 +288,7 @@ int dispatch(const CLI::App& app, all_options& wanted, std::vector<std::string> 
 {
     if (app.got_subcommand("run") || app.got_subcommand("compare")) {
         if (command.empty() || command.front().empty()) {
-            throw bad_usage("no program was named");
+            throw bad_usage("no program is given");
         }
         wanted.run.command = wanted.compare.command = std::move(command);
     }
@@ -294,8 +302,8 @@ int dispatch(const CLI::App& app, all_options& wanted, std::vector<std::string> 
 int run_main(char** argv)
 {
     CLI::App app{
-        "Runs unmodified programs with their malloc served from memory pools, and says what\n"
-        "happened and what to do about it.",
+        "Runs unmodified programs with malloc served from memory pools. Reports what happened\n"
+        "and what to do next.",
         "eggbox"
     };
     all_options wanted;
@@ -323,7 +331,7 @@ int main(int, char** argv)
     try {
         return run_main(argv);
     } catch (const bad_usage& error) {
-        say(std::string(error.what()) + "; --help says more");
+        say(std::string(error.what()) + "; see --help");
         return exit_usage;
     } catch (const failure& error) {
         say(error.what());

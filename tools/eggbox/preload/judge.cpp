@@ -58,7 +58,7 @@ void note(verdict& out, const char* reason, std::string text)
     out.findings.push_back({false, reason, std::move(text), ""});
 }
 
-// The words after "#!" on the first line, at most two as Linux splits it; empty: no script.
+// The words after "#!" on the first line: at most two, as Linux splits the line. Empty: no script.
 std::vector<std::string> interpreter_of(const std::string& path)
 {
     std::ifstream file{path};
@@ -82,7 +82,7 @@ std::vector<std::string> interpreter_of(const std::string& path)
     return words;
 }
 
-// What env, which a script names because it searches PATH, runs in its turn.
+// The program that env runs. Scripts use env because it searches PATH.
 std::string run_by_env(const std::vector<std::string>& words)
 {
     if (words.size() < 2 || name_of(words[0]) != "env") {
@@ -96,14 +96,15 @@ std::string run_by_env(const std::vector<std::string>& words)
     return "";
 }
 
-// The loader ignores LD_PRELOAD where a program gets rights that its caller does not have.
+// The loader ignores LD_PRELOAD for a program that gets rights its caller does not have.
 void judge_rights(verdict& out, const std::string& path)
 {
     struct stat about = {};
     if (stat(path.c_str(), &about) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) {
-        return;  // the latter: it will not get them
+        return;  // with PR_SET_NO_NEW_PRIVS the program gets no rights
     }
-    const char* const remedy = "run it as the user whose rights it gets, or a copy without them";
+    const char* const remedy =
+        "run it as the user whose rights it gets, or run a copy without these rights";
     if ((about.st_mode & S_ISUID) != 0 && about.st_uid != getuid()) {
         block(
             out,
@@ -165,7 +166,7 @@ std::string first_with(const std::vector<std::string>& folders, const std::strin
     return "";
 }
 
-// Where the loader would find `library` for the file `user`; empty where we cannot tell.
+// The path where the loader finds `library` for the file `user`. Empty if that is unknown.
 std::string find_library(const std::string& library, const std::string& user, const elf_facts& elf)
 {
     if (library.find('/') != std::string::npos) {
@@ -186,7 +187,7 @@ std::string find_library(const std::string& library, const std::string& user, co
     return first_with(folders, library);
 }
 
-// All libraries that come with the program, and those that they bring.
+// All libraries that the program needs, directly or through other libraries.
 std::set<std::string> libraries_of(const std::string& path, const elf_facts& elf)
 {
     std::set<std::string>                          seen;
@@ -229,8 +230,8 @@ void judge_allocators(verdict& out, const std::string& path, const elf_facts& el
                     out,
                     "brings-allocator",
                     fmt::format(
-                        "it brings {}, which the preloaded library stands before: malloc is served "
-                        "from pools, what {} has beside malloc is not",
+                        "it comes with {}: the preloaded library serves malloc from pools, but not "
+                        "the other functions of {}",
                         shown(library),
                         name
                     )
@@ -244,13 +245,13 @@ void judge_machine(verdict& out, const elf_facts& elf, const std::string& librar
 {
     const auto ours = library.empty() ? std::nullopt : read_elf(library, {});
     if (!library.empty() && !ours) {
-        block(out, "no-library", fmt::format("{} is no shared library", shown(library)));
+        block(out, "no-library", fmt::format("{} is not a shared library", shown(library)));
     } else if (ours && !ours->runs_with(elf)) {
         block(
             out,
             "other-machine",
             fmt::format(
-                "it is a program for {}, and the library is one for {}",
+                "it is built for {}, but the library is built for {}",
                 elf.machine_text(),
                 ours->machine_text()
             ),
@@ -289,7 +290,7 @@ void judge_elf(
 void judge_file(verdict& out, const std::string& path, const std::string& library)
 {
     if (out.runs_by.size() > interpreters_max) {
-        block(out, "script-loop", "its interpreters are scripts of scripts without end");
+        block(out, "script-loop", "its chain of script interpreters is too long");
         return;
     }
     try {
@@ -302,12 +303,10 @@ void judge_file(verdict& out, const std::string& path, const std::string& librar
         return;
     }
     const std::vector<std::string> words = interpreter_of(path);
-    const std::string next = words.empty() ? "/bin/sh" : words[0];  // as the shells and execvp do
+    const std::string next = words.empty() ? "/bin/sh" : words[0];  // as shells and execvp() do
     out.runs_by.push_back(next);
     if (!is_executable_file(next)) {
-        block(
-            out, "no-interpreter", fmt::format("it is run by {}, which is not there", shown(next))
-        );
+        block(out, "no-interpreter", fmt::format("its interpreter {} does not exist", shown(next)));
         return;
     }
     judge_file(out, next, library);
@@ -318,7 +317,7 @@ void judge_file(verdict& out, const std::string& path, const std::string& librar
         found.empty() ? block(
                             out,
                             "no-interpreter",
-                            fmt::format("it is run by {}, which is not there", shown(searched))
+                            fmt::format("its interpreter {} does not exist", shown(searched))
                         )
                       : judge_file(out, found, library);
     }
@@ -377,8 +376,10 @@ verdict judge(const std::string& program, const std::string& library)
     out.asked = program;
     out.path  = find_program(program);
     if (out.path.empty()) {
-        const char* const where = program.find('/') == std::string::npos ? "in PATH" : "there";
-        block(out, "missing", fmt::format("there is no such program {}", where));
+        const bool is_bare = program.find('/') == std::string::npos;
+        block(
+            out, "missing", is_bare ? "there is no such program in PATH" : "there is no such file"
+        );
     } else if (!is_executable_file(out.path)) {
         struct stat about     = {};
         const bool  is_folder = stat(out.path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);

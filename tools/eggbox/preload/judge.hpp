@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a program's malloc can be served from pools, and why not.
+// Judges without running a program whether its malloc can be served from pools, and why not.
 #pragma once
 
 #include <string>
@@ -9,19 +9,19 @@ namespace tool
 {
 
 struct finding {
-    bool        blocks;  // it cannot be served, else: worth knowing
+    bool        blocks;  // true: the program cannot be served; false: a note
     std::string reason;  // one word for programs: "static"
     std::string text;    // a clause for people: "it is statically linked, so ..."
-    std::string remedy;  // what to do about it; may be empty
+    std::string remedy;  // a way out; may be empty
 };
 
 struct verdict {
-    std::string              asked;    // as it was named
-    std::string              path;     // what was found; empty: nothing
-    std::string              machine;  // of the program that is loaded in the end
+    std::string              asked;    // the name the user gave
+    std::string              path;     // the file found; empty: none
+    std::string              machine;  // of the program that is finally loaded
     std::vector<std::string> runs_by;  // interpreters of a script, outermost first
     std::vector<finding>     findings;
-    std::vector<std::string> allocators;  // libraries it brings that have a malloc of their own
+    std::vector<std::string> allocators;  // its libraries with a malloc of their own
 
     bool can_run() const
     {
@@ -31,21 +31,21 @@ struct verdict {
     {
         return blocker() == nullptr;
     }
-    const finding* blocker() const;  // the first one; null: there is none
+    const finding* blocker() const;  // the first blocking finding; null: none
     bool           has(const std::string& reason) const;
 };
 
-/// Looks at `program` as it would be run: a path, or a name to look up in PATH. `library` is what
-/// would be preloaded; empty: only the program is judged.
+/// `program`: a path, or a name to look up in PATH. `library`: the library to preload; empty: only
+/// the program is judged.
 verdict judge(const std::string& program, const std::string& library);
 
-/// The file that runs if `program` is run. Empty if there is none.
+/// The file that would run for `program`. Empty if there is none.
 std::string find_program(const std::string& program);
 
-/// Where the loader finds a library that is named without a folder. Empty where we cannot tell.
+/// The path where the loader finds a library given without a folder. Empty if that is unknown.
 std::string find_preload(const std::string& library);
 
-/// The functions that make a malloc.
+/// The names of the functions that an allocator defines.
 const std::vector<std::string>& malloc_functions();
 
 }  // namespace tool

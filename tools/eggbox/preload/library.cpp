@@ -29,17 +29,16 @@ std::string find_malloc_library()
         }
     }
     throw failure(fmt::format(
-        "no libeggbox-malloc.so beside {} or in ../lib; set EGGBOX_MALLOC_LIB to its path",
-        shown(folder)
+        "no libeggbox-malloc.so in {} or ../lib; set EGGBOX_MALLOC_LIB to its path", shown(folder)
     ));
 }
 
 void require_preloadable(const std::string& library)
 {
     if (library.find_first_of(" :\t\n") != std::string::npos) {
-        throw failure(fmt::format(
-            "{}: LD_PRELOAD cannot name a path with a blank or a colon in it", shown(library)
-        ));
+        throw failure(
+            fmt::format("{}: LD_PRELOAD cannot hold a path with a blank or a colon", shown(library))
+        );
     }
 }
 

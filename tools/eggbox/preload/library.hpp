@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library that serves a program's malloc from pools: where it is, and how it gets in.
+// Finds the library that serves malloc from pools, and makes the value of LD_PRELOAD for it.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 namespace tool
 {
 
-/// The absolute path of libeggbox-malloc.so: EGGBOX_MALLOC_LIB, else beside this command, where it
-/// was installed, or in the build tree. Throws failure, with where it was looked for.
+/// The absolute path of libeggbox-malloc.so: EGGBOX_MALLOC_LIB, else beside this command, in the
+/// installation or in the build tree. Throws failure, whose text names the places searched.
 std::string find_malloc_library();
 
-/// The value of LD_PRELOAD that puts `library` before what is preloaded already.
+/// The value of LD_PRELOAD with `library` before the libraries that are preloaded already.
 std::string preload_value(const std::string& library);
 
-/// Refuses a path that LD_PRELOAD cannot name: blanks and colons separate there.
+/// Throws failure if LD_PRELOAD cannot hold the path: blanks and colons separate paths there.
 void require_preloadable(const std::string& library);
 
 }  // namespace tool

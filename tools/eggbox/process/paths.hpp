@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where files are.
+// Paths of files.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 namespace tool
 {
 
-/// The folder in which this command lies.
+/// The folder of this command.
 std::string own_folder();
 
-/// The absolute path of `path`, without links. Throws failure if there is no such file.
+/// The absolute path of `path`, with all links resolved. Throws failure if there is no such file.
 std::string absolute_path(const std::string& path);
 
 }  // namespace tool

@@ -23,8 +23,8 @@ namespace tool
 namespace
 {
 
-// While it lives, all signals that can be passed on are blocked, so that sigwaitinfo() gets them
-// one by one, with their senders. What a fault of our own raises is not among them.
+// Blocks all signals that can be passed on, so that sigtimedwait() receives them one by one with
+// their senders. Signals that a fault of this process raises are not blocked.
 class signals_held
 {
   public:
@@ -35,13 +35,13 @@ class signals_held
             sigdelset(&held_, own);
         }
         sigprocmask(SIG_BLOCK, &held_, &before_);
-        // An ignored SIGCHLD, which may be inherited, would take the exit status from us.
+        // With an ignored SIGCHLD, which may be inherited, wait() returns no exit status.
         struct sigaction usual = {};
         usual.sa_handler       = SIG_DFL;
         sigaction(SIGCHLD, &usual, &child_before_);
     }
 
-    // What came when the program had ended is for nobody, and must not end us before we are done.
+    // Discards signals that arrived after the program ended: they must not end this process early.
     ~signals_held()
     {
         const timespec now = {};
@@ -82,7 +82,7 @@ become(const std::vector<std::string>& command, const environment& changes, int 
     _exit(written == sizeof error ? 127 : 126);
 }
 
-// The pipe closes when the program has taken over, else brings the reason why it has not.
+// exec closes the pipe. If exec failed, its errno arrives through the pipe.
 void require_started(pid_t child, int failed, const std::string& program)
 {
     int     error    = 0;
@@ -103,9 +103,9 @@ pid_t start(
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        throw failure(fmt::format("no pipe: {}", std::strerror(errno)));
+        throw failure(fmt::format("cannot create a pipe: {}", std::strerror(errno)));
     }
-    std::fflush(nullptr);  // or the child could print again what is still in the buffers
+    std::fflush(nullptr);  // the child must not print the buffers again
     const pid_t child = fork();
     if (child == 0) {
         held.put_back();
@@ -114,7 +114,7 @@ pid_t start(
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
-        throw failure(fmt::format("no process: {}", std::strerror(errno)));
+        throw failure(fmt::format("cannot create a process: {}", std::strerror(errno)));
     }
     require_started(child, ends[0], command.front());
     return child;
@@ -126,8 +126,8 @@ bool is_terminal_stop(int status)
                                   WSTOPSIG(status) == SIGTTOU);
 }
 
-// Whether the program has ended. Stops this process when the terminal has stopped that one, so that
-// the shell, which knows only us, notices.
+// True if the program has ended. If the terminal stopped the program, stops this process too: the
+// shell watches this process alone.
 bool has_ended(pid_t child, int& status)
 {
     const pid_t changed = waitpid(child, &status, WNOHANG | WUNTRACED);
@@ -140,8 +140,8 @@ bool has_ended(pid_t child, int& status)
     return WIFEXITED(status) || WIFSIGNALED(status);
 }
 
-// What the terminal sends goes to the whole process group, so the program has it already; and what
-// the program sends itself to its group is not for it.
+// A signal of the terminal goes to the whole process group, so the program has it already. A signal
+// that the program itself sends to its group must not come back to it.
 bool is_for_program(const siginfo_t& about, pid_t child)
 {
     return (about.si_code == SI_USER || about.si_code == SI_QUEUE || about.si_code == SI_TKILL) &&
@@ -205,7 +205,7 @@ void end_like(const process_end& end)
 {
     std::fflush(nullptr);
     if (end.signal() != 0) {
-        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the program has left its core, if it was to
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the program has written its core dump already
         struct sigaction usual = {};
         usual.sa_handler       = SIG_DFL;
         sigaction(end.signal(), &usual, nullptr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where processes write their reports, one file each.
+// Temporary files and folders.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 namespace tool
 {
 
-/// A path in TMPDIR, or /tmp, that ends in XXXXXX for mkdtemp() and its kin.
+/// A path in TMPDIR or /tmp that ends in XXXXXX, for mkdtemp() and mkstemp().
 std::string temporary_name();
 
-/// A folder that is removed with all that is in it.
+/// A folder that the destructor removes with its contents.
 class temporary_folder
 {
   public:

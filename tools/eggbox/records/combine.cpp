@@ -39,13 +39,13 @@ void combine_pools(std::vector<pool_record>& to, const std::vector<pool_record>&
     }
 }
 
-// As many as a report may have of one process: the processes that it stands for may be any number.
+// The limits for one process record, which may cover any number of processes.
 constexpr std::size_t leaks_max  = 1000;
 constexpr std::size_t events_max = 100;
 
 void add_leaks(process_record& to, const process_record& from)
 {
-    std::uint64_t known = 0;  // places that are in both
+    std::uint64_t known = 0;  // places in both records
     for (const leak_record& each : from.leaks) {
         const auto found =
             std::find_if(to.leaks.begin(), to.leaks.end(), [&](const leak_record& other) {
@@ -128,9 +128,9 @@ void become(process_record& process, const process_record& next)
     process.arguments    = next.arguments;
     process.level        = next.level;
     process.library      = next.library;
-    process.leaks        = next.leaks;  // what it did not free went with it
+    process.leaks        = next.leaks;  // exec discarded the memory of the previous program
     process.leaked       = next.leaked;
-    process.minor_faults = next.minor_faults;  // the system goes on counting
+    process.minor_faults = next.minor_faults;  // the system's counters continue over exec
     process.major_faults = next.major_faults;
 }
 

@@ -124,7 +124,7 @@ event_record read_event(const json_place& from)
     return out;
 }
 
-// What is said of places, which is not in every file.
+// Reads leaks and events, which not every file has.
 void read_findings(process_record& out, const json_place& from)
 {
     if (from.has("leaks")) {
@@ -192,7 +192,7 @@ run_record read_run(const json_place& from)
     return out;
 }
 
-// What one process wrote is a run of this process alone.
+// Makes a run of a single process file.
 run_record run_of(process_record process)
 {
     run_record out;
@@ -217,7 +217,7 @@ std::string read_file(const std::string& path)
     while (const std::size_t bytes = std::fread(part, 1, sizeof part, file.get())) {
         text.append(part, bytes);
         if (text.size() > file_bytes_max) {
-            throw failure(fmt::format("{}: too large for a file of ours", shown(path)));
+            throw failure(fmt::format("{}: too large for an eggbox file", shown(path)));
         }
     }
     if (std::ferror(file.get()) != 0) {

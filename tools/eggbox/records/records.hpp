@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a recorded run says: the contents of a report file, docs/report-format.md.
+// A recorded run: the contents of a report file (docs/report-format.md).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tool
 struct pool_record {
     std::string   name;
     std::string   parent;
-    std::string   level;  // empty: not known
+    std::string   level;  // empty: unknown
     bool          is_size_class   = false;
     std::uint64_t block_bytes     = 0;
     std::uint64_t stride_bytes    = 0;
@@ -27,7 +27,7 @@ struct pool_record {
     std::uint64_t failures        = 0;
     std::uint64_t chunks          = 0;
     std::uint64_t bytes_held      = 0;
-    std::uint64_t requested_bytes = 0;  // all that was asked for, ever; known if measured
+    std::uint64_t requested_bytes = 0;  // sum over all requests; known if measured
 };
 
 struct large_record {
@@ -40,13 +40,13 @@ struct large_record {
     std::uint64_t failures     = 0;
 };
 
-/// How often something happened, and what.
+/// A kind of event, and its count.
 struct counted {
     std::string   what;
     std::uint64_t count = 0;
 };
 
-/// A place in the code. What is not known is empty, or 0.
+/// A place in the code. Unknown parts are empty or 0.
 struct place_record {
     std::string   module;  // the program or the library
     std::uint64_t offset  = 0;
@@ -59,7 +59,7 @@ struct place_record {
     bool operator==(const place_record& other) const;
 };
 
-/// Blocks of one pool that one place allocated and nobody freed.
+/// Blocks of one pool that one place allocated and that were never freed.
 struct leak_record {
     place_record  site;
     std::string   pool;
@@ -68,19 +68,19 @@ struct leak_record {
     std::uint64_t oldest_ms = 0;
 };
 
-/// One misuse of those that were last.
+/// One of the last misuses.
 struct event_record {
     std::string   kind;
     std::string   pool;
-    std::uint64_t bytes      = 0;  // that were asked for; 0: not known
-    std::int64_t  damaged    = 0;  // the first byte that was written to
+    std::uint64_t bytes      = 0;  // of the request; 0: unknown
+    std::int64_t  damaged    = 0;  // the first overwritten byte
     bool          is_damaged = false;
     place_record  site;
     place_record  alloc_site;
     place_record  free_site;
 };
 
-/// All leaks, also those that are not listed.
+/// All leaks, including those that are not listed.
 struct leak_sum {
     bool          is_known = false;
     std::uint64_t places   = 0;
@@ -93,12 +93,12 @@ struct process_record {
     std::vector<std::string>  arguments;
     std::uint64_t             pid             = 0;
     std::uint64_t             parent_pid      = 0;
-    std::uint64_t             process_started = 0;  // 0: not known
+    std::uint64_t             process_started = 0;  // 0: unknown
     std::uint64_t             started_ns      = 0;
-    std::uint64_t             processes       = 1;  // that it stands for
+    std::uint64_t             processes       = 1;  // number of processes in this record
     double                    duration_s      = 0;
     std::string               level;
-    std::string               library;  // version of the library that served it
+    std::string               library;  // version of the library
     std::uint64_t             peak_resident_bytes = 0;
     std::uint64_t             minor_faults        = 0;
     std::uint64_t             major_faults        = 0;
@@ -114,30 +114,30 @@ struct process_record {
 
 struct run_record {
     std::vector<std::string>    command;
-    int                         exit_status = 0;  // 128 and the signal's number: ended by it
+    int                         exit_status = 0;  // 128 + n: ended by signal n
     double                      wall_s      = 0;
-    std::uint64_t               unreadable  = 0;  // files of processes that made no sense
+    std::uint64_t               unreadable  = 0;  // process files that could not be read
     std::vector<process_record> processes;
 };
 
-/// Reads a report. Throws failure, with the file and the place in it, if it is anything else: it
-/// may be truncated, of another kind, or made up to do harm.
+/// Reads a report, which is untrusted: it may be truncated, of another kind, or hostile. Throws
+/// failure, whose text names the file and the place in it.
 run_record read_report(const std::string& path);
 
-/// The same of a text; `path` is for messages.
+/// Like read_report(), from a text. `path` is for messages.
 run_record parse_report(const std::string& text, const std::string& path);
 
-/// Reads what one process wrote.
+/// Reads the file that one process wrote.
 process_record read_process(const std::string& path);
 
-/// Counts are added, peaks are the largest.
+/// Adds counts, and takes the maximum of peaks.
 void combine_large(large_record& to, const large_record& from);
 void add_counted(std::vector<counted>& to, const std::vector<counted>& from);
 
-/// The process went on as another program: `process` is both now, by the name of the next.
+/// The process called exec: `process` then covers both programs, under the name of `next`.
 void become(process_record& process, const process_record& next);
 
-/// `group` stands for another process as well.
+/// Adds another process to the record `group`.
 void join(process_record& group, const process_record& another);
 
 /// The text of a report file, with a line end.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parts of a report as JSON, in the form that every output of the command has.
+// Parts of a report as JSON: every output of the command has them in this form.
 #pragma once
 
 #include "records/records.hpp"

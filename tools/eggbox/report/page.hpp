@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `eggbox report` prints.
+// The output of `eggbox report`.
 #pragma once
 
 #include "records/records.hpp"

@@ -43,7 +43,7 @@ std::string answer(const totals& sums, const std::vector<run_record>& runs)
     }
     if (sums.unreadable > 0) {
         out += fmt::format(
-            "{} left no readable file: not in the numbers.\n",
+            "The figures omit {} without a readable report.\n",
             number_of(sums.unreadable, "process", "processes")
         );
     }
@@ -105,7 +105,7 @@ std::string rest_text(const totals& sums)
             {"large",
              grouped(sums.large.allocations),
              fmt::format(
-                 "larger than any size class: from the system; peak {} in {}",
+                 "larger than every size class, served by the system; peak {} in {}",
                  bytes_text(sums.large.peak_bytes),
                  number_of(sums.large.peak, "block", "blocks")
              )}
@@ -122,7 +122,7 @@ struct process_line {
     std::uint64_t         requests;
 };
 
-// A program that writes a title over its arguments, as servers do, leaves empty ones behind it.
+// A server often writes a title over its arguments. The arguments behind the title are empty then.
 std::vector<std::string> words_of(const process_record& of)
 {
     std::vector<std::string> words = of.arguments;
@@ -138,7 +138,7 @@ std::string arguments_text(const process_record& of)
     std::size_t end = 100;
     if (all.size() > end) {
         while (end > 0 && (static_cast<unsigned char>(all[end]) & 0xC0) == 0x80) {
-            end--;  // not in the middle of a character
+            end--;  // do not cut a character
         }
         all = all.substr(0, end) + "...";
     }
@@ -152,7 +152,7 @@ std::string program_text(const process_record& of)
                : fmt::format("{} processes of {}", grouped(of.processes), shown(of.program));
 }
 
-// Those with the most requests: a shell script can have thousands of processes.
+// Lists the processes with the most requests: a shell script can have thousands of processes.
 std::string process_text(const std::vector<run_record>& runs)
 {
     constexpr std::size_t     lines_max = 10;
@@ -181,9 +181,11 @@ std::string process_text(const std::vector<run_record>& runs)
         );
     }
     return "\n" + out.text() +
-           (lines.size() > lines_max
-                ? fmt::format("... and {} with fewer requests\n", grouped(processes))
-                : "");
+           (lines.size() > lines_max ? fmt::format(
+                                           "... and {} with fewer requests\n",
+                                           number_of(processes, "more process", "more processes")
+                                       )
+                                     : "");
 }
 
 json pool_json(const pool_total& pool)
@@ -216,16 +218,15 @@ std::string report_page(const std::vector<run_record>& runs, const std::vector<s
 {
     const totals sums = sum_up(runs);
     if (sums.processes == 0) {
-        return headline("Nothing ran on pools: no process wrote what it did.") + "\n" +
+        return headline("Nothing ran on pools: no process wrote a report.") + "\n" +
                (runs.front().command.empty()
                     ? ""
                     : "\nNext: eggbox doctor " + shell_quoted(runs.front().command.front()) + "\n");
     }
     return answer(sums, runs) + found_text(find_all(runs)) + classes_text(sums) +
            others_text(sums) + rest_text(sums) + process_text(runs) +
-           "\nPeaks and bytes are the largest of one process. Waste is what blocks were larger "
-           "than "
-           "asked for;\na \"-\" was not measured.\n"
+           "\nEach peak and byte count is the maximum over single processes. Waste is the share of "
+           "block\nbytes that no request asked for; \"-\": not measured.\n"
            "\nNext: eggbox size " +
            shell_quoted(files) + "\n";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `eggbox report`: says what happened in recorded runs.
+// `eggbox report`: summarizes recorded runs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct report_options {
     bool                     json = false;
 };
 
-/// Returns what the command exits with.
+/// Returns the exit status of the command.
 int report_command(const report_options& wanted);
 
 }  // namespace tool

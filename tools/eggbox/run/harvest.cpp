@@ -18,15 +18,16 @@ namespace
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t files_at_once = 100;  // some 20 ms, for which signals wait
+constexpr std::size_t files_at_once = 100;  // about 20 ms, and signals wait for that time
 
-// It, or one that has its number now. A process that goes on may write its file once more.
+// True if the process, or a new one with the same number, is running. A running process may write
+// its file once more.
 bool is_there(std::uint64_t pid)
 {
     return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
-// A number may have been given to another process since.
+// The system reuses process numbers, so the start time must agree as well.
 bool is_same_process(const process_record& a, const process_record& b)
 {
     return a.pid == b.pid && a.process_started == b.process_started && a.process_started != 0;
@@ -49,7 +50,7 @@ harvest::harvest(std::string folder, std::size_t apart_max)
 {
 }
 
-// Files that are being written have other names.
+// A file has a name without ".json" until it is complete.
 harvest::file_names harvest::list() const
 {
     file_names      out;
@@ -75,8 +76,8 @@ void harvest::add(process_record process)
     }
 }
 
-// All files of a process number. A process that was killed while it wrote leaves half a file; the
-// others still count.
+// Reads all files of one process number. A process killed while writing leaves an incomplete file;
+// its other files still count.
 void harvest::take(const std::vector<std::string>& files)
 {
     std::vector<process_record> programs;
@@ -99,8 +100,8 @@ void harvest::take(const std::vector<std::string>& files)
     }
 }
 
-// What a process has written is whole if it had ended before the folder was listed. So ended ones
-// are taken by the look that follows.
+// A file is complete if the process had ended before the folder was listed. Therefore one look()
+// notes the ended processes, and the next one reads their files.
 bool harvest::look()
 {
     std::set<std::uint64_t> ended;
@@ -120,7 +121,7 @@ bool harvest::look()
 void harvest::finish(run_record& run, std::uint64_t first)
 {
     file_names left = list();
-    // The first one is to have a record of its own, even if it wrote last.
+    // The first process gets a record of its own even if it wrote last.
     const auto found = left.find(first);
     if (found != left.end()) {
         apart_max_++;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Takes in what the processes of a run write, one file each, while it goes on: a shell script may
-// have any number of them, and what they leave on disk and in the report must not grow with it.
+// Collects the report file of each process while the run goes on. A shell script may start any
+// number of processes; disk use and the report must not grow with that number.
 #pragma once
 
 #include "records/records.hpp"
@@ -16,15 +16,14 @@ namespace tool
 class harvest
 {
   public:
-    /// Looks into `folder`. Up to `apart_max` processes get a record of their own, besides the one
-    /// that was started first; of the others those of one program have one together.
+    /// `folder`: the processes write their files there. The first process and up to `apart_max`
+    /// others get a record each; further processes share one record per program.
     explicit harvest(std::string folder, std::size_t apart_max = 1000);
 
-    /// Takes in, and removes, files of processes that have ended: not many at once. Says whether
-    /// there may be more of them.
+    /// Reads and removes a limited number of files of ended processes. True if more may be left.
     bool look();
 
-    /// Takes in all that is left. `first`: the process that was started first.
+    /// Reads all remaining files and fills in `run`. `first`: the process that was started first.
     void finish(run_record& run, std::uint64_t first);
 
   private:
@@ -36,7 +35,7 @@ class harvest
 
     std::string                           folder_;
     std::size_t                           apart_max_;
-    std::set<std::uint64_t>               ended_;  // before the folder was last looked into
+    std::set<std::uint64_t>               ended_;  // processes that had ended at the last look()
     std::vector<process_record>           apart_;
     std::map<std::string, process_record> together_;  // by program
     std::vector<std::string>              complaints_;

@@ -30,8 +30,8 @@ namespace
 
 namespace fs = std::filesystem;
 
-// The report is opened before the program runs: a place where nothing can be written is better
-// known before an hour's work than after it.
+// Opens the report before the program runs, so that a path that cannot be written fails at once
+// and not after an hour of work.
 class report_file
 {
   public:
@@ -57,7 +57,8 @@ class report_file
 
     void write(const std::string& text) const
     {
-        int error = ftruncate(file_, 0) != 0 && errno != EINVAL ? errno : 0;  // a pipe cannot
+        int error =
+            ftruncate(file_, 0) != 0 && errno != EINVAL ? errno : 0;  // a pipe cannot be cut
         for (std::size_t at = 0; at < text.size() && error == 0;) {
             const ssize_t written = ::write(file_, text.data() + at, text.size() - at);
             at += written > 0 ? static_cast<std::size_t>(written) : 0;
@@ -93,10 +94,10 @@ std::string why_not(const verdict& judged, const process_end& end)
         return blocker->text;
     }
     if (end.signal() != 0) {
-        return fmt::format("process {} was ended by {} and left no report", end.pid, end.text());
+        return fmt::format("{} ended process {}, which wrote no report", end.text(), end.pid);
     }
-    return "nothing hinders it, but it wrote no report: it ended without its exit handlers, or its "
-           "last program, after exec, cannot be served";
+    return "no obstacle is known, but the process wrote no report: it ended without its exit "
+           "handlers, or it called exec and the new program cannot be served";
 }
 
 void say_served(const totals& sums, const run_record& run, const std::string& library)
@@ -117,10 +118,15 @@ void say_served(const totals& sums, const run_record& run, const std::string& li
         first.pid
     ));
     if (sums.large.allocations > 0) {
-        say(fmt::format("{} large, straight from the system", grouped(sums.large.allocations)));
+        say(fmt::format(
+            "{} served by the system",
+            number_of(sums.large.allocations, "large request", "large requests")
+        ));
     }
     for (const counted& each : sums.not_served) {
-        say(fmt::format("{} not served: {}", grouped(each.count), shown(each.what)));
+        say(fmt::format(
+            "{} not served: {}", number_of(each.count, "request", "requests"), shown(each.what)
+        ));
     }
     for (const counted& each : sums.misuse) {
         say(fmt::format("MISUSE: {}, {}", shown(each.what), number_of(each.count, "time", "times"))
@@ -133,12 +139,13 @@ void say_not_served(const verdict& judged, std::uint64_t children, const process
     const bool is_known = judged.blocker() != nullptr || end.signal() == 0;
     say(fmt::format(
         "{}: {}: {}",
-        is_known ? "NOT on pools" : "not known",
+        is_known ? "NOT on pools" : "unknown",
         shown(judged.asked),
         why_not(judged, end)
     ));
     if (children > 0) {
-        say(fmt::format("{} of its children ran on pools", grouped(children)));
+        say(fmt::format("{} ran on pools", number_of(children, "child process", "child processes"))
+        );
     }
 }
 
@@ -152,7 +159,7 @@ void say_found(const findings& found, const std::string& report)
     }
 }
 
-// Where misuse was found, a closer look at it comes first.
+// After misuse the next command is a run at level "track", which knows more about each block.
 std::string next_command(
     const run_options& wanted, const run_record& run, const totals& sums, const std::string& report
 )
@@ -239,7 +246,7 @@ int run_command(const run_options& wanted)
         say("next: eggbox " + next_command(wanted, run, sums, report.path()));
     }
     std::error_code ignored;
-    fs::remove_all(folder.path(), ignored);  // end_like() runs no destructors
+    fs::remove_all(folder.path(), ignored);  // end_like() calls no destructor
     end_like(end);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `eggbox run`: runs a program on pools and records what it does.
+// `eggbox run`: runs a program on pools and records its requests.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct run_options {
     bool                     json = false;
 };
 
-/// Returns what the command exits with; a program that was started ends the command itself.
+/// Does not return once the program has run: the command ends with the same status or signal.
 int run_command(const run_options& wanted);
 
 }  // namespace tool

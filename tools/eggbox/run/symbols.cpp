@@ -18,8 +18,7 @@ namespace tool
 namespace
 {
 
-// One program or library, with its debug information if there is any, in it or where the system
-// keeps such.
+// One program or library, with its debug information if the file or the system has any.
 class module_file
 {
   public:
@@ -35,7 +34,8 @@ class module_file
         }
     }
 
-    // A place is where a call returns to, which may be the next line already, or the next function.
+    // A place is a return address, which may belong to the next line or the next function already.
+    // The address before it belongs to the call.
     void look(place_record& place) const
     {
         if (module_ == nullptr || place.offset == 0) {
@@ -49,7 +49,7 @@ class module_file
     }
 
   private:
-    // By looking at each unit: clang writes no table that leads from addresses to units.
+    // Searches every compilation unit, because clang writes no table from addresses to units.
     void find_line(Dwarf_Addr address, place_record& place) const
     {
         Dwarf_Addr bias = 0;
@@ -106,7 +106,7 @@ class sources
 
 void find_sources(run_record& run)
 {
-    (void)unsetenv("DEBUGINFOD_URLS");  // or libdw would ask the network
+    (void)unsetenv("DEBUGINFOD_URLS");  // libdw would ask the network
     sources all;
     for (process_record& process : run.processes) {
         for (leak_record& leak : process.leaks) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From an address in a program or library to the line of the source.
+// Finds the source line of an address in a program or library.
 #pragma once
 
 #include "records/records.hpp"
@@ -7,8 +7,8 @@
 namespace tool
 {
 
-/// Adds function, file and line to every place in `run`, as far as the files that the processes
-/// ran have them. They are looked into here and now: tomorrow they may be others.
+/// Adds function, file and line to every place in `run`, as far as the program files have debug
+/// information. Call it right after the run: the files may change later.
 void find_sources(run_record& run);
 
 }  // namespace tool

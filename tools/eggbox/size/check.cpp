@@ -19,9 +19,9 @@ bool fit::fits() const
            });
 }
 
-// Each size of the new runs is laid to the smallest block that holds it. If no block count is below
-// the sum of the peaks laid to it, no request ever has to look for a larger block, so none can take
-// another's. Sizes that were left out on purpose count only where the share is promised.
+// Each size of the new runs goes to the smallest row that fits. If every row has at least as many
+// blocks as the sum of its peaks, no request needs a block of a larger row, so no row runs out.
+// Sizes that were left out on purpose count only against the promised share.
 fit check_fit(const configuration& earlier, const totals& now)
 {
     fit           out;
@@ -48,7 +48,7 @@ fit check_fit(const configuration& earlier, const totals& now)
     }
     const std::uint64_t all = now.requests();
     out.share = all == 0 ? 100 : static_cast<double>(covered) / static_cast<double>(all) * 100;
-    // Large requests were not covered in the earlier runs either: the share reached then is kept.
+    // The configuration never covered large requests, so it promises no more than it reached.
     out.promised =
         earlier.cover_percent < 100 ? std::min(earlier.cover_percent, earlier.share()) : 0;
     return out;
@@ -63,9 +63,11 @@ std::string fit_page(const fit& found, const std::string& file, const totals& no
                      : (now.runs == 1 ? "DOES NOT FIT" : "DO NOT FIT"),
         shown(file)
     ));
-    out += fmt::format("\nIt covers {} of the requests", percent_text(found.share, 100));
+    out += fmt::format(
+        "\nThe configuration covers {} of the requests", percent_text(found.share, 100)
+    );
     out +=
-        found.promised > 0 ? fmt::format("; it promised {:.2f} %.\n\n", found.promised) : ".\n\n";
+        found.promised > 0 ? fmt::format("; it promises {:.2f} %.\n\n", found.promised) : ".\n\n";
     table rows{{"block", "peak", "blocks", "used", ""}, true};
     for (const fit_row& row : found.rows) {
         rows.add(
@@ -79,7 +81,7 @@ std::string fit_page(const fit& found, const std::string& file, const totals& no
         );
     }
     return out + rows.text() +
-           (found.fits() ? "" : "\nNext: eggbox size, with the reports of all runs\n");
+           (found.fits() ? "" : "\nNext: eggbox size with the reports of all runs\n");
 }
 
 std::string fit_data(const fit& found)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writes a configuration as source code: static pools, and a malloc over them.
+// Writes a configuration as source code: static pools, and functions over them like malloc, free.
 #include "size/configuration.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
@@ -20,13 +20,14 @@ namespace
 constexpr char c_functions[] = R"(
 static struct NAME_size {
     egb_fixed* pool;
-    size_t     least_bytes; /* smaller requests: of a size the pools were not made for */
+    size_t     least_bytes; /* smaller requests are of a size without a pool */
     size_t     block_bytes;
 } const NAME_sizes[] = {
 ROWS};
 
-/* A block of at least `bytes`, aligned to 16: of the smallest size that holds them, or of a larger
-   one while that has none left. NULL: none is left, or no block is that large. */
+/* Returns a block of at least `bytes`, aligned to 16. The smallest size that fits serves the
+   request; if that size has no block left, a larger size does. NULL: no block is left, or the
+   request is too large. */
 static inline void* NAME_alloc(size_t bytes)
 {
     const size_t count  = sizeof NAME_sizes / sizeof *NAME_sizes;
@@ -45,7 +46,7 @@ static inline void* NAME_alloc(size_t bytes)
     return block;
 }
 
-/* The size of a block; 0: it is no block of these pools. */
+/* Returns the size of a block; 0 if no pool owns the block. */
 static inline size_t NAME_bytes(const void* block)
 {
     for (size_t i = 0; i < sizeof NAME_sizes / sizeof *NAME_sizes; i++) {
@@ -62,7 +63,7 @@ static inline void NAME_free(void* block)
     while (i > 0 && !egb_fixed_owns(NAME_sizes[i].pool, block)) {
         i--;
     }
-    egb_fixed_free(NAME_sizes[i].pool, block); /* reports what is no block of any */
+    egb_fixed_free(NAME_sizes[i].pool, block); /* reports a pointer that no pool owns */
 }
 
 static inline void* NAME_calloc(size_t count, size_t bytes)
@@ -72,8 +73,8 @@ static inline void* NAME_calloc(size_t count, size_t bytes)
     return block == NULL ? NULL : memset(block, 0, all);
 }
 
-/* Stays in place while the block is large enough and not twice too large, as in the heap that was
-   measured: else a block that became smaller there would keep its size here. */
+/* Keeps the block while it is large enough and not twice too large, as the measured heap did.
+   Otherwise a block that shrinks would keep its size here, but not in the measured heap. */
 static inline void* NAME_realloc(void* block, size_t bytes)
 {
     const size_t before = block == NULL ? 0 : NAME_bytes(block);
@@ -98,7 +99,7 @@ struct size {
     void* (*alloc)();
     void (*free)(void*);
     bool (*owns)(const void*);
-    std::size_t least_bytes;  // smaller requests: of a size the pools were not made for
+    std::size_t least_bytes;  // smaller requests are of a size without a pool
     std::size_t block_bytes;
 };
 
@@ -117,8 +118,9 @@ constexpr size size_of(std::size_t least_bytes, std::size_t block_bytes)
 inline constexpr size sizes[] = {
 ROWS};
 
-/// A block of at least `bytes`, aligned to 16: of the smallest size that holds them, or of a larger
-/// one while that has none left. nullptr: none is left, or no block is that large.
+/// Returns a block of at least `bytes`, aligned to 16. The smallest size that fits serves the
+/// request; if that size has no block left, a larger size does. nullptr: no block is left, or the
+/// request is too large.
 [[nodiscard]] inline void* alloc(std::size_t bytes) noexcept
 {
     void* block  = nullptr;
@@ -142,7 +144,7 @@ inline void free(void* block) noexcept
     for (const size& each : sizes) {
         found = each.owns(block) ? &each : found;
     }
-    found->free(block);  // reports what is no block of any
+    found->free(block);  // reports a pointer that no pool owns
 }
 )";
 
@@ -162,18 +164,20 @@ void require_possible(const configuration& plan)
     for (const size_row& row : plan.rows) {
         if (EGB_FIXED_BYTES(row.block_bytes, row.blocks) == 0) {
             throw failure(fmt::format(
-                "no pool has {} blocks of {} bytes", grouped(row.blocks), grouped(row.block_bytes)
+                "a pool cannot have {} blocks of {} bytes",
+                grouped(row.blocks),
+                grouped(row.block_bytes)
             ));
         }
     }
 }
 
-// Names the source for people, and holds the numbers for `eggbox size --check`.
+// The comment at the top: where the figures come from, and the data for `eggbox size --check`.
 std::string head(const configuration& plan, const char* use)
 {
     std::string out = fmt::format(
-        "// Static pools for {}, made by `eggbox size` from {}, {} in all.\n"
-        "// {} for {:.2f} % of {}; headroom {:g} %. A peak is not a bound.\n"
+        "// Static pools for {}, made by `eggbox size` from {}, {} in total.\n"
+        "// {} for {:.2f} % of {}; headroom {:g} %. A peak is not a limit.\n"
         "// One thread at a time. {}\n//\n",
         shown(plan.program),
         number_of(plan.runs, "run", "runs"),

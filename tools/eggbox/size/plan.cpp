@@ -25,7 +25,7 @@ std::uint64_t rounded_up(std::uint64_t bytes)
                : std::max((bytes + block_align - 1) / block_align, UINT64_C(1)) * block_align;
 }
 
-// At least one more than was ever needed, so that not even one request is at the edge.
+// At least one block more than the peak, so that even a peak of one block has headroom.
 std::uint64_t with_headroom(std::uint64_t peak, double percent)
 {
     const double more = std::ceil(static_cast<double>(peak) * percent / 100);
@@ -42,13 +42,13 @@ std::string reason_of(const pool_total& pool, std::size_t runs, double headroom_
 {
     std::string out = fmt::format("peak {}", grouped(pool.peak));
     if (runs > 1) {
-        out += fmt::format(", in run {} of {}", pool.peak_run + 1, runs);
+        out += fmt::format(" in run {} of {}", pool.peak_run + 1, runs);
     }
     if (headroom_percent > 0) {
-        out += fmt::format(", and {:g} % more", headroom_percent);
+        out += fmt::format(", plus {:g} %", headroom_percent);
     }
     if (pool.runs < runs) {
-        out += fmt::format("; asked for in {} of {} runs only", pool.runs, runs);
+        out += fmt::format("; requested in {} of {} runs only", pool.runs, runs);
     }
     return out;
 }
@@ -66,7 +66,7 @@ size_row row_of(const pool_total& pool, std::size_t runs, double headroom_percen
     return out;
 }
 
-// Classes that are the same size once they are rounded up share a row.
+// Size classes with the same size after rounding share a row.
 void add_row(std::vector<size_row>& to, const size_row& row)
 {
     if (to.empty() || to.back().block_bytes != row.block_bytes) {
@@ -81,7 +81,7 @@ void add_row(std::vector<size_row>& to, const size_row& row)
     last.reason += "; and " + row.reason;
 }
 
-// Keeps the sizes asked for most, as few as give the wanted share.
+// Keeps the fewest sizes that reach the wanted share, those with the most requests first.
 void choose(configuration& out, const std::vector<size_row>& all)
 {
     std::vector<std::size_t> order(all.size());
@@ -103,8 +103,8 @@ void choose(configuration& out, const std::vector<size_row>& all)
     }
 }
 
-// A request of a size that was left out must not take the blocks of the next larger size, which
-// were counted without it.
+// Sets least_bytes. A request of an omitted size must not take a block of the next larger size,
+// because the block count of that size does not include it.
 void find_least(configuration& out)
 {
     for (size_row& row : out.rows) {
@@ -188,7 +188,7 @@ configuration plan(
         add_row(all, row_of(each, sums.runs, headroom_percent));
     }
     if (all.empty() && sums.others.empty()) {
-        throw failure("these runs have nothing to size: no request was served from pools");
+        throw failure("nothing to size: no request was served from pools");
     }
     choose(out, all);
     find_least(out);

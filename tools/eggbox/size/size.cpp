@@ -19,15 +19,15 @@ namespace
 std::string answer(const configuration& plan)
 {
     std::string out = headline(fmt::format(
-        "{}: blocks of {}, {} in all, cover {} of the requests.",
+        "{}: blocks of {}, {} in total, cover {} of the requests.",
         shown(plan.program),
         number_of(plan.rows.size(), "size", "sizes"),
         bytes_text(plan.bytes()),
         percent_text(static_cast<double>(plan.covered), static_cast<double>(plan.requests))
     ));
     return out + fmt::format(
-                     "\nMeasured in {}, {}, {} in all; headroom {:g} %.\n"
-                     "A peak is not a bound: other input may need more.{}\n",
+                     "\nMeasured in {}, {}, {} in total; headroom {:g} %.\n"
+                     "A peak is not a limit: other input may need more.{}\n",
                      number_of(plan.runs, "run", "runs"),
                      number_of(plan.processes, "process", "processes"),
                      seconds_text(plan.duration_s),
@@ -53,7 +53,7 @@ std::string rows_text(const configuration& plan)
     return out.empty() ? "" : "\n" + out.text();
 }
 
-// The sizes left out that were asked for most, and how many more there are: there can be dozens.
+// Lists the omitted sizes with the most requests, and counts the others: there can be dozens.
 template <class Add>
 void add_left_out(const configuration& plan, const Add& add)
 {
@@ -97,13 +97,13 @@ std::string uncovered_text(const configuration& plan)
         add("large",
             plan.large.allocations,
             fmt::format(
-                "no fixed size: peak {} in {}",
+                "no fixed size; peak {} in {}",
                 bytes_text(plan.large.peak_bytes),
                 number_of(plan.large.peak, "block", "blocks")
             ));
     }
     if (plan.unserved > 0) {
-        add("not served", plan.unserved, "`eggbox report` says why");
+        add("not served", plan.unserved, "see `eggbox report`");
     }
     return out.empty() ? "" : "\n" + out.text();
 }
@@ -166,13 +166,13 @@ std::vector<size_row> read_rows(const json_place& from)
     for (const json_place& each : from.elements()) {
         out.push_back(read_row(each));
         if (out.size() > 1 && out[out.size() - 2].block_bytes >= out.back().block_bytes) {
-            each.refuse("should be larger than the size before it");
+            each.refuse("should be larger than the previous size");
         }
     }
     return out;
 }
 
-// In a header of ours the configuration stands in comments that begin with this.
+// A generated header holds the configuration in comments that begin with this text.
 constexpr char comment[] = "//: ";
 
 std::string without_code(const std::string& text)
@@ -202,7 +202,7 @@ int check(const size_options& wanted)
     const configuration earlier = parse_configuration(read_file(wanted.check), wanted.check);
     const totals        now     = sum_up(read_reports(wanted.files));
     if (now.requests() == 0) {
-        throw failure("these runs have nothing to check: no request is known of");
+        throw failure("nothing to check: the runs contain no request");
     }
     const fit found = check_fit(earlier, now);
     print(wanted.json ? fit_data(found) : fit_page(found, wanted.check, now));
@@ -215,7 +215,7 @@ std::string size_page(const configuration& plan, const std::vector<std::string>&
 {
     return answer(plan) + rows_text(plan) + uncovered_text(plan) + limits_text(plan) +
            fmt::format(
-               "\nBlocks are for one process. Next: eggbox size --emit c {} > {}_pools.h\n",
+               "\nBlock counts are for one process. Next: eggbox size --emit c {} > {}_pools.h\n",
                shell_quoted(files),
                plan.name
            );

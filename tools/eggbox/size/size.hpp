@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `eggbox size`: says how many blocks of which sizes recorded runs need.
+// `eggbox size`: computes how many blocks of each size recorded runs need.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@ namespace tool
 struct size_options {
     std::vector<std::string> files;
     std::string              emit;   // "c", "cpp", "json" or empty: a table for people
-    std::string              check;  // an earlier configuration to hold the runs against
-    std::string              name;   // prefix of what is emitted; empty: the program's
+    std::string              check;  // an earlier configuration to check the runs against
+    std::string              name;   // prefix of the emitted names; empty: from the program's name
     double                   cover_percent    = 100;
     double                   headroom_percent = 25;
     bool                     json             = false;
 };
 
-/// Returns what the command exits with.
+/// Returns the exit status of the command.
 int size_command(const size_options& wanted);
 
 }  // namespace tool

@@ -24,7 +24,7 @@ std::string last_part(const std::string& path)
     return path.substr(path.rfind('/') + 1);
 }
 
-// From here on, if it is below here.
+// Relative to the current folder if the path is below it.
 std::string near_path(const std::string& path)
 {
     std::error_code   failed;
@@ -37,8 +37,9 @@ bool begins_with(const std::string& text, const char* beginning)
     return text.rfind(beginning, 0) == 0;
 }
 
-// Buffers of stdio and the like, for which nobody can do anything. What the C library allocates in
-// its caller's name is the caller's to free.
+// True for blocks that the C library and the loader keep for themselves, such as buffers of stdio:
+// the user cannot free them. `callers` are functions of the C library whose caller must free the
+// block.
 bool is_kept(const place_record& place)
 {
     static constexpr std::array callers = {
@@ -105,7 +106,7 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
     to.all.bytes        = plus(to.all.bytes, all.bytes - std::min(all.bytes, listed.bytes));
 }
 
-// A block that was written to is found beside a call that is right.
+// A damaged block is found during a correct call, so the call is not the fault.
 bool is_found_later(const std::string& kind)
 {
     return kind == egb_event_text(EGB_EVENT_OVERRUN) ||
@@ -122,22 +123,21 @@ std::string block_text(const event_record& event)
 {
     const std::string pool = shown(event.pool);
     if (event.bytes == 0) {
-        return line_of("the pool", pool);
+        return line_of("pool", pool);
     }
     return line_of(
-        "the block",
-        number_of(event.bytes, "byte", "bytes") + (pool.empty() ? "" : ", of pool " + pool)
+        "block", number_of(event.bytes, "byte", "bytes") + (pool.empty() ? "" : " in pool " + pool)
     );
 }
 
 std::string damage_text(const event_record& event)
 {
     return !event.is_damaged   ? ""
-           : event.damaged < 0 ? "right before its first byte"
-                               : fmt::format("byte {}, counted from 0", event.damaged);
+           : event.damaged < 0 ? "a byte before the block"
+                               : fmt::format("byte {} (counted from 0)", event.damaged);
 }
 
-// The library looks at all blocks when the program ends.
+// The library itself checks all blocks when the program ends.
 std::string where(const place_record& place)
 {
     return begins_with(last_part(place.module), "libeggbox-malloc.so") ? "the end of the program"
@@ -148,7 +148,7 @@ std::string where(const place_record& place)
 std::string event_text(const event_record& event)
 {
     return line_of(is_found_later(event.kind) ? "found at" : "called at", where(event.site)) +
-           line_of("written to", damage_text(event)) + block_text(event) +
+           line_of("overwritten", damage_text(event)) + block_text(event) +
            line_of("allocated at", where(event.alloc_site)) +
            line_of("freed at", where(event.free_site));
 }
@@ -177,7 +177,7 @@ void add_lines(std::vector<std::string>& to, const std::string& text)
 std::string kept_text(const leak_sum& kept)
 {
     return fmt::format(
-        "{} in {} that the C library and the loader keep till the end",
+        "{} in {} kept by the C library and the loader until the end",
         number_of(kept.bytes, "byte", "bytes"),
         number_of(kept.blocks, "block", "blocks")
     );
@@ -186,7 +186,7 @@ std::string kept_text(const leak_sum& kept)
 std::string large_text(const leak_sum& large)
 {
     return fmt::format(
-        "  {} in {} of whose place nothing is known",
+        "  {} in {}, allocation site not recorded",
         number_of(large.bytes, "byte", "bytes"),
         number_of(large.blocks, "large block", "large blocks")
     );
@@ -216,7 +216,7 @@ std::string place_text(const place_record& place)
     }
     return !place.module.empty() ? in
            : place.address != 0  ? fmt::format("{:#x}", place.address)
-                                 : "a place that is not known";
+                                 : "unknown place";
 }
 
 findings find_all(const std::vector<run_record>& runs)
@@ -267,17 +267,19 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     std::vector<std::string> out;
     const leak_sum&          all = found.all;
     if (found.was_ended) {
-        out.emplace_back("a signal ended the program: what it had not freed is no leak");
+        out.emplace_back(
+            "a signal ended the program, so its unfreed blocks are not counted as leaks"
+        );
     }
     if (all.is_known && all.blocks == 0) {
         out.push_back(
-            std::string("no leaks: every block that is tracked was freed") +
-            (found.kept.blocks == 0 && found.large.blocks == 0 ? "" : ", but for")
+            std::string("no leaks: every tracked block was freed") +
+            (found.kept.blocks == 0 && found.large.blocks == 0 ? "" : ", except:")
         );
     }
     if (all.blocks > 0) {
         out.push_back(fmt::format(
-            "LEAKS: {} in {} never freed, by the place that allocated them:",
+            "LEAKS: {} in {} never freed, by allocation site:",
             number_of(all.bytes, "byte", "bytes"),
             number_of(all.blocks, "block", "blocks")
         ));
@@ -294,8 +296,7 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
         ));
     }
     if (all.places > count) {
-        out.push_back(fmt::format("  and {} places more in {}", grouped(all.places - count), where)
-        );
+        out.push_back(fmt::format("  and {} more sites in {}", grouped(all.places - count), where));
     }
     if (found.large.blocks > 0) {
         out.push_back(large_text(found.large));

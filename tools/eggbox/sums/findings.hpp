@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was found in recorded runs, with the places: misuse, and blocks that nobody freed.
+// Misuse and leaks in recorded runs, with the places in the source.
 #pragma once
 
 #include "records/write.hpp"
@@ -10,7 +10,7 @@
 namespace tool
 {
 
-/// All that one place leaked, in all processes and pools.
+/// All leaks of one place, over all processes and pools.
 struct leak_total {
     place_record  site;
     std::uint64_t blocks    = 0;
@@ -25,24 +25,25 @@ struct event_total {
 };
 
 struct findings {
-    std::vector<event_total> events;  // in the order in which they were seen
+    std::vector<event_total> events;  // in order of appearance
     std::vector<leak_total>  leaks;   // most bytes first
-    leak_sum                 all;     // of `leaks`, and of what no report lists
-    leak_sum                 kept;    // by the C library and the loader: in neither
-    leak_sum                 large;   // not freed either, but nobody notes who asked for them
-    bool                     was_ended = false;  // a program, by a signal: its leaks are left out
+    leak_sum                 all;     // `leaks` and the leaks that no report lists
+    leak_sum                 kept;    // by the C library and the loader; not in `leaks` or `all`
+    leak_sum                 large;   // large blocks, not freed; their places are not recorded
+    bool                     was_ended = false;  // a signal ended a program: its leaks are left out
 };
 
 findings find_all(const std::vector<run_record>& runs);
 
-/// For people, as lines; more than they can read is in `where`. Nothing if nothing was looked for.
+/// Lines of text; a long list is cut, and the last line says that the rest is in `where`. Empty if
+/// the runs did not look for such findings.
 std::vector<std::string> event_lines(const findings& found, const std::string& where);
 std::vector<std::string> leak_lines(const findings& found, const std::string& where);
 
 /// Adds "leaks", "leaked" and "events".
 void add_findings(json& to, const findings& found);
 
-/// FILE:LINE (FUNCTION), or as much as is known.
+/// FILE:LINE (FUNCTION), or the part of it that is known.
 std::string place_text(const place_record& place);
 
 }  // namespace tool

@@ -77,7 +77,7 @@ std::uint64_t totals::from_classes() const
 
 std::uint64_t totals::unserved() const
 {
-    return sum_of(not_served);  // what size classes and the system refused is among them
+    return sum_of(not_served);  // includes refusals of size classes and the system
 }
 
 std::uint64_t totals::requests() const

@@ -17,7 +17,7 @@ namespace tool
 namespace
 {
 
-// Columns on a terminal, if each character takes one: bytes that do not continue another.
+// Width on a terminal, one column per character: counts the bytes that begin a UTF-8 character.
 std::size_t columns(const std::string& text)
 {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
@@ -25,8 +25,8 @@ std::size_t columns(const std::string& text)
     }));
 }
 
-// Whether the byte at `at` is one that could move a terminal's cursor, or part of one. U+0080 to
-// U+009F, two bytes each, are control characters too: some terminals' other way to write ESC [.
+// True if the byte at `at` is a control character or part of one. U+0080 to U+009F, two bytes each,
+// are control characters too: some terminals accept them in place of ESC [.
 bool is_control(const std::string& text, std::size_t at)
 {
     const auto byte = [&](std::size_t i) {
@@ -72,7 +72,7 @@ std::string seconds_text(double seconds)
     return fmt::format("{:.{}f} s", seconds, seconds < 100 ? 2 : 0);
 }
 
-// Never rounds to 100 % what is less, nor to 0 % what is more.
+// Less than 100 % is never rounded to 100 %, and more than 0 % never to 0 %.
 std::string percent_text(double part, double whole)
 {
     if (whole <= 0) {

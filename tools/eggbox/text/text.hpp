@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How numbers, names and tables look, for people.
+// Numbers, names and tables as text, and output to the user.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace tool
 std::string grouped(std::uint64_t number);            // 1,234,567
 std::string bytes_text(std::uint64_t bytes);          // 1.21 MiB
 std::string seconds_text(double seconds);             // 12.3 ms
-std::string percent_text(double part, double whole);  // 12.5 %; "-" of nothing
+std::string percent_text(double part, double whole);  // 12.5 %; "-" if whole is 0
 std::string number_of(std::uint64_t count, const char* one, const char* many);
 
-/// `text` with nothing in it that could move a terminal's cursor: it may come from a stranger.
+/// `text` with control characters escaped. Untrusted text must not move the cursor of a terminal.
 std::string shown(const std::string& text);
 
-/// As a shell must be told: what a terminal would take amiss in the form $'...'.
+/// Quoted for a shell; in the form $'...' if it has control characters.
 std::string shell_quoted(const std::string& word);
 std::string shell_quoted(const std::vector<std::string>& words);
 
-/// Stops at the largest number instead of wrapping: a report may hold any.
+/// Saturating: a report may hold any number.
 std::uint64_t plus(std::uint64_t a, std::uint64_t b);
 std::uint64_t times(std::uint64_t a, std::uint64_t b);
 
-/// Columns as wide as they need; the first one to the left, the others to the right, but for the
-/// last one if `is_last_left`.
+/// A table with columns as wide as their contents. The first column is left-aligned, and the last
+/// one if `is_last_left`; all others are right-aligned.
 class table
 {
   public:
@@ -44,13 +44,13 @@ class table
     bool                                  is_last_left_;
 };
 
-/// Bold, if stdout is a terminal that wants it: NO_COLOR, TERM=dumb.
+/// Bold if stdout is a terminal, unless NO_COLOR is set or TERM is "dumb".
 std::string headline(const std::string& text);
 
 /// Prints data on stdout. Throws failure if it cannot be written.
 void print(const std::string& text);
 
-/// Says something to the user, on stderr, as "eggbox: ...".
+/// Prints a message on stderr, as "eggbox: ...".
 void say(const std::string& text);
 
 }  // namespace tool
