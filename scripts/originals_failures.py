@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The tables of docs/originals.md: what went wrong in the older libraries, and our tests of it.
+"""The tables of docs/originals.md: faults of the older libraries, and our tests of them.
 
 usage: originals_failures.py ROOT
 
@@ -14,8 +14,8 @@ import sys
 import misuse_catalogue
 
 PAGE = "docs/originals.md"
-TITLE = "## What failed there"
-# How many each library is known to have: KB-1, KB-2, ...
+TITLE = "## Faults of the originals"
+# The number of known faults of each library: KB-1, KB-2, ...
 BUGS = {"KB": 11, "EB": 10, "NB": 9, "AB": 8, "XB": 8, "FB": 4, "SB": 3}
 ROW = re.compile(r"^\| ((?:[KENAXFS]B-\d+(?:, )?)+|-) \|")
 

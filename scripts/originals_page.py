@@ -9,20 +9,20 @@ import re
 CAVEATS = (
     "These are the authors' benchmarks, not ours: short loops in one thread. They say little about "
     "a program; the pages on benchmarks say more.",
-    "What the documents printed is from their machines, a decade ago and more. It stands beside "
-    "today's figures and is never divided by them, nor they by it.",
+    "The documents' figures are from their machines, a decade ago and more. They stand beside "
+    "today's figures; neither is ever divided by the other.",
     "glibc gives the top of its heap back to the system between phases, and faults it in again. "
     "'no trim' is the same glibc, told not to: the fair one to compare with when warm.",
-    "Cold is the first pass of a new process, in which the system's page faults are most of the "
-    "time, for everybody, and our library makes what there is once in a process.",
-    "Three documents never touch the blocks they allocate. That flatters whoever keeps what it "
-    "knows outside of the blocks: eggbox's pools for any thread do, malloc has a header before "
-    "each, and the originals had a link in each free one. So there is a second table, with every "
-    "block touched.",
-    "Times are CPU time of the thread, less what the clock itself takes; cycles are the "
-    "processor's counter, its own included, as elr_mpl's authors had them. 'spread' is how far the "
-    "middle half of the samples lie apart: above a tenth, trust the order of two figures, not "
-    "their ratio.",
+    "Cold is the first pass of a new process. The system's page faults are most of its time, for "
+    "everybody, and our library makes the things there are once in a process.",
+    "Three documents never touch the blocks they allocate. That flatters an allocator with its "
+    "data outside of the blocks: eggbox's pools for any thread are such, malloc has a header "
+    "before each block, and the originals had a link in each free one. A second table therefore "
+    "has every block touched.",
+    "Times are CPU time of the thread, less the clock's own time; cycles are the processor's "
+    "counter, its own included, as elr_mpl's authors counted. 'spread' is the distance between "
+    "the ends of the middle half of the samples: above a tenth, trust the order of two figures, "
+    "not their ratio.",
     "malloc takes any size from any thread. Allocator's pool, fb_allocator and Pool_c have a lock "
     "here, as have ours in their place; egb_fixed has none, and one owner.",
     "The documents ran one allocator after the other in one process; here each has its own.",
@@ -114,14 +114,14 @@ def machine_of(content):
 
 
 def ticks_of(least, most):
-    """Powers of ten around all values: the exponents of the first and the last, and all."""
+    """Powers of ten around all values: the first and the last exponent, and all the powers."""
     low, high = math.floor(math.log10(least)), math.ceil(math.log10(most))
     high = max(high, low + 1)
     return low, high, [10.0 ** i for i in range(low, high + 1)]
 
 
 def dots_of(one, series, at, row_y):
-    """A dot for each value; those of one row a little below each other, so that none is hidden."""
+    """A dot for each value; dots of one row a little below each other, so that none is hidden."""
     for i, (name, values) in enumerate(one["rows"]):
         for key, value in values.items():
             if value > 0:
@@ -133,8 +133,8 @@ def dots_of(one, series, at, row_y):
 
 
 def svg(one):
-    """Dots on a logarithmic axis, a line for each row, a colour for each series. Narrow, so that
-    its letters are not too small on a phone."""
+    """Dots on a logarithmic axis, a line for each row, a colour for each series. It is narrow, so
+    that its letters are not too small on a phone."""
     series = list(dict.fromkeys(name for _, values in one["rows"] for name in values))
     found = [value for _, values in one["rows"] for value in values.values() if value > 0]
     low, high, ticks = ticks_of(min(found), max(found))
@@ -185,7 +185,7 @@ def html_table(head, rows, title=""):
 
 
 def inline(line):
-    """Code and bold; links keep their words, and where they lead only if it is outside."""
+    """Code and bold; links keep their words, and their address only if it is on another site."""
     line = quote(line)
     line = re.sub(r"`([^`]+)`", r"<code>\1</code>", line)
     line = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", line)
@@ -198,7 +198,7 @@ def cells_of(line):
 
 
 def html_of_markdown(lines):
-    """Headings, paragraphs and tables: what docs/originals.md is made of."""
+    """Headings, paragraphs and tables, for docs/originals.md."""
     out, paragraph, rows = [], [], []
 
     def flush():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/bench_originals.py shows: a section for each document, of tables and plots."""
+"""The sections of scripts/bench_originals.py: tables and plots for each document."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ PUBLISHED = json.loads((ROOT / "bench/originals/published.json").read_text(encod
 
 SYSTEM = ("malloc", "new[]", "std")
 NO_TRIM = ", no trim"
-NOT_OURS = ("printed", "described")  # nor the system's: algorithms as their documents have them
+NOT_OURS = ("printed", "described")  # nor the system's: algorithms from their documents
 RUNS = ("run 1", "run 2", "run 3")
 SIZES = [2 ** i for i in range(4, 15)]
 
@@ -37,7 +37,7 @@ def is_of(name, document):
 
 
 def samples(case, warm, column=None):
-    """As bench_report has them: a list for each process. A pass is the sum of its columns."""
+    """A list for each process, as in bench_report. A pass is the sum of its columns."""
     def value(one):
         return sum(one) if column is None else one[column]
     passes = slice(1, None) if warm else slice(0, 1)
@@ -68,14 +68,14 @@ def plot(title, unit, rows):
 
 
 def figures_of(case, name):
-    """(what, column) of all that is compared: of elr_mpl each column, of the others the sum."""
+    """(name, column) of each figure to compare: for elr_mpl each column, for others the sum."""
     if is_of(name, "elr"):
         return [(f"{name} {column}", i) for i, column in enumerate(case["columns"])]
     return [(name, None)]
 
 
 def comparisons(cases, document, rival, warm):
-    """(ratio, what): our time by that of the faster glibc; above 1 we are slower."""
+    """(ratio, name): our time by that of the faster glibc; above 1 we are slower."""
     for (name, other), case in cases.items():
         if other != rival or not is_of(name, document):
             continue
@@ -103,7 +103,7 @@ def summary(cases):
                     rows.append([title, rival, "warm" if warm else "cold", str(faster),
                                  str(equal), str(len(slower)), ", ".join(slower[:4])
                                  + (", ..." if len(slower) > 4 else "")])
-    head = ["", "ours", "", "faster", "equal", "slower", "where slower, and how many times"]
+    head = ["", "ours", "", "faster", "equal", "slower", "slower cases, and how many times"]
     return table("Ours beside the faster of the two glibcs, in how many figures", head, rows)
 
 
@@ -186,12 +186,12 @@ def elr(cases):
                 for size in SIZES]
         plots.append(plot(f"Today: alloc, {'warm' if warm else 'cold'}", "cycles", rows))
     text = [source_of("elr"),
-            "Cold is the document's program: one pass, with some 40 blocks in use at most, so that "
-            "it is the first touch of memory that most of an alloc is. Warm are later passes on "
-            "the same pool. `again` is the whole program once more, with pools made anew: malloc "
-            "has its memory then, a new pool what the library has kept of the last ones. A cold "
-            "mean has the first call of the library in it, at 16 bytes, which makes what there is "
-            "once in a process."]
+            "Cold is the document's program: one pass, with some 40 blocks in use at most. Most of "
+            "the time of an alloc is then the first touch of memory. Warm are later passes on the "
+            "same pool. `again` is the whole program once more, with pools made anew: malloc has "
+            "its memory then, and a new pool has memory that the library kept of earlier pools. "
+            "The cold mean at 16 bytes includes the first call of the library, which makes the "
+            "things there are once in a process."]
     return {"text": text, "plots": plots,
             "tables": [elr_table(cases, i, name) for i, name in enumerate(names)]}
 
@@ -201,7 +201,7 @@ def has_more_runs(case):
 
 
 def run_row(label, case, has_more):
-    """The documents' runs, what those after them come to, and what is to be drawn."""
+    """The row of a table: the documents' runs and the later ones; and the values of the plot."""
     runs = [[sum(one) / 1e6 for one in process] for process in case["processes"]]
     values = [statistics.median(process[i] for process in runs) for i in range(len(RUNS))]
     later = [statistics.median(one for process in runs for one in process[len(RUNS):])
@@ -211,7 +211,7 @@ def run_row(label, case, has_more):
 
 
 def run_tables(cases, title, name, theirs, year):
-    """Runs 1, 2 and 3: theirs above, today's below. And the later ones, where there are some."""
+    """Runs 1, 2 and 3: theirs above, today's below; then the later runs, if there are any."""
     here = [(rival, case) for (case_name, rival), case in cases.items() if case_name == name]
     has_more = bool(here) and all(has_more_runs(case) for _, case in here)
     later = ["later"] if has_more else []
