@@ -2,9 +2,9 @@
 // Take 10,000 blocks and write to each, then give all back: newest first (lifo), oldest first
 // (fifo), or in a random order that is the same for all.
 //
-// Expected: from 256 bytes on it is the cache that is measured more than the allocator. Blocks of 4
-// KiB that lie exactly one page apart compete for the same few cache sets; malloc's, with a header
-// before each, do not. Random order leaves the free list shuffled, so takes are random as well.
+// Expected: from 256 bytes on the cache decides more than the allocator. Blocks of 4 KiB that lie
+// exactly one page apart compete for the same few cache sets; malloc's, with a header before each,
+// do not. Random order leaves the free list shuffled, so takes are random as well.
 #include "rivals/all.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr std::size_t list_offset = 1024;  // in its page: away from the pools' 
 
 struct batch_job {
     std::size_t                block_bytes;
-    std::vector<std::uint32_t> order;  // of the gives
+    std::vector<std::uint32_t> order;  // the order of the gives
 };
 
 template <class Rival>
@@ -61,7 +61,7 @@ struct add_one {
             const std::size_t count = job.order.size();
             const std::size_t bytes = (job.block_bytes * count + slack_bytes) / 4096 * 4096;
             const place       where = warm(bytes + list_offset + count * sizeof(void*));
-            // The list of blocks is not from the heap, but at the same place of a page each time.
+            // The list of blocks lies at the same place of a page each time, not in the heap.
             auto* const         blocks = reinterpret_cast<void**>(where.at + bytes + list_offset);
             const seated<Rival> seat(place{where.at, bytes}, job.block_bytes, count);
             Rival&              rival = *seat;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all benchmarks share: memory to put pools in, barriers, and the proof that every rival did
+// Shared by all benchmarks: memory to put pools in, barriers, and the check that every rival did
 // the same work.
 //
 // A rival is a class with
@@ -38,11 +38,11 @@ inline __attribute__((always_inline)) void settle()
     asm volatile("" : : : "memory");
 }
 
-// In front of take and give of rivals that are headers: left to itself the compiler inlines them or
-// not by how large the loop is.
+// In front of take and give of rivals that are headers: otherwise the size of the loop decides
+// whether the compiler inlines them.
 #define BENCH_INLINE inline __attribute__((always_inline))
 
-// What a caller does with a block: the first 8 bytes, as if it were a pointer or a number.
+// The caller's use of a block: it writes and reads the first 8 bytes, as a pointer or a number.
 inline __attribute__((always_inline)) std::uint64_t& content(void* block)
 {
     return *static_cast<std::uint64_t*>(block);
@@ -54,14 +54,14 @@ struct place {
     std::size_t bytes;
 };
 
-// What a rival may need beyond its blocks: Boost.Pool ends its region with two words.
+// Bytes that a rival may need beyond its blocks: Boost.Pool ends its region with two words.
 constexpr std::size_t slack_bytes = 8192;
 
 // Memory that is the same in every benchmark of the process, so that its pages are there already.
 // One user at a time.
 place warm(std::size_t bytes);
 
-// A mapping of its own, of which no page is there yet.
+// A mapping of its own, with no page in memory yet.
 class fresh
 {
   public:
@@ -75,7 +75,7 @@ class fresh
         return where_;
     }
 
-    // How many of its pages are in memory now.
+    // The number of its pages that are in memory now.
     std::size_t resident_pages() const;
 
   private:
@@ -85,8 +85,8 @@ class fresh
 // Pages of this process that are in memory now.
 std::size_t resident_pages();
 
-// Where the object of a rival lies: at the same place of a page in every process. On the stack it
-// would lie elsewhere each time, and where a pool's fields are a multiple of 4 KiB from what the
+// The place of a rival's object: the same place of a page in every process. On the stack it would
+// lie elsewhere each time. If a pool's fields are then a multiple of 4 KiB from the words that the
 // loop writes, the processor takes the one for the other and waits: twice the time, by chance.
 template <class Rival>
 class seated
@@ -96,7 +96,7 @@ class seated
     explicit seated(Arguments... arguments)
     {
         void* at = seat_ + seat_offset;
-        keep(at);  // else some loops would be compiled for this address alone
+        keep(at);  // otherwise some loops would be compiled for this address alone
         rival_ = ::new (at) Rival(arguments...);
     }
 
@@ -126,7 +126,7 @@ class seated
 // starts.
 void same_work(benchmark::State& state, const std::string& work, std::uint64_t hash);
 
-// A benchmark that could not run: the program's exit status will say so.
+// A benchmark that could not run: the program's exit status shows it.
 void fail(benchmark::State& state, const char* why);
 
 // Page faults of this process so far that needed no disk.
@@ -135,7 +135,7 @@ std::size_t page_faults();
 // Smoke: small numbers, so that every benchmark runs in milliseconds.
 struct scale {
     bool        smoke;
-    std::size_t frames;  // of each frame loop; two numbers tell what one frame costs
+    std::size_t frames;  // frames of each loop; two numbers give the cost of one frame
 };
 
 // One per file.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Replace random blocks of a large live set: what a long-running program does to its memory.
-// 64-byte blocks; 1,000 of them stay in the nearest cache, 200,000 (13 MB) do not.
+// Replace random blocks of a large live set, as a long-running program does. 64-byte blocks; 1,000
+// of them stay in the nearest cache, 200,000 (13 MB) do not.
 //
-// Expected: at 200,000 most of the time is the cache miss on the block that is given back, which
-// `none` has too as it reads it.
+// Expected: at 200,000 most of the time is the cache miss on the block that is given back. `none`
+// has it too, because it reads the block.
 #include "rivals/all.hpp"
 
 #include <string_view>
@@ -32,8 +32,8 @@ __attribute__((noinline)) std::uint64_t churn(Rival& rival, churn_job& job)
     for (std::size_t i = 0; i < swaps_at_once; i++) {
         random             = random * 6364136223846793005u + 1442695040888963407u;
         void** const which = &live[(random >> 32) * count >> 32];
-        void* block    = rival.take();  // before the give, else it would be the same block again
-        content(block) = random;
+        void*        block = rival.take();  // before the give, else it would be the same block
+        content(block)     = random;
         keep(block);
         void* victim = *which;
         hash         = hash * 31 + content(victim);
@@ -48,7 +48,7 @@ __attribute__((noinline)) std::uint64_t churn(Rival& rival, churn_job& job)
 template <class Rival>
 void run(benchmark::State& state, std::size_t live_count)
 {
-    const std::size_t   count = live_count + 1;  // of two, for a moment
+    const std::size_t   count = live_count + 1;  // two blocks, for a moment
     const place         where = warm(block_bytes * count + slack_bytes);
     const seated<Rival> seat(where, block_bytes, count);
     Rival&              rival = *seat;

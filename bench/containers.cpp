@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Are the x-containers worth it? Each is filled and emptied as stl_allocator's own benchmark did,
 // in turns with the container of the library on the system's malloc, in one process. glibc keeps
-// its memory: else most of its time would be page faults.
+// its memory; otherwise most of its time would be page faults.
 #include "fill.hpp"
 
 #include "eggbox/compat/xlist.h"
@@ -83,7 +83,7 @@ double median(std::vector<double> times)
     return times[times.size() / 2];
 }
 
-// In turns, so that what else the machine does hits both. The first round is not counted. Returns 0
+// In turns, so that other work of the machine slows both. The first round is not counted. Returns 0
 // if both did the same.
 int compare(const char* name, pattern theirs, pattern ours, int count, int rounds)
 {

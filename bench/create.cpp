@@ -2,8 +2,8 @@
 // Make a pool and drop it again (`create`); make it, take one block, give it back, drop it
 // (`create_take`). Blocks of 16 bytes; the memory is there before the clock starts.
 //
-// Expected: the same time for any number of blocks, and no page touched before the first take, but
-// for Boost.Pool, which links all blocks of its reserve when the first is taken.
+// Expected: the same time for any number of blocks, and no page touched before the first take,
+// except with Boost.Pool, which links all blocks of its reserve when the first is taken.
 #include "rivals/all.hpp"
 
 #include <vector>

@@ -4,15 +4,15 @@
 // `elr`: the way its authors ran it. 1,000 steps, each by the throw of a coin: take a block, or
 // give the newest one back; the clock's counter around each single call, and around one write to
 // the last byte of a new block; a new pool for each size, the sizes one after the other in one
-// process, one pass. What is shown are cycles of that counter for each take, free and write, the
-// counter's own 20 to 60 included (`none` is what remains of them). Some 40 blocks are live at
-// most, so that the first touch of new pages is most of what the takes of large blocks cost, and
-// the write comes after it.
+// process, one pass. The columns are cycles of that counter for each take, free and write, the
+// counter's own 20 to 60 included (`none` has only these). Some 40 blocks are live at most. Most of
+// the cost of taking a large block is therefore the first touch of new pages, and the write comes
+// after it.
 //
 // `elr_cold` and `elr_warm`: the same steps without the traps. The clock is around passes, not
-// around calls; the same coins for all; the first and the last bytes of each block are written;
-// what is left is given back at the end of a pass. Cold is the first pass of a new pool in a new
-// process, warm are all the later ones. Time per step.
+// around calls; the same coins for all; the first and the last bytes of each block are written; the
+// remaining blocks are given back at the end of a pass. Cold is the first pass of a new pool in a
+// new process, warm are all the later ones. Time per step.
 #include "rivals/all.hpp"
 #include "ticks.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Containers, filled and emptied as the benchmark of stl_allocator does it. Each returns how many
-// elements there were.
+// Containers, filled and emptied as the benchmark of stl_allocator does it. Each returns the number
+// of elements.
 #ifndef EGGBOX_BENCH_FILL_HPP
 #define EGGBOX_BENCH_FILL_HPP
 

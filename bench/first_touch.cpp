@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Take every block of a new pool once and write to it, over memory that no one has touched: what a
-// program pays at its start. 64 MiB; time per block.
+// Take every block of a new pool once and write to it, over memory that no one has touched: the
+// cost at a program's start. 64 MiB; time per block.
 //
-// Expected: the page faults of the system (a 4 KiB page each) are nearly all of it. Whoever touches
-// memory in order, and not before it is needed, is good here.
+// Expected: the page faults of the system (a 4 KiB page each) are nearly all of it. Allocators that
+// touch memory in order, and not before it is needed, are good here.
 //
-// The mallocs and std::pmr have memory left over from whatever ran before in the process, so only
-// the first benchmark of a process is cold: scripts/bench.py starts one for each.
+// The mallocs and std::pmr have memory left over from earlier benchmarks of the process. Only the
+// first benchmark of a process is cold, so scripts/bench.py starts a process for each.
 #include "rivals/all.hpp"
 
 #include <vector>
@@ -34,7 +34,7 @@ void run(benchmark::State& state, std::size_t block_bytes, std::size_t count)
     fresh  list(count * sizeof(void*));  // not from malloc, which would not be new any more then
     void** blocks = reinterpret_cast<void**>(list.where().at);
     for (std::size_t i = 0; i < count; i++) {
-        blocks[i] = &list;  // its page faults are not what is measured
+        blocks[i] = &list;  // its page faults are not measured
     }
     const seated<Rival> seat(memory.where(), block_bytes, count);
     Rival&              rival = *seat;

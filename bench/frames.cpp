@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Video frames: blocks of 6 and 24 MiB, RGB at 1080p and 4K. Three are in flight: the newest is
-// filled, the oldest given back. Of each page one word is written and read, which is little beside
-// a real frame, but finds every page fault. Time per frame, 60 frames after 6 that nobody counts.
+// filled, the oldest given back. One word of each page is written and read: little beside a real
+// frame, but enough to find every page fault. Time per frame, 60 frames after 6 that nobody counts.
 //
 // Counter: `faults`, minor page faults per frame. scripts/bench.py also runs this under strace with
 // two numbers of frames, and takes system calls per frame from the difference.
 //
-// Expected: whoever gives large blocks back to the system at each free has it clear every page of
-// every frame: some 6,000 faults for one at 4K, milliseconds. A pool has none.
+// Expected: an allocator that gives large blocks back at each free has the system clear every page
+// of every frame: some 6,000 faults for one at 4K, milliseconds. A pool has none.
 #include "rivals/all.hpp"
 
 namespace
@@ -17,7 +17,7 @@ using namespace bench;
 
 constexpr std::size_t in_flight  = 3;
 constexpr std::size_t page_bytes = 4096;
-constexpr std::size_t warm_up    = 2 * in_flight;  // so that the next one is again the first
+constexpr std::size_t warm_up    = 2 * in_flight;  // then the first is next again
 
 template <class Rival>
 class pipeline

@@ -41,7 +41,7 @@ std::byte* map(std::size_t bytes)
     return static_cast<std::byte*>(at);
 }
 
-// Which file malloc is in: scripts/bench.py makes sure that a preloaded library is really used.
+// The file that malloc is in: scripts/bench.py makes sure that a preloaded library is really used.
 const char* malloc_file()
 {
     Dl_info where{};
@@ -103,7 +103,7 @@ std::size_t bench::fresh::resident_pages() const
 
 std::size_t bench::resident_pages()
 {
-    char      text[128];  // no stream: it would allocate
+    char      text[128];  // no stream, which would allocate
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         die("/proc/self/statm");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Take one block, give it back: what the code of the allocator costs, with everything in the cache.
+// Take one block, give it back: the cost of the allocator's code, with everything in the cache.
 //
 // `pair`, the headline, does nothing with the block; `pair_touched` writes and reads its first 8
 // bytes. Expected on x86-64 at -O2: about 1 ns for the fixed pool, the same for every size. If it
-// gets slower, look first for vector instructions in the loop: two neighbouring fields stored as
-// one make the next load of either wait.
+// gets slower, look first for vector instructions in the loop: when two neighbouring fields are
+// stored as one, the next load of either waits.
 #include "rivals/all.hpp"
 
 namespace
@@ -12,8 +12,8 @@ namespace
 
 using namespace bench;
 
-// Only one is live at a time, so the number does not matter; it does to the rivals that walk
-// through their memory first.
+// Only one block is live at a time, so the number matters only to rivals that walk through their
+// memory first.
 constexpr std::size_t block_count = 8;
 
 constexpr std::size_t pairs_at_once = 1000;  // between two looks at the clock's counter

@@ -10,7 +10,7 @@
 namespace bench
 {
 
-// Thread `which` stays on one processor, if there are that many: else two may share one for a
+// Thread `which` stays on one processor, if there are that many; otherwise two may share one for a
 // while. Threads that it makes stay there, too.
 inline void pin(std::size_t which)
 {

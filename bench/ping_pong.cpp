@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Take one block, write to it, give it back, 100,000 times, in a pool of 1,000,000 blocks of 4 KiB
-// over memory that no one has touched: does the resident memory stay at what is needed, one page?
+// over memory that no one has touched: does the resident memory stay at the one page that is
+// needed?
 //
-// Counters: `rss_pages`, by how much the process grew, from /proc/self/statm; `pool_pages`, the
-// pages of the pool's own memory that are there afterwards. Expected: 1 and 1 for the fixed pool;
-// 100,000 as printed; all for Boost.Pool if it reserves, else 32 blocks.
+// Counters: `rss_pages`, the growth of the process, from /proc/self/statm; `pool_pages`, the pages
+// of the pool's own memory that are there afterwards. Expected: 1 and 1 for the fixed pool; 100,000
+// as printed; all for Boost.Pool if it reserves, else 32 blocks.
 //
 // Boost.Pool's reserve really needs 4 GB of memory.
 #include "rivals/all.hpp"
@@ -35,7 +36,7 @@ template <class Rival>
 void run(benchmark::State& state, std::size_t count, std::size_t pairs)
 {
     {
-        fresh memory(block_bytes * 64);  // so that code and stack are there already
+        fresh memory(block_bytes * 64);  // code and stack are there then
         Rival rival(memory.where(), block_bytes, 1);
         (void)ping_pong(rival, 1);
         (void)resident_pages();

@@ -17,8 +17,8 @@ namespace bench
 
 constexpr std::size_t apart_bytes = 128;  // two cache lines: processors fetch them in pairs
 
-// Threads wait for each other by looking, because a sleep would be in the times; but not for long,
-// should there be fewer processors than threads.
+// Threads wait for each other by polling, because a sleep would be in the times. They do not poll
+// for long, because there may be fewer processors than threads.
 class patience
 {
   public:
@@ -33,7 +33,7 @@ class patience
     unsigned turns_ = 0;
 };
 
-// Lets all go on when the last one has come. May be used again and again.
+// Lets all threads go on when the last one has come. May be used again and again.
 class barrier
 {
   public:
@@ -73,7 +73,7 @@ struct outcome {
 };
 
 // Makes `threads` new threads, the only one included, so that one is like two. Each makes its job
-// with `make_job(which)` and runs it twice: to have everything there, and for the clock.
+// with `make_job(which)` and runs it twice: once to warm up, once for the clock.
 template <class MakeJob>
 outcome race(std::size_t threads, const MakeJob& make_job)
 {
@@ -116,8 +116,8 @@ outcome race(std::size_t threads, const MakeJob& make_job)
     return all;
 }
 
-// Runs races as long as google-benchmark wants. The time shown is the wall's, for each operation of
-// one thread; the counter `cpu_ns` what a thread had of its processor meanwhile.
+// Runs races as long as google-benchmark wants. The time shown is wall time, for each operation of
+// one thread; the counter `cpu_ns` is the thread's processor time meanwhile.
 template <class MakeJob>
 void race_for(
     benchmark::State&  state,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What one thread and two do at the same time, each on its own pool (`apart`) or on one pool for
-// both (`together`): pairs, and batches of 1,000 that no thread's own store holds. Then blocks that
-// change hands: one thread takes and the other gives back (`handover`), and arrays of blocks that
-// go round, as in Larson's server (`larson`), where what one thread took another one replaces.
+// The work of one thread, and of two at the same time, each on its own pool (`apart`) or on one
+// pool for both (`together`): pairs, and batches of 1,000 that no thread's own store holds. Then
+// blocks that change hands: one thread takes and the other gives back (`handover`), and arrays of
+// blocks that go round, as in Larson's server (`larson`): one thread replaces the blocks that
+// another one took.
 //
 // P. Larson and M. Krishnan, "Memory Allocation for Long-Running Server Applications", 1998.
 //
-// Expected: two threads take as long as one where they share nothing. Wherever they do, it shows in
-// `together_batch` and `handover`. Times are the wall's: see race.hpp.
+// Expected: two threads that share nothing take as long as one. Sharing shows in `together_batch`
+// and `handover`. Times are wall time: see race.hpp.
 #include "race.hpp"
 #include "rivals/all.hpp"
 #include "rivals/hand.hpp"
@@ -79,8 +80,8 @@ struct alignas(apart_bytes) own_rival {
     Rival rival{place{nullptr, 0}, block_bytes, 0};
 };
 
-// The loop without an allocator, over a few blocks of its own: what two processors of this machine
-// do, against one, that share nothing.
+// The loop without an allocator, over a few blocks of its own: two processors of this machine that
+// share nothing, against one.
 class none_apart : public none
 {
   public:
@@ -115,9 +116,9 @@ void run_alike(benchmark::State& state, const task& job)
 
 // ---- one takes, the other gives back ------------------------------------------------------------
 
-// A queue between two threads. Each looks at the other's end only when its own view of it is used
-// up, and tells of its own once for 32 blocks, so that the queue costs little beside what goes
-// through it.
+// A queue between two threads. Each thread reads the other's end only when its own copy of it is
+// used up, and publishes its own end once for 32 blocks. The queue therefore costs little beside
+// the blocks that go through it.
 class queue
 {
   public:
@@ -218,7 +219,7 @@ struct larson {
     std::size_t            which;
     std::size_t            count;
 
-    // The random numbers belong to the array: both runs, and all rivals, do the same.
+    // The random numbers belong to the array, so that both runs, and all rivals, do the same.
     __attribute__((noinline)) std::uint64_t replace(live_set& set)
     {
         std::uint64_t hash = 0;
@@ -295,7 +296,7 @@ struct add_one {
         add("apart_pair", {1, 2}, few, none::name, run_alike<pairs, true, none_apart>);
     }
 
-    // A multiple of what the queue tells at once.
+    // A multiple of the number of blocks that the queue publishes at once.
     template <class Rival>
     static void add_handover(scale size)
     {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Make N pools and drop all of them: a root with children, eight each, and theirs. `tree` takes no
 // block; `tree_take` takes 16 blocks of each pool and drops them with the pools, none by itself.
-// Time per pool. Those without trees make and drop N pools; malloc, which drops nothing at once,
+// Time per pool. Rivals without trees make and drop N pools; malloc, which drops nothing at once,
 // frees each block.
 //
-// `tree_cold` only makes them, in a process that had but one pool before: `faults` are its minor
+// `tree_cold` only makes them, in a process that had only one pool before: `faults` are its minor
 // page faults per pool. `create_static` makes a pool on a region of 64 MiB that no one has touched:
 // `pages` are in memory then. Expected: control blocks lie close together, less than a page each;
 // of a region one page, the pool's own data, and at level "check" the byte for each block, cleared.
@@ -141,7 +141,7 @@ template <class Rival>
 void run_cold(benchmark::State& state, std::size_t count)
 {
     tree<Rival> one(1), pools(count);
-    one.make();  // so that code and what a process has once are there already
+    one.make();  // code, and the things there are once, are there then
     one.drop();
     std::size_t faults = page_faults();
     while (state.KeepRunningBatch(static_cast<benchmark::IterationCount>(count))) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What a thread takes on its processor while another one works beside it on the other, and alone:
+// The time of a thread on its processor while another one works on the other processor, and alone:
 // the least of many windows of some tenths of a millisecond. `apart` and `together` of threads.cpp
-// say what two threads did in all; on a virtual machine each processor has faster and slower
-// minutes, not at the same time, and two threads then have whatever those were.
+// have the sum of two threads. On a virtual machine each processor has faster and slower minutes,
+// not at the same time, and that sum depends on them.
 //
 // A window counts only if the other thread did nearly as much in it: two thirds, since its
-// processor may be in a slower minute. Else the least would be that of a moment in which the other
-// had no processor, and nobody was in the way.
+// processor may be in a slower minute. Otherwise the least would be a window in which the other
+// thread had no processor, and nobody was in the way.
 //
 //     eggbox_two_threads [SECONDS | --smoke]
 //
-// Expected: the same, but for `together` in batches, which meet at the depot's lock.
+// Expected: the same, except for `together` in batches, which meet at the pool lock of the depot.
 #include "pin.hpp"
 
 #include "eggbox/pool.h"
@@ -68,14 +68,14 @@ void run_batches(egb_pool pool, std::size_t count)
 
 using work = void (*)(egb_pool pool, std::size_t count);
 
-// How much a thread has done, in a line of its own.
+// The operations that a thread has done, in a cache line of its own.
 struct alignas(128) progress {
     std::atomic<std::size_t> pairs{0};
 };
 
 using both = std::array<progress, processors>;
 
-// From when all have come; `other` is NULL for a thread alone.
+// Runs when all threads have come; `other` is NULL for a thread alone.
 double
 least_window(work run, egb_pool pool, progress& own, const progress* other, timer::time_point end)
 {

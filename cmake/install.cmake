@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What `cmake --install` puts where: libraries, headers, find_package(eggbox) and pkg-config.
+# The files of `cmake --install`: libraries, headers, find_package(eggbox) and pkg-config.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ${libraries} EXPORT eggbox-targets)
@@ -7,7 +7,7 @@ install(DIRECTORY include/eggbox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT eggbox-targets NAMESPACE eggbox:: FILE eggbox-targets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
 
-# What the static library needs to be linked is the user's to find.
+# The user has to find the libraries that the static library needs.
 set(config "include(\${CMAKE_CURRENT_LIST_DIR}/eggbox-targets.cmake)\n")
 if(EGGBOX_HOSTED AND UNIX)
   string(PREPEND config "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n")
@@ -19,7 +19,7 @@ install(FILES ${PROJECT_BINARY_DIR}/eggbox-config.cmake
               ${PROJECT_BINARY_DIR}/eggbox-config-version.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
 
-# Where the file is tells where the rest is, whatever prefix it is installed to in the end. Folders
+# The place of the file leads to the rest, whatever prefix it is installed to in the end. Folders
 # that were given as absolute ones stay where they are.
 set(pc_prefix ${CMAKE_INSTALL_PREFIX})
 if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The warnings of every target of ours: errors for developers (EGGBOX_STRICT), never for users.
-# -Wundef is here because a misspelt macro in an #if is otherwise silently 0; -Wtype-limits is not,
+# -Wundef is on because a misspelt macro in an #if is otherwise silently 0; -Wtype-limits is off,
 # because a comparison with 16 GiB is meant to be always false on 32-bit machines.
 function(eggbox_warnings target)
   if(MSVC)

@@ -11,7 +11,7 @@ namespace
 
 using namespace heap_bench;
 
-// Replace a random one of `live` blocks of mixed sizes: what a long-running program does.
+// Replaces a random one of `live` blocks of mixed sizes, as a long-running program does.
 std::uint64_t churn(std::size_t live, std::size_t count, std::size_t most_bytes)
 {
     random_numbers              random(live);
@@ -83,7 +83,7 @@ std::uint64_t grow_by_steps(std::size_t bytes, std::size_t step)
     return sum;
 }
 
-// Many buffers that double in turns, none of which has room behind it.
+// Many buffers that double in turns; none has room behind it.
 std::uint64_t grow_side_by_side(std::size_t buffers, std::size_t doublings)
 {
     std::vector<char*> all(buffers);
@@ -159,7 +159,7 @@ std::uint64_t heap_bench::growth(scale size)
     return sum;
 }
 
-// Many arrays grow side by side by half of what they have: a program's vectors.
+// Many arrays grow side by side, each by half of its size: a program's vectors.
 std::uint64_t heap_bench::vectors(scale size)
 {
     struct array {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What programs in C++ are made of.
+// Parts of C++ programs: strings and containers.
 #include "heap.hpp"
 
 #include <list>
@@ -103,8 +103,8 @@ std::uint64_t heap_bench::ordered_map(scale size)
     return sum;
 }
 
-// Half of a list goes while it is walked, and as much comes at its end, over and over: what a
-// collector does to a program's objects. How fast the walk is depends on where the new ones are.
+// Half of a list goes while it is walked, and as much comes at its end, over and over: a program's
+// objects under a collector. The speed of the walk depends on the addresses of the new ones.
 std::uint64_t heap_bench::swept_list(scale size)
 {
     random_numbers           random(17);

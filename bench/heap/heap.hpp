@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all patterns of the heap's benchmark share. They call malloc, new and the containers of C++,
-// and know of no allocator: which one serves them is a matter of what is preloaded.
+// Shared by all patterns of the heap's benchmark. They call malloc, new and the containers of C++,
+// and know of no allocator: the preloaded library serves them.
 #ifndef EGGBOX_BENCH_HEAP_HPP
 #define EGGBOX_BENCH_HEAP_HPP
 
@@ -12,7 +12,7 @@
 namespace heap_bench
 {
 
-// How much work: all of it, or a hundredth, so that every pattern runs in milliseconds.
+// The amount of work: all of it, or a hundredth, so that every pattern runs in milliseconds.
 struct scale {
     bool smoke;
 
@@ -64,7 +64,7 @@ inline void keep(void* block)
     asm volatile("" : : "r"(block) : "memory");
 }
 
-// A block with something at each so many bytes.
+// A block with a byte written at each step.
 inline unsigned char* written(std::size_t bytes, std::size_t step, unsigned char content)
 {
     auto* const block = static_cast<unsigned char*>(std::malloc(bytes));
@@ -78,14 +78,14 @@ inline unsigned char* written(std::size_t bytes, std::size_t step, unsigned char
     return block;
 }
 
-// In each of its cache lines, as callers have it.
+// One byte in each of its cache lines, as callers write.
 inline unsigned char* filled(std::size_t bytes, unsigned char content)
 {
     return written(bytes, 64, content);
 }
 
-// A random one of so many blocks is replaced, `rounds` times, by one of `next_bytes(random)` bytes,
-// of which each page is touched. The sum of their bytes.
+// Replaces a random one of the blocks, `rounds` times, by one of `next_bytes(random)` bytes, and
+// touches each page of it. Returns the sum of their bytes.
 template <class Next>
 std::uint64_t
 replace_paged(random_numbers& random, std::size_t live, std::size_t rounds, Next next_bytes)

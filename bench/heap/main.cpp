@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Runs one pattern, or another program, and says what it took: a line of JSON on stdout.
+// Runs one pattern, or another program, and prints its time and memory: a line of JSON on stdout.
 //
 //     eggbox_heap_bench PATTERN                  one pattern, in this process
 //     eggbox_heap_bench --smoke                  every pattern with a hundredth of its work, twice
 //     eggbox_heap_bench --list                   their names
-//     eggbox_heap_bench run LIBRARY PROGRAM ...  a program with LIBRARY preloaded; what it prints
+//     eggbox_heap_bench run LIBRARY PROGRAM ...  a program with LIBRARY preloaded; its output
 //                                                goes to stderr
 //
-// Peaks of resident memory are read from /proc, or for other programs got from wait4(): and this
-// program is small, because a child's peak is never less than what its parent had at the fork.
+// Peaks of resident memory are read from /proc, or for other programs got from wait4(). This
+// program is small, because a child's peak is never less than its parent's memory at the fork.
 #include "heap.hpp"
 
 #include <cstdio>
@@ -76,7 +76,7 @@ long status_kib(const char* key)
     return kib;
 }
 
-// Which file malloc is in: a preload that had no effect shows.
+// The file that malloc is in: a preload without effect shows.
 const char* malloc_file()
 {
     Dl_info where{};

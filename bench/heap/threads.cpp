@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Two threads: blocks that outlive the thread that took them, that are freed by another one, that
-// lie in one cache line. Who waits looks, and lets the other one run now and then.
+// lie in one cache line. A thread that waits polls, and lets the other one run now and then.
 //
 // P. Larson and M. Krishnan, "Memory Allocation for Long-Running Server Applications", 1998.
 // E. Berger and others, "Hoard: A Scalable Memory Allocator for Multithreaded Applications", 2000.
@@ -179,7 +179,7 @@ std::uint64_t heap_bench::handover(scale size)
     });
 }
 
-// Everyone takes bundles and frees what is there, mostly the other one's.
+// Each thread takes bundles and frees the waiting ones, mostly the other thread's.
 std::uint64_t heap_bench::cross_free(scale size)
 {
     const std::uint64_t sum = in_two_threads([&](std::size_t which) {
@@ -248,7 +248,7 @@ std::uint64_t heap_bench::server(scale size)
     return sum;
 }
 
-// Buffers of 1 to 64 KiB, of which each page is touched: a random one of many is replaced.
+// Buffers of 1 to 64 KiB, each page touched: a random one of many is replaced.
 std::uint64_t heap_bench::buffers(scale size)
 {
     return in_two_threads([&](std::size_t which) {

@@ -12,11 +12,11 @@ import subprocess
 import sys
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
-SIZES = {"elr": 11, "elr_kept": 11}  # of one process
+SIZES = {"elr": 11, "elr_kept": 11}  # passes of one process
 
 
 class Page(html.parser.HTMLParser):
-    """Tags that are not closed in order, and what a browser would fetch."""
+    """Tags that are not closed in order, and addresses that a browser would fetch."""
 
     def __init__(self):
         super().__init__()
@@ -57,7 +57,7 @@ def problems_of_page(text):
 
 
 def wanted_of(program):
-    """How many records each case and rival should have."""
+    """The number of records that each case and rival should have."""
     listed = subprocess.run([program, "--list"], capture_output=True, text=True, check=True)
     wanted = {}
     for line in listed.stdout.splitlines():
@@ -86,7 +86,7 @@ def problems_of_document(script):
 
 
 def problems_of_checks(script, content):
-    """What is no page, and a rival that does other work, is noticed."""
+    """The checks notice a page that is incomplete, and a rival that does other work."""
     for broken in ("<p><b>x</p></b>", "<p>", '<img src="http://a/b.png"/>'):
         if next(iter(problems_of_page(broken))).startswith("only"):
             yield f"nothing is said of {broken}"

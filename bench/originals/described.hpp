@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// D. Lafreniere's allocators, written anew from the descriptions of what they do, to have them run
-// beside ours on the same machine: Allocator with its static pool and its heap blocks, xallocator,
-// fb_allocator and x_allocator.
+// D. Lafreniere's allocators, written anew from their descriptions, to run beside ours on the same
+// machine: Allocator with its static pool and its heap blocks, xallocator, fb_allocator and
+// x_allocator.
 //
-// Kept: the newest free block first, by a pointer in its first word; one lock for all where there
-// was one; the classes of xallocator, looked for one by one; the pointer to its pool in front of
-// each of its blocks and of x_allocator's; the counters; functions that are called, because theirs
-// stand in files of their own. Left out: names, new-handlers, and what ends the program.
+// Kept: the newest free block first, by a pointer in its first word; one lock for all if there was
+// one; the classes of xallocator, searched one by one; the pointer to its pool in front of each of
+// its blocks and of x_allocator's; the counters; functions that are called, because theirs stand in
+// files of their own. Left out: names, new-handlers, and calls that end the program.
 #ifndef EGGBOX_BENCH_ORIGINALS_DESCRIBED_HPP
 #define EGGBOX_BENCH_ORIGINALS_DESCRIBED_HPP
 
@@ -17,7 +17,7 @@
 namespace described
 {
 
-// What a static pool stands on.
+// The memory of a static pool.
 template <std::size_t Bytes, std::size_t Count>
 alignas(16) inline unsigned char memory[Bytes * Count];
 
@@ -95,7 +95,7 @@ class allocator
     std::uint32_t  deallocations_ = 0;
 };
 
-// xallocator, with a pool of heap blocks for each class that was asked for.
+// xallocator, with a pool of heap blocks for each class that was requested.
 class by_class
 {
   public:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The benchmark of elr_mpl's article and its test.c: for each of eleven sizes a new pool, and 1,000
-// throws of a coin, for a block more or for the newest one back. The processor's counter is read
-// around each single call, and around a write to the last byte of each new block. A figure is the
-// mean of a call's cycles, those of the counter itself included.
+// throws of a coin: take one block more, or give the newest one back. The processor's counter is
+// read around each single call, and around a write to the last byte of each new block. A figure is
+// the mean of a call's cycles, including the cycles of the counter itself.
 //
 // `elr` is the document's program, with all sizes in one process, smallest first; its warm passes
 // are the whole program once more, pools made anew. In `elr_kept` a size's pool stays for its later
-// passes. Two things are not as in the document: the coins are the same for all rivals, and what
-// malloc has left is freed after each size.
+// passes. Two things are not as in the document: the coins are the same for all rivals, and
+// malloc's remaining blocks are freed after each size.
 #include "../ticks.hpp"
 #include "rivals.hpp"
 
@@ -121,7 +121,7 @@ pass(Rival& rival, std::size_t block_bytes, std::size_t count, double* columns)
     columns[2] = static_cast<double>(access) / static_cast<double>(allocs);
 }
 
-// The same steps, untimed: what was written is still there when a block goes back.
+// The same steps, untimed: the written bytes are still there when a block goes back.
 template <class Rival>
 std::uint64_t checked(std::size_t block_bytes, std::size_t count)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // B. Kenwright, "Fast Efficient Fixed-Size Memory Pool", 2012, figures 3 and 4. The paper has the
-// figures as images, and says neither sizes nor numbers nor the order of frees: what is here is our
+// figures as images, and names neither sizes nor numbers nor the order of frees; this is our
 // reading of it. n blocks of one size are allocated, a byte of each is written, then all are freed,
-// newest first. The first pass has the making of the pool in it.
+// newest first. The first pass includes making the pool.
 //
-// `kenwright_ping_pong`, which is not in the paper, takes one block and gives it back: where the
-// printed algorithm touches a block more each time, until there are none.
+// `kenwright_ping_pong`, which is not in the paper, takes one block and gives it back. The printed
+// algorithm touches a block more each time, until there are none.
 #include "rivals.hpp"
 
 #include "../rivals/printed.hpp"
@@ -98,7 +98,7 @@ class with_fixed
     egb_fixed                    pool_{};
 };
 
-// The algorithm as the paper prints it, on memory from where its class has it.
+// The algorithm as the paper prints it, on memory from the same source as its class.
 class with_printed
 {
   public:

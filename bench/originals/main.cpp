@@ -17,7 +17,7 @@ namespace
 
 using namespace originals;
 
-// Which file malloc is in: that none is preloaded.
+// The file that malloc is in: it shows that none is preloaded.
 const char* malloc_file()
 {
     Dl_info where{};
@@ -25,7 +25,7 @@ const char* malloc_file()
     return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "unknown";
 }
 
-// What each column's time would have of the clock itself: a system call, which is no little of 500
+// The clock's own part of each column's time: a system call, which is not little beside 500
 // allocations.
 double clock_nanoseconds()
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The benchmarks of the older libraries, anew from their descriptions: one file for each document.
 //
-// A process runs one case for one rival, so that its first pass is cold: memory that no page is
-// there of yet. The passes after it are warm. What is timed writes no more than the document's did;
-// a pass that is not timed, the last one, writes to all blocks and makes a hash of what it reads
+// A process runs one case for one rival, so that its first pass is cold: no page of its memory is
+// there yet. The passes after it are warm. The timed passes write no more than the document's did.
+// The last pass is not timed: it writes to all blocks and makes a hash of the bytes that it reads
 // back, which has to be the same for all rivals.
 //
-// Times are CPU time, so that what others take from the processor is not in them; those of elr_mpl
-// are cycles of the processor's counter, as its authors had it.
+// Times are CPU time, without the time of other programs; those of elr_mpl are cycles of the
+// processor's counter, as its authors measured.
 #ifndef EGGBOX_BENCH_ORIGINALS_ORIGINALS_HPP
 #define EGGBOX_BENCH_ORIGINALS_ORIGINALS_HPP
 
@@ -25,10 +25,10 @@ namespace originals
 
 constexpr std::size_t columns_max = 5;
 constexpr std::size_t passes      = 5;  // the first one is cold
-constexpr std::size_t passes_max  = 8;  // of a case that has more, see phases.hpp
+constexpr std::size_t passes_max  = 8;  // in a case with more passes, see phases.hpp
 constexpr std::size_t sizes_max   = 11;
 
-// What came of one case, of one of its sizes where it has several.
+// The result of one case, and of one size if the case has several.
 struct record {
     std::size_t   size;
     std::uint64_t hash;
@@ -36,7 +36,7 @@ struct record {
     double        passes[passes_max][columns_max];  // as many as the case has columns
 };
 
-// Static: nothing is allocated between two passes but by the rival.
+// Static: only the rival allocates between two passes.
 struct records {
     record      all[sizes_max];
     std::size_t count;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The benchmark that Allocator, xallocator and C_Allocator have in common. Of N blocks of half a
-// size and N of the size, in five phases that are timed one by one:
+// The common benchmark of Allocator, xallocator and C_Allocator: N blocks of half a size and N of
+// the size, in five phases that are timed one by one:
 //
 //     1. allocate N of half the size    2. free every second one    3. allocate N of the size
 //     4. free the others                5. free those of phase 3, last one first
 //
-// Three runs in one process, the first of them cold. The documents never touch a block. That is
-// what flatters pools, which then have no page faults, so that there is a second case, `_touched`:
-// the first and the last byte of each block are written when it is allocated.
+// Three runs in one process, the first of them cold. The documents never touch a block. That
+// flatters pools, which then have no page faults. A second case, `_touched`, is fairer: the first
+// and the last byte of each block are written when it is allocated.
 //
-// Five more runs follow here. Whoever does not put a free block where it was taken from hands out
-// some in the second and the third that nobody has touched yet: what is warm shows later.
+// Five more runs follow here. An allocator that does not put a free block back in its place hands
+// out some in the second and the third run that nobody has touched yet. Its warm time shows later.
 //
 // `stm32` has the numbers that were run on a microcontroller: 500 blocks, of 16 and 32 bytes. Here
 // they run on this machine.
@@ -26,7 +26,7 @@ constexpr std::size_t blocks_max      = 10000;
 constexpr std::size_t runs            = passes_max;
 constexpr std::size_t stm32_bytes     = 32;
 constexpr std::size_t stm32_count     = 500;
-constexpr std::size_t document_blocks = 2 * blocks_max;  // of their static pools
+constexpr std::size_t document_blocks = 2 * blocks_max;  // in their static pools
 
 struct phase_blocks {
     void* half[blocks_max];
@@ -89,7 +89,7 @@ void one_run(Rival& rival, std::size_t bytes, std::size_t count, double* columns
     phase(4);
 }
 
-// The same calls, untimed. What is in a block must still be there when it goes back.
+// The same calls, untimed. The contents of a block must still be there when it goes back.
 template <class Rival>
 std::uint64_t checked(Rival& rival, std::size_t bytes, std::size_t count)
 {

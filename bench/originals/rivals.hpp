@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What takes part: malloc, our compatibility headers as a program that has moved uses them, and the
+// The rivals: malloc, our compatibility headers as a program that has moved uses them, and the
 // native call that is the natural choice in their place.
 #ifndef EGGBOX_BENCH_ORIGINALS_RIVALS_HPP
 #define EGGBOX_BENCH_ORIGINALS_RIVALS_HPP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every rival whose size and number are known at run time only.
+// Every rival with a size and a number that are known at run time only.
 #ifndef EGGBOX_BENCH_RIVALS_ALL_HPP
 #define EGGBOX_BENCH_RIVALS_ALL_HPP
 
@@ -45,12 +45,12 @@ using all_rivals = joined<
         rivals<eggbox_pool, eggbox_pool_off, eggbox_cache, boost_pool, printed>,
         rivals_of_all_sizes>>;
 
-// What several threads may use at one time.
+// The rivals that several threads may use at one time.
 using shared_rivals = joined<
     rivals<eggbox_pool, eggbox_pool_off, eggbox_cache, system_malloc, boost_pool_sync, pmr_sync>,
     tbb_rivals>;
 
-// What the pools alone can do: those with a capacity, over memory they are given.
+// The rivals for patterns of pools alone: those with a capacity, over memory they are given.
 using pools_in_place = rivals<eggbox_check, eggbox_live, eggbox_unchecked, boost_pool, printed>;
 
 // Calls `add<Rival>(arguments...)` for each.

@@ -12,7 +12,7 @@
 namespace bench
 {
 
-// Where Boost.Pool gets its memory: cut from one place, front to back.
+// The source of Boost.Pool's memory: cut from one place, front to back.
 struct from_place {
     using size_type       = std::size_t;
     using difference_type = std::ptrdiff_t;

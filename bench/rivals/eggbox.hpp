@@ -133,7 +133,7 @@ struct alignas(16) object {
     }
 
 // A static fixed_pool, the way it is meant to be used: size and number are part of the type, so
-// they are template arguments here and the constructor's are not looked at.
+// they are template arguments here and those of the constructor are ignored.
 template <std::size_t Bytes, std::size_t Count, eggbox::fixed_check Check>
 class eggbox_cpp
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What one thread holds of a rival that several threads share: the rival itself, or, of owned
-// magazines, one of its own.
+// One thread's part of a rival that several threads share: the rival itself, or an owned magazine
+// of the thread's own.
 #ifndef EGGBOX_BENCH_RIVALS_HAND_HPP
 #define EGGBOX_BENCH_RIVALS_HAND_HPP
 

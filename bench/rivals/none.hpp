@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// No allocator: ready-made pointers in rotation. What the loop itself costs.
+// No allocator: ready-made pointers in rotation. It shows the cost of the loop itself.
 #ifndef EGGBOX_BENCH_RIVALS_NONE_HPP
 #define EGGBOX_BENCH_RIVALS_NONE_HPP
 

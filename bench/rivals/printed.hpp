@@ -2,10 +2,10 @@
 // The algorithm as printed: B. Kenwright, "Fast Efficient Fixed-Size Memory Pool: No Loops and No
 // Overhead", 2012, listing 2. Written anew from its description, to compare with.
 //
-// Kept: 32-bit numbers; links that are indices, so that a free divides; an allocation puts one more
-// fresh block on the list, whether it needs it or not. Changed: the memory is given, and a block's
-// address is computed in 64 bits, because the printed 32 bits would put blocks of a pool beyond
-// 4 GiB on top of each other.
+// Kept: 32-bit numbers; links that are indices, so that a free divides; each allocation puts one
+// more fresh block on the list, needed or not. Changed: the memory is given, and a block's address
+// is computed in 64 bits, because the printed 32 bits would put blocks of a pool beyond 4 GiB on
+// top of each other.
 #ifndef EGGBOX_BENCH_RIVALS_PRINTED_HPP
 #define EGGBOX_BENCH_RIVALS_PRINTED_HPP
 

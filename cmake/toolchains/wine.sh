@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Runs a Windows program under wine, in a prefix of our own.
 #
-# Two programs that start together may each start wine's server, of which one then looks for the
-# folder of the other: so the server is started by one at a time, and stays for a while.
+# Two programs that start together may each start wine's server, and one server then looks for the
+# folder of the other. One program at a time therefore starts the server, which stays for a while.
 export WINEDEBUG="${WINEDEBUG:--all}"
 export WINEPREFIX="${WINEPREFIX:-${TMPDIR:-/tmp}/eggbox-wine}"
 (
