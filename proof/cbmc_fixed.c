@@ -33,7 +33,7 @@ static egb_event   last;
 unsigned nondet_unsigned(void);
 uint32_t nondet_word(void);
 
-// Where the call came from: any address.
+// The address of the caller: any address.
 void* __builtin_return_address(unsigned level)
 {
     (void)level;
@@ -84,7 +84,7 @@ static void alloc(void)
     if (block != NULL) {
         const size_t offset = (size_t)(block - (memory + guard));
         check(offset % WORDS == 0 && offset / WORDS < BLOCKS);
-        // Only live bits know, whatever was written.
+        // Only live bits know which blocks are free, whatever was written.
         check(!has_bits || model[offset / WORDS] != used);
         if (model[offset / WORDS] == freed) {
             free_count--;
@@ -107,7 +107,7 @@ static void alloc(void)
 #endif
     if (block != NULL) {
         for (unsigned i = 0; i < WORDS; i++) {
-            block[i] = nondet_word();  // what its user does with it
+            block[i] = nondet_word();  // its user writes anything
         }
     }
 }
@@ -128,7 +128,7 @@ static void free_valid(void)
     release(index);
 }
 
-// The free of any address: of every byte in and around the region, of NULL, of something else.
+// The free of any address: every byte in and around the region, NULL, another object.
 static void free_anything(void)
 {
     const unsigned at    = pick(all_bytes + 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each shipped function promises the proof. A contract is on a declaration of its own, so the
-// shipped sources need no annotation and are proved where they stand.
+// The promises of each shipped function to the proof. A contract is on a declaration of its own, so
+// the shipped sources need no annotation and are proved where they stand.
 #ifndef EGGBOX_PROOF_FIXED_CONTRACTS_H
 #define EGGBOX_PROOF_FIXED_CONTRACTS_H
 
@@ -34,7 +34,7 @@ EGB_INLINE size_t egb_fixed_index_(const egb_fixed* pool, size_t distance);
 */
 EGB_INLINE size_t egb_fixed_index_at_(const egb_fixed* pool, const void* address);
 
-// The next three are not reached: not by a pool with marks, and not while its list is whole.
+// The next three are not reached by a pool with marks while its list is whole.
 
 /*@ requires \false;
     assigns \nothing;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The free list of the fixed pool, proved: see README.md. The shipped sources are included as they
-// are; the functions after them put each call together with what it does to the model, so what they
-// promise is what a caller gets in every history of calls.
+// are; the functions after them join each call with its effect on the model. Their contracts
+// therefore hold for a caller in every history of calls.
 #include "fixed_contracts.h"
 
 #include "fixed.c"
 
 // ---- the first state ------------------------------------------------------------------------
 
-// What init and clear leave is whole.
+// The pool is whole after init and clear.
 /*@ requires laid_out(pool) && pool->head == EGB_FIXED_NONE_ && pool->bound == 0;
     requires touched == 0 && free_count == 0 && held_count == 0;
     requires \forall integer d; 0 <= d < WORDS_MAX ==> state[d] == FRESH;
@@ -204,7 +204,7 @@ void give_wrongly(egb_fixed* pool, egb_word* block)
 
 // ---- the caller -----------------------------------------------------------------------------
 
-// What a user writes to a block in use leaves the pool whole.
+// A write of a user to a block in use leaves the pool whole.
 /*@ requires whole(pool);
     requires d < WORDS_MAX && state[d] == IN_USE && word < pool->stride;
     assigns pool->first[d + word];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A model of a fixed pool: which blocks it has, which are free and in what order. It exists only in
-// the proof, as ghost variables, and says what it means for a pool in memory to be whole.
+// the proof, as ghost variables, and defines when a pool in memory is whole.
 #ifndef EGGBOX_PROOF_FIXED_MODEL_H
 #define EGGBOX_PROOF_FIXED_MODEL_H
 

@@ -4,9 +4,9 @@
 
 All rivals run in one process with the C library's malloc; malloc alone runs again with other
 mallocs preloaded. The mallocs take turns over several rounds, so that a noisy minute hits all of
-them, and every number shown is a median over the rounds. Times are CPU time: what another program
-takes from the processor is not in them. Where several threads run it is wall time, which is only as
-good as the machine is quiet; their CPU time is in the file.
+them, and every number shown is a median over the rounds. Times are CPU time, without the time of
+other programs. For several threads it is wall time, which is only as good as the machine is quiet;
+their CPU time is in the file.
 """
 
 import argparse
@@ -54,7 +54,7 @@ WARM_POOL = f"^({POOL}|create_static)/[0-9]+/"
 WARM_POOL += "(none|eggbox|eggbox_pool|eggbox_pool_off|eggbox_cache|boost_pool[a-z_]*|pmr_[a-z]+"
 WARM_POOL += "|tbb_[a-z]+|malloc)(/|$)"
 WARM_MALLOC = f"^({POOL})/[0-9]+/malloc(/|$)"
-FRAMES = (20, 120)  # what the system calls of a frame are the difference of
+FRAMES = (20, 120)  # the two runs under strace, for the system calls of a frame
 
 
 def stop(text):
@@ -83,7 +83,7 @@ def build(folder, program="eggbox_bench"):
 
 
 def find_libraries():
-    """The path of every library to preload; all must be there, or the comparison is not one."""
+    """The path of every library to preload; all must be there, or the comparison is incomplete."""
     known = output_of("/sbin/ldconfig", "-p") or output_of("ldconfig", "-p")
     paths = {}
     for name, (library, package, _) in MALLOCS.items():
@@ -141,7 +141,7 @@ class Runner:
             pattern, size, rival = one["run_name"].split("/")[:3]
             if rival == "malloc":
                 rival = malloc
-            if pattern == "elr":  # three numbers, none of which is the time of the benchmark
+            if pattern == "elr":  # three numbers; none is the time of the benchmark
                 for name in ("take", "free", "access"):
                     value = float(f"{one[name + '_cycles']:.5g}")
                     rounds.setdefault((f"elr_{name}", int(size), rival), []).append(value)
@@ -166,7 +166,7 @@ class Runner:
             case["cpu_ns"] = statistics.median(case["cpu_samples"])
 
     def count_calls(self):
-        """System calls per frame: what strace sees of many frames, less what it sees of few."""
+        """System calls per frame: strace's count for many frames, less its count for few."""
         for name in self.names("^frames/"):
             pattern, size, rival = name.split("/")[:3]
             for malloc in MALLOCS if rival == "malloc" else ["glibc"]:
@@ -201,7 +201,7 @@ class Runner:
         return done.splitlines()
 
     def same_work(self):
-        """All rivals of a case have one hash, but `none`, which hands out blocks in use."""
+        """All rivals of a case have one hash, except `none`, which hands out blocks in use."""
         hashes = {}
         for (pattern, size, rival), case in self.cases.items():
             if "hash" in case and rival != "none":
@@ -212,7 +212,7 @@ class Runner:
 
 
 def measure(runner, rounds, options, only, heavy):
-    """All rounds. The malloc that goes first is another one each time."""
+    """All rounds. In each round another malloc goes first."""
     names = list(MALLOCS)
     cold = runner.names("^(first_touch|elr_cold|tree_cold)/")
     cold = [name.split("/iterations")[0] for name in cold if not skips(name, only)]
@@ -238,7 +238,7 @@ def measure(runner, rounds, options, only, heavy):
 
 
 def skips(name, only):
-    """Cold benchmarks that would only take time: one process for each."""
+    """Whether to leave a cold benchmark out: each takes a process of its own, and time."""
     pattern, size, _ = name.split("/")[:3]
     if pattern == "elr_cold":
         return int(size) not in (16, 1024, 16384)
@@ -275,7 +275,7 @@ def versions():
 
 
 def source():
-    """What is measured. Asked before the build: the sources may change during a run."""
+    """The measured sources. Asked before the build: they may change during a run."""
     changed = output_of("git", "-C", str(ROOT), "status", "--short", "include", "src")
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -311,7 +311,7 @@ def document(cases, built_from, rounds, options):
 
 
 def write(path, content):
-    """One case a line, so that two results can be compared with diff."""
+    """One case a line, for comparison of two results with diff."""
     path.parent.mkdir(parents=True, exist_ok=True)
     head = {key: value for key, value in content.items() if key != "cases"}
     lines = [json.dumps(case) for case in content["cases"]]

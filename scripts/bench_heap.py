@@ -3,9 +3,9 @@
 """Runs programs under several mallocs: the patterns of bench/heap, and real ones.
 
 Every malloc is preloaded, glibc's too, because a program may be linked with another one. They take
-turns over several rounds, and the one that goes first is another one each time. Numbers shown are
-medians over the rounds: wall time (of redis the CPU time of the server, because its benchmark takes
-more of the wall's than it does), and the peak of resident memory.
+turns over several rounds, and another one goes first each time. Numbers shown are medians over the
+rounds: wall time (for redis the CPU time of the server, because its benchmark takes more of the
+wall time), and the peak of resident memory.
 """
 
 import argparse
@@ -28,9 +28,10 @@ RIVALS = ("mimalloc", "jemalloc", "tcmalloc")
 NAMES = ("glibc", *RIVALS, "eggbox", "eggbox_off")
 # The level is a setting of the one library.
 SETTINGS = {"eggbox_off": {"EGGBOX_CHECK": "*:off"}}
-ROWS = 400000  # of the database
-REQUESTS = 200000  # of each kind to the server
-# What this program is depends on the name it is called by; redis-tools has it, and no service.
+ROWS = 400000  # rows of the database
+REQUESTS = 200000  # requests of each kind to the server
+# This program is a server or a tool by the name it is called by; redis-tools has it, and no
+# service.
 REDIS = "redis-check-rdb"
 
 SQL = f"""
@@ -56,7 +57,7 @@ for _ in range(3):
 print(sum(map(len, trees)), len(data))
 """
 
-# Objects that mostly live shortly: one in 20 stays, for a while.
+# Objects that mostly live shortly: one in 20 stays for a while.
 LUA = """
 local kept, sum = {}, 0
 for round = 1, 150 do
@@ -100,7 +101,7 @@ def libc():
 
 
 class Runner:
-    """Runs cases, and keeps what each took under each malloc."""
+    """Runs cases, and keeps the time and memory of each under each malloc."""
 
     def __init__(self, program, libraries, work):
         self.program = program
@@ -147,8 +148,8 @@ class Runner:
         self.keep(name, malloc, {"time_ns": sample["wall_ns"], **sample})
 
     def is_used(self, command, malloc, environment):
-        """Whether the loader finds the program's malloc in the library. Where a program has the
-        address of its own stub for malloc, libraries go by that: it is no malloc."""
+        """Whether the loader finds the program's malloc in the library. If a program takes the
+        address of its own stub for malloc, libraries use that stub, which is no malloc."""
         with tempfile.TemporaryDirectory() as folder:
             debug = {"LD_DEBUG": "bindings", "LD_DEBUG_OUTPUT": f"{folder}/loader"}
             debug.update({"LD_BIND_NOW": "1", "LD_PRELOAD": self.libraries[malloc]})
@@ -214,7 +215,7 @@ def server_numbers(pid):
     }
 
 
-# What runs, and what it runs on.
+# The programs, and their input.
 PROGRAMS = {
     "sqlite": {"command": ["sqlite3", "-init", "input.sql", ":memory:", ".quit"]},
     "python": {"command": ["/usr/bin/python3", "input.py"]},
@@ -240,7 +241,7 @@ def prepare(work):
     PROGRAMS["g++"]["command"] += ["-I", "."]
 
 
-# ---- what comes of it --------------------------------------------------------------------------
+# ---- the results -------------------------------------------------------------------------------
 
 
 def middle(runner, case, malloc, key):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the older libraries' own benchmarks, for glibc and for ours, and makes a page of them.
+"""Runs the older libraries' own benchmarks, for glibc and for ours, and writes a page of results.
 
 Each case runs in a process of its own for each rival, several times; the rivals take turns, and
 another one goes first each time. The first pass of a process is cold, the others are warm. glibc
 runs twice: as it is, and told not to give memory back to the system between phases. Figures are
-medians over processes, of CPU time. What the documents printed stands beside them, with its machine
-and year; no figure is computed from one of theirs and one of ours.
+medians over processes, of CPU time. The documents' own figures stand beside them, with their
+machine and year; no figure is computed from one of theirs and one of ours.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import originals_failures
 import originals_page
 import originals_tables
 
-ENVIRONMENTS = ("glibc", "glibc_no_trim")  # of bench.MALLOCS
+ENVIRONMENTS = ("glibc", "glibc_no_trim")  # names in bench.MALLOCS
 HIDDEN = ("EGGBOX_", "MALLOC_", "LD_PRELOAD", "GLIBC_TUNABLES")
 MARKS = ("<!-- of bench/results: scripts/bench_originals.py --from FILE --page -->",
          "<!-- to here -->")
@@ -38,7 +38,7 @@ def stop(text):
 
 
 def environment_of(name):
-    """None of the user's own settings of a malloc."""
+    """The environment without the user's own settings of a malloc."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(HIDDEN)}
     return dict(kept, **bench.MALLOCS[name][2])
 
@@ -56,7 +56,7 @@ def run_once(program, case, rival, environment, quick):
 
 
 def keep(cases, report, rival):
-    """One process more: a list of its passes, each a list of columns."""
+    """Adds a process: a list of its passes, each a list of columns."""
     for record in report["records"]:
         name = f"{report['case']}/{record['size']}" if record["size"] else report["case"]
         case = cases.setdefault((name, rival), {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""What scripts/bench.py prints: a table for each pattern, and whether the targets are met."""
+"""The output of scripts/bench.py: a table for each pattern, and whether the targets are met."""
 
 import statistics
 
-NOISE = 0.03  # a smaller difference from a rival is called none
+NOISE = 0.03  # a smaller difference from a rival counts as none
 
 # One malloc each; the names of scripts/bench.py's list.
 MALLOCS = ("glibc", "glibc_no_trim", "mimalloc", "jemalloc", "tcmalloc")
 OURS = "eggbox_pool", "eggbox_pool_off", "eggbox_cache"
-# For one thread only. Of Boost's the first reserves; no pattern has both but ping-pong.
+# For one thread only. The first of Boost's pools reserves; only ping-pong has both.
 BOOST = "boost_pool", "boost_pool_growing"
 PMR = ("pmr_unsync",)
 # For any thread, as ours.
@@ -37,10 +37,10 @@ PAIR_GOALS = (
 )
 CACHE_GOAL = 1.5  # times the fixed pool's pair, at most
 THREADS_GOAL = 1.9
-CONTROL_PAGES = 0.25  # of its own that a new pool may touch: control blocks share pages
+CONTROL_PAGES = 0.25  # pages of its own that a new pool may touch: control blocks share pages
 
 THREADED = "apart_pair", "together_pair", "apart_batch", "together_batch", "handover", "larson"
-# `elr` prints cycles, and has the clock in every one of its numbers: no rival is slower by those.
+# `elr` prints cycles, with the clock in every number: these do not rank the rivals.
 NOT_COMPARED = "create", "create_take", "ping_pong", "create_static"
 
 TITLES = {
@@ -94,12 +94,12 @@ def ratios_of(above, below):
 
 
 def ratio_of(above, below):
-    """How many times longer `above` took. Round by round where both ran in the same process."""
+    """How many times longer `above` took, round by round if both ran in the same process."""
     return statistics.median(ratios_of(above, below))
 
 
 def spread_of(case):
-    """How far the middle half of the samples lie apart, as a part of their median."""
+    """The width of the middle half of the samples, as a part of their median."""
     samples = sorted(sample for one in case["samples"] for sample in one)
     quarter = len(samples) // 4
     return (samples[-1 - quarter] - samples[quarter]) / median_of(case)
@@ -158,7 +158,7 @@ def ratio_table(cases, pattern):
 
 
 def speedup(cases, pattern, rival):
-    """How much more two threads get done than one, in each round; of wall time and CPU time."""
+    """The work of two threads relative to one, in each round, by wall time and by CPU time."""
     one, two = cases.get((pattern, 1, rival)), cases.get((pattern, 2, rival))
     if one is None or two is None:
         return None
@@ -206,7 +206,7 @@ def report_lines(cases):
 
 
 def against(cases, ours, theirs, patterns):
-    """Where `ours` is faster than any of `theirs`, equal to it, or slower."""
+    """The cases in which `ours` is faster than each of `theirs`, equal to it, or slower."""
     faster, equal, slower = [], [], []
     for (pattern, size, rival), case in cases.items():
         if rival != ours or pattern not in patterns:
@@ -335,6 +335,6 @@ def verdicts_fixed(cases):
 
 
 def verdicts(cases):
-    """(met, what was wanted, what was found) for every target."""
+    """(met, target, result) for every target."""
     found = verdicts_pairs(cases) + verdicts_fixed(cases) + verdicts_threads(cases)
     return found + verdicts_pages(cases) + verdicts_rivals(cases)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The demo: real, unmodified programs on glibc and on pools, what `eggbox` says of one of them, and
-a pipeline written for pools. All that is written lies in build/demo.
+"""The demo: real, unmodified programs on glibc and on pools, the report of `eggbox` on one of them,
+and a pipeline written for pools. All files are written to build/demo.
 
 usage: demo.py FOLDER [RUNS]   where the release preset was built; how often each program runs, 5
 """
@@ -30,7 +30,7 @@ def title(text):
 
 
 def write_words(to):
-    """A row for each word of the sources: the word, its file and its line. Returns how many."""
+    """A row for each word of the sources: the word, its file and its line. Returns their number."""
     count = 0
     with open(to, "w", encoding="utf-8") as out:
         for folder in FOLDERS:
@@ -55,7 +55,7 @@ def prepare():
 
 
 def programs(words):
-    """name, what it does, its command, options of `eggbox compare`"""
+    """name, description, command, options of `eggbox compare`"""
     include = f"-I{ROOT}/include"
     same = ["--check-output"]
     return [
@@ -66,9 +66,9 @@ def programs(words):
         ("gcc", "compiles this library, as one file",
          ["gcc", "-std=c11", "-O1", include, "-S", "-o", "-", str(ROOT / "src/eggbox.c")], same),
         ("g++", "compiles a part of the command eggbox",
-         ["g++", "-std=c++17", "-O0", include, f"-I{ROOT}/tools/eggbox", "-S", "-o", "-",
-          str(ROOT / "tools/eggbox/size/size.cpp")], same),
-        # Debian's redis comes with jemalloc: glibc's malloc has to be put before that.
+         ["g++", "-std=c++17", "-O0", include, "-S", "-o", "-",
+          str(ROOT / "tools/eggbox/size.cpp")], same),
+        # Debian's redis comes with jemalloc: glibc's malloc has to be preloaded before that.
         ("redis", "a server, under redis-benchmark",
          [str(ROOT / "demo/programs/redis.sh"), "100000"], ["--with", "libc.so.6"]),
     ]

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Builds the fuzz targets with libFuzzer, twice, runs them, and prints a table of what they did.
+"""Builds the fuzz targets with libFuzzer, twice, runs them, and prints a table of the results.
 
 usage: fuzz.py [--seconds N | --executions N] [--seed N] [TARGET...]
 
 The first build is fast and does most of the inputs; the second has AddressSanitizer and
-UndefinedBehaviorSanitizer, and begins with what the first one found worth keeping. The heap runs at
-every level in turn. Inputs that got further are kept in build/fuzz-corpus. Ends with 1 at an input
-that the library, or the command, gets wrong; the input is kept in build/fuzz-found.
+UndefinedBehaviorSanitizer, and begins with the inputs that the first one kept. The heap runs at
+every level in turn. Inputs that reach new code are kept in build/fuzz-corpus. Ends with 1 at an
+input that the library, or the command, handles wrongly; the input is kept in build/fuzz-found.
 """
 
 import argparse
@@ -23,8 +23,9 @@ FUZZ = ROOT / "tests/fuzz"
 CORPUS = ROOT / "build/fuzz-corpus"
 FOUND = ROOT / "build/fuzz-found"
 
-# A target's share of the executions that are asked for, the longest input, and where inputs are.
-# One with small blocks and no system does a hundred times as many in the same time as the others.
+# A target's share of the requested executions, the longest input, and the folders of inputs. A
+# target with small blocks and no system does a hundred times as many in the same time as the
+# others.
 TARGETS = {
     "fixed": (0.80, 96, ["corpus/fixed"]),
     "pools": (0.06, 96, ["corpus/pools"]),
@@ -32,7 +33,7 @@ TARGETS = {
     "report": (0.05, 2048, ["corpus/report", "../cli/runs", "../cli/golden"]),
 }
 LEVELS = {"heap": ["check", "off", "guard", "track"]}
-BUILDS = {"fuzz": 1.0, "fuzz-asan": 0.05}  # and how many of the executions each is for
+BUILDS = {"fuzz": 1.0, "fuzz-asan": 0.05}  # and the share of the executions for each
 
 
 def build(preset, targets):
@@ -53,7 +54,7 @@ def last_number(pattern, text):
 
 
 class Row:
-    """What one program did."""
+    """The results of one program."""
 
     def __init__(self, build_name, target, level, text, seconds):
         self.name = target + (f" ({level})" if level else "")
@@ -66,7 +67,7 @@ class Row:
 
 
 def run(build_name, target, level, limits):
-    """Runs one program. Returns its row, and whether it found nothing wrong."""
+    """Runs one program. Returns its row, and whether it found no fault."""
     _, length, folders = TARGETS[target]
     kept = CORPUS / target
     for folder in (kept, FOUND):

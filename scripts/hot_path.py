@@ -4,10 +4,10 @@
 
 usage: hot_path.py ROOT COMPILER [--budget NAME=COUNT]...
 
-x86-64 at -O2. Counted is what the processor runs when nothing is wrong, `ret` included; the budget
-is for the longest way. No loop, no call but to a cold function, no division, no locked access. Of
-init, clear and resize the whole call tree is read: no loop either, and so the same time for any
-number of blocks.
+x86-64 at -O2. The count is of instructions that the processor executes when nothing is wrong, `ret`
+included; the budget is for the longest path. No loop, no call except to a cold function, no
+division, no locked access. For init, clear and resize the whole call tree is read: no loop either,
+and therefore the same time for any number of blocks.
 """
 
 import pathlib
@@ -21,8 +21,8 @@ BUDGETS = {"hot_alloc": (13, 13), "hot_free": (19, 19), "hot_alloc_static": (11,
            "hot_free_static": (17, 18), "hot_alloc_unchecked": (6, 6),
            "hot_free_unchecked": (6, 6), "hot_pool_alloc": (18, 19), "hot_pool_free": (20, 21),
            "hot_cache_alloc": (11, 11), "hot_cache_free": (16, 16)}
-# Level "off" is the shortest way. Longer by so much than where the library has no levels at all: in
-# free of a pool by the test and the jump that ask the handle (docs/decisions/0022).
+# Level "off" is the shortest path. The number is the instructions more than in a library without
+# levels: in free of a pool the test and the jump for the handle's bit (docs/decisions/0022).
 WITHOUT_LEVELS = {"hot_pool_alloc": ("plain_pool_alloc", 0),
                   "hot_pool_free": ("plain_pool_free", 2),
                   "hot_cache_alloc": ("plain_cache_alloc", 0),
@@ -73,7 +73,7 @@ def target_of(operands):
 
 
 def following(body):
-    """Of each instruction which ones, by index, may be run next."""
+    """For each instruction the indices of those that may be executed next."""
     place = {address: i for i, (address, _, _) in enumerate(body)}
     nexts = []
     for i, (_, operation, operands) in enumerate(body):
@@ -105,7 +105,7 @@ def loop_in(body):
 
 
 def reached(nexts, start):
-    """What may be run after an instruction."""
+    """The instructions that may be executed after an instruction."""
     seen, waiting = set(), list(nexts[start])
     while waiting:
         i = waiting.pop()
@@ -116,7 +116,7 @@ def reached(nexts, start):
 
 
 def ways_to_ret(body):
-    """The fewest and the most instructions of a way to `ret` that calls nothing."""
+    """The fewest and the most instructions of a path to `ret` that calls nothing."""
     nexts = following(body)
     known = {}
 
@@ -134,7 +134,8 @@ def ways_to_ret(body):
 
 
 def faults_of_calls(name, body):
-    """Leaving the function is for the cold ones alone; `.text.unlikely` is its own cold part."""
+    """Jumps out of the function may lead to cold functions only; `.text.unlikely` is its own cold
+    part."""
     for _, operation, operands in body:
         gone_to = re.search(r"-> (\S+)", operands)
         if operation.startswith(("call", "j")) and \

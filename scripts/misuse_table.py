@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Puts a program that misuses malloc under several mallocs, and prints what came of each fault.
+"""Runs a program that misuses malloc under several mallocs, and prints the outcome of each fault.
 
-The program is tests/misuse/faults.cpp: one misuse in each process, then a look for damage. Each
-fault runs several times, and the worst that happened is what is shown:
+The program is tests/misuse/faults.cpp: one misuse in each process, then a check for damage. Each
+fault runs several times, and the table has the worst outcome:
 
     message   the process was stopped, and standard error says why
-    signal    it was stopped by a signal, and nothing was said
-    refused   standard error says what was wrong; the program went on, and no damage was seen
+    signal    it was stopped by a signal, without a message
+    refused   standard error names the fault; the program went on, and no damage was seen
     -         nothing was noticed, and no damage was seen
-    stale     what was in a free block can be read
-    DAMAGE    a block was handed out twice, or where none can be, or changed; or a wrong answer
+    stale     the contents of a free block can be read
+    DAMAGE    a block was handed out twice, or at an impossible place, or changed; or a wrong
+              answer
 
-That no damage was seen is no proof that there was none. With --catalogue the script counts the rows
-of docs/misuse.md instead: see misuse_catalogue.py.
+No damage seen is no proof that there was none. With --catalogue the script counts the rows of
+docs/misuse.md instead: see misuse_catalogue.py.
 """
 
 import argparse
@@ -31,7 +32,7 @@ import misuse_catalogue
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build/release"
-SECONDS_MAX = 60  # of a process; one that is stuck counts as damage
+SECONDS_MAX = 60  # for a process; a process that is stuck counts as damage
 
 # name: (the library to preload, the Debian package that has it)
 OTHERS = {
@@ -44,7 +45,7 @@ OTHERS = {
 }
 LEVELS = ("off", "check", "guard", "track")
 
-# The better first: what is shown is the last of those that happened.
+# The better outcomes first; the table has the last one that happened.
 OUTCOMES = ("message", "refused", "signal", "-", "stale", "DAMAGE")
 VERDICTS = {3: "DAMAGE", 4: "DAMAGE", 5: "stale"}  # exit statuses of the program
 
@@ -68,7 +69,7 @@ def without_cores():
 
 
 def outcome_of(status, said):
-    """What a process came to, from how it ended and whether it said something."""
+    """The outcome of a process, from its exit status and whether it printed something."""
     if status == 0:
         return "refused" if said else "-"
     if status < 0:
@@ -99,19 +100,19 @@ def run_once(program, fault, library, extra):
 
 
 def run(program, fault, library, extra=None, times=1):
-    """The worst of so many runs."""
+    """The worst outcome of several runs."""
     seen = [run_once(program, fault, library, extra or {}) for _ in range(times)]
     return max(seen, key=lambda one: OUTCOMES.index(one["outcome"]))
 
 
 def entries_of(program):
-    """What the program can do, in its order: name, kind, what it is."""
+    """The faults of the program, in its order: name, kind, description."""
     listed = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
     return [dict(zip(("name", "kind", "what"), line.split("\t"))) for line in listed.splitlines()]
 
 
 def mallocs(arguments):
-    """name: (library, environment); None instead where the library is not installed."""
+    """name: (library, environment); None if the library is not installed."""
     out = {}
     for name, (library, _) in OTHERS.items():
         path = library and find_library(library)
@@ -122,7 +123,7 @@ def mallocs(arguments):
 
 
 def totals_of(entries, seen):
-    """Of the faults only: how many came to what."""
+    """The number of faults with each outcome."""
     faults = [seen[entry["name"]]["outcome"] for entry in entries if entry["kind"] == "fault"]
     legal = [seen[entry["name"]]["outcome"] for entry in entries if entry["kind"] == "legal"]
     return {

@@ -4,8 +4,8 @@
 
 usage: prove.py [--drift-only]
 
-proof/README.md says what is proved, and what is not. With --drift-only no prover runs: the check is
-that everything the proof names still is in the shipped sources.
+proof/README.md lists what the proof covers and its limits. With --drift-only no prover runs: the
+script checks that every name in the proof is still in the shipped sources.
 """
 
 import concurrent.futures
@@ -39,7 +39,7 @@ INSERTIONS = [
 """),
 ]
 
-# (what is wrong, file, shipped text, mutated text, functions whose goals must suffer)
+# (the fault, file, shipped text, mutated text, functions that must lose goals)
 WP_MUTANTS = [
     ("alloc does not take the block off the list", HEADER,
      "    pool->head            = block[0];\n    block[1]              = 0;\n",
@@ -125,7 +125,7 @@ def check_drift():
 # ---- tools --------------------------------------------------------------------------------------
 
 def debian_archive():
-    """Where this machine's apt gets Debian from, and the key that signs it."""
+    """The archive that this machine's apt uses, and the key that signs it."""
     files = [pathlib.Path("/etc/apt/sources.list"),
              *sorted(pathlib.Path("/etc/apt/sources.list.d").glob("*"))]
     for file in files:
@@ -170,7 +170,7 @@ def fetch_tools():
 
 
 def prepare_why3():
-    os.environ["HOME"] = str(BUILD)  # where why3 keeps its list of provers
+    os.environ["HOME"] = str(BUILD)  # why3 keeps its list of provers there
     os.environ["PATH"] = f"{TOOLS / 'root/usr/bin'}:{os.environ['PATH']}"
     subprocess.run(["why3", "config", "detect"], capture_output=True, check=True)
 
@@ -190,11 +190,11 @@ def copy_of_sources(name, mutant=None):
 
 
 def run_wp(tree, names, timeout, *options):
-    """Proves the contracts of the functions named; (goals proved, goals, what Frama-C said)."""
+    """Proves the contracts of the functions named; (goals proved, goals, output of Frama-C)."""
     for path, line, annotation in INSERTIONS:
         text = (tree / path).read_text(encoding="utf-8")
         (tree / path).write_text(text.replace(line, annotation + line), encoding="utf-8")
-    # Without __GNUC__ base.h gives attributes up, some of which Frama-C does not know.
+    # Without __GNUC__ base.h uses no attributes; Frama-C does not know some of them.
     include = f"-U__GNUC__ -I{tree}/include -I{tree}/src/core"
     command = ["frama-c", "-c11", "-machdep", "gcc_x86_64", f"-cpp-extra-args={include}", "-wp",
                "-wp-rte", "-wp-model", "Typed+Cast", "-wp-prover", "alt-ergo,z3,cvc4",
@@ -249,7 +249,7 @@ def prove_list(report):
     names = functions("proved") + re.findall(
         r"^\w[^;\n]*?(\w+)\([^()]*\)\n\{", (ROOT / "proof/fixed_list.c").read_text(), re.M)
     start = time.monotonic()
-    # A quiet machine proves each within 30 s; one that does other work as well took longer.
+    # A quiet machine proves each goal within 30 s; a busy one took longer.
     proved, goals, said = run_wp(copy_of_sources("wp"), names, 120, *SMOKE)
     dead = set(re.findall(r"\[Failed\] Smoke-test typed_cast_(\w+)", said))
     alive = set(re.findall(r"\[Passed\] Smoke-test typed_cast_(\w+)", said))
@@ -268,7 +268,7 @@ def prove_list(report):
 
 
 # Also tries to prove, for 2 s each, that no call can meet a contract, or get past a line. That must
-# fail but where the lines are for other modes and overwritten lists, which the contracts exclude.
+# fail, except for lines of other modes and overwritten lists, which the contracts exclude.
 DEAD = {
     "egb_fixed_alloc_cold_wp_smoke_dead_code", "egb_fixed_drop_list_wp_smoke_dead_call",
     "egb_fixed_alloc_in_mode_wp_smoke_dead_call", "egb_fixed_push_in_mode_wp_smoke_dead_call",

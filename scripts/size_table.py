@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints what core takes on Cortex-M0+ and Cortex-M4, function by function, as a markdown table.
+"""Prints the size of core on Cortex-M0+ and Cortex-M4, function by function, as a markdown table.
 
 Text is the size of the function's section at -Os, its literals included; stack is its own frame, as
 the compiler states it, without that of the functions it calls. Exits with 1 if the budget for
@@ -40,7 +40,7 @@ INLINE_NAMES = {
 
 
 class Unit:
-    """What one source file takes on one core."""
+    """The size of one source file on one core."""
 
     def __init__(self, compiler, core, source, workplace):
         self.text = {}  # function: bytes

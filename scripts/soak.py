@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests of threads, forks, limits and whole programs again and again, for an hour.
 
-Each round has another seed, for the tests that take one. The first failure ends it, and says how
-to run that round again.
+Each round has another seed, for the tests that take one. The first failure ends the run, and prints
+how to repeat that round.
 """
 
 import argparse
@@ -24,7 +24,7 @@ TESTS = (
 
 
 def run_round(preset, seed):
-    """How many tests ran, and the output if one of them failed."""
+    """The number of tests that ran, and the output if one of them failed."""
     command = ["ctest", "--preset", preset, "-R", TESTS, "--output-on-failure", "--no-tests=error"]
     environment = {**os.environ, "EGGBOX_SEED": str(seed)}
     done = subprocess.run(

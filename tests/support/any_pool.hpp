@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A fixed pool with everything it stands on, made in any of the five ways a pool can be made, so
-// that one test can speak of them all.
+// A fixed pool and its memory, made in any of the five ways to make a pool, so that one test covers
+// them all.
 #ifndef EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
 #define EGGBOX_TESTS_SUPPORT_ANY_POOL_HPP
 
@@ -31,7 +31,7 @@ inline std::string name_of(way made)
     return "?";
 }
 
-// What a test with a parameter is called.
+// The name of a test with a parameter.
 inline std::string name_of_test(const testing::TestParamInfo<way>& made)
 {
     return name_of(made.param);
@@ -53,7 +53,7 @@ struct any_pool {
         EXPECT_EQ(init(block_bytes * count), EGB_OK);
     }
 
-    // The size that this way of making a pool can have, nearest to the one wanted.
+    // The size nearest to the wanted one that this way of making a pool can have.
     static std::size_t block_bytes_for(way how, std::size_t wanted)
     {
         switch (how) {
@@ -96,7 +96,7 @@ struct any_pool {
         return reinterpret_cast<char*>(region.get()) + index * block_bytes;
     }
 
-    // Where the link of a free block is.
+    // The place of a free block's link.
     void* link(std::size_t index)
     {
         return made == way::outside ? egb_fixed_live_link_(&pool, 0, index)

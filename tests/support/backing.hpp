@@ -34,7 +34,7 @@ class counting_backing
         return {reserve, commit, give_back, this, granule, zeroed, 0};
     }
 
-    // The program ends here with what it never gives back.
+    // The program ends here with the memory that it never gives back.
     void forget()
     {
         out_.clear();
@@ -71,7 +71,7 @@ class counting_backing
     bool        zeroed;
     std::size_t misalign    = 0;  // how far ranges start behind a multiple of 64 if granule is 0
     std::size_t most_bytes  = SIZE_MAX;  // a larger range is refused
-    std::size_t cut_to      = SIZE_MAX;  // a larger wish gets this much, if that is enough
+    std::size_t cut_to      = SIZE_MAX;  // a larger request gets this much, if that is enough
     int         refuse      = 0;         // this request, counted from 1, is refused; 0: none
     int         refuse_from = 0;         // and all from this one on; 0: none
     int         fail_commit = 0;         // this commit, counted from 1, fails; 0: none
@@ -146,7 +146,7 @@ class counting_backing
     std::map<char*, lent> out_;
 };
 
-// A pool, and what it stands on. Destroyed at its end.
+// A pool and its backing. The pool is destroyed at its end.
 struct growing_pool {
     growing_pool(counting_backing& from, egb_growing_options wanted)
     {

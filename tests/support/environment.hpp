@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sets what the environment says, for tests of what the library asks of it.
+// Sets variables of the environment, for tests of the library's settings.
 #ifndef EGGBOX_TESTS_SUPPORT_ENVIRONMENT_HPP
 #define EGGBOX_TESTS_SUPPORT_ENVIRONMENT_HPP
 

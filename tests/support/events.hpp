@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records every misuse while it lives, so that a test can say what it expects and nothing else
-// passes.
+// Records every misuse while it lives. A test names the events that it expects, and any other event
+// fails it.
 #ifndef EGGBOX_TESTS_SUPPORT_EVENTS_HPP
 #define EGGBOX_TESTS_SUPPORT_EVENTS_HPP
 
@@ -20,7 +20,7 @@ class events
         egb_set_misuse_handler(record, this);
     }
 
-    // What was not asked for by `take` was not expected.
+    // Events that no `take` asked for were not expected.
     ~events()
     {
         egb_set_misuse_handler(nullptr, nullptr);
@@ -70,7 +70,7 @@ class events
         return seen_.size();
     }
 
-    // What was known of the block of the last event.
+    // The history of the block of the last event.
     egb_history history() const
     {
         return history_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the heap share: its numbers, and what is out of it.
+// Shared by the tests of the heap: its numbers, and the blocks in use.
 #ifndef EGGBOX_TESTS_SUPPORT_HEAPS_HPP
 #define EGGBOX_TESTS_SUPPORT_HEAPS_HPP
 
@@ -48,7 +48,8 @@ inline bool is_large(const void* block)
     return egb_block_bytes(block) != 0 && egb_pool_of(block) == egb_pool{};
 }
 
-// Guard pages for blocks that are asked for while it lives. What magazines have would go first.
+// Guard pages for blocks that are requested while it lives. Blocks in magazines would be handed out
+// first.
 struct guard_pages {
     explicit guard_pages(const char* which)
     {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of growing pools with states do over and over.
+// Common steps of tests of growing pools with states.
 #ifndef EGGBOX_TESTS_SUPPORT_HOME_HPP
 #define EGGBOX_TESTS_SUPPORT_HOME_HPP
 

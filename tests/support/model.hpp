@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a fixed pool must do, in the plainest words: an array of states and a stack. It runs
-// operations on a pool and on itself and compares everything after each.
+// The behaviour of a fixed pool in its simplest form: an array of states and a stack. The model
+// runs operations on a pool and on itself and compares everything after each.
 #ifndef EGGBOX_TESTS_SUPPORT_MODEL_HPP
 #define EGGBOX_TESTS_SUPPORT_MODEL_HPP
 
@@ -18,7 +18,7 @@ class model
     {
     }
 
-    // Any number means something, so that any sequence of numbers is a test.
+    // Any number is an operation, so any sequence of numbers is a test.
     void step(uint32_t what, uint32_t which)
     {
         switch (what % 16) {

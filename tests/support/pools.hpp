@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the pool share: making one in a line, its numbers, and its end.
+// Shared by the tests of the pool: making one in a line, its numbers, and its end.
 #ifndef EGGBOX_TESTS_SUPPORT_POOLS_HPP
 #define EGGBOX_TESTS_SUPPORT_POOLS_HPP
 
@@ -23,7 +23,7 @@ inline constexpr bool is_sanitized = false;
 inline constexpr bool is_sanitized = false;
 #endif
 
-// Chunks come from the system in units of so many bytes.
+// Chunks come from the system in units of this many bytes.
 inline constexpr std::size_t unit_bytes = 65536;
 
 inline bool operator==(egb_pool one, egb_pool other)
@@ -56,7 +56,7 @@ inline egb_pool make(std::size_t block_bytes, egb_pool parent = egb_pool{})
     return make(options_for(block_bytes, parent));
 }
 
-// What create answers, with nothing left behind whatever it is: no pool, and `*out` as it was.
+// The status of create. A refusal leaves nothing behind: no pool, and `*out` unchanged.
 inline egb_status status_of(const egb_pool_options& options)
 {
     egb_stats before{};
@@ -130,7 +130,7 @@ inline void give_all(egb_pool pool, const std::vector<void*>& blocks)
     egb_pool_free_many(pool, blocks.data(), blocks.size());
 }
 
-// Every byte of a block tells which one it is.
+// Every byte of a block depends on which block it is.
 inline void fill(void* block, std::size_t bytes, std::uint64_t number)
 {
     std::memset(block, static_cast<int>(number * 2654435761u >> 7 & 0xFF), bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests with many threads share: random numbers by seed, a barrier, how much memory the
-// process has, and a check that ends the process, because a thread cannot go on after a failure.
+// Shared by the tests with many threads: random numbers by seed, a barrier, the memory of the
+// process, and a check that ends the process, because a thread cannot go on after a failure.
 #ifndef EGGBOX_TESTS_SUPPORT_STRESS_HPP
 #define EGGBOX_TESTS_SUPPORT_STRESS_HPP
 
@@ -118,7 +118,7 @@ void in_threads(std::size_t count, Work work)
 }
 
 // The C library gives threads heaps of their own, of 64 MiB of address space each, at times of its
-// own choosing; where mapped bytes are counted there must be one only.
+// own choosing. A test that counts mapped bytes must have one only.
 inline void keep_one_heap()
 {
 #if defined(__GLIBC__) && !STRESS_IS_SANITIZED
@@ -131,7 +131,7 @@ struct memory {
     std::size_t resident = 0;
 };
 
-// What the system says that the process has, in bytes. Allocates nothing.
+// The memory of the process as the system counts it, in bytes. Allocates nothing.
 inline memory memory_now()
 {
     const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
@@ -171,8 +171,8 @@ inline egb_stats stats_of(egb_pool pool)
     return stats;
 }
 
-// While it lives, a misuse other than a stale handle ends the process, and stale handles are
-// counted; or end it too.
+// While it lives, a misuse other than a stale handle ends the process. Stale handles are counted,
+// or end the process too.
 class only_stale
 {
   public:
