@@ -9,6 +9,7 @@ if [ "${1:-}" = --fix ]; then
     clang-format-19 -i $sources
     exit 0
 fi
+python3 scripts/prose.py --report .
 # shellcheck disable=SC2086
 clang-format-19 --dry-run --Werror $sources
 # shellcheck disable=SC2046
