@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the library does about each way to misuse it: the rows of tests/misuse/catalogue.json.
+"""The results of each way to misuse the library: the rows of tests/misuse/catalogue.json.
 
-They are the only source. The tables of docs/misuse.md are made of them, and a test compares them
-and looks for each test that a row names.
+The rows are the only source. This script makes the tables of docs/misuse.md from them. A test
+compares tables and rows, and looks for each test that a row names.
 """
 
 import json
@@ -15,7 +15,7 @@ LEVELS = ("off", "check", "guard", "track")
 MARKS = ("<!-- from tests/misuse/catalogue.json: scripts/misuse_table.py --catalogue --write -->",
          "<!-- to here -->")
 
-# Where these stand a fault is found, or there is none.
+# Results with which the fault is found, or there is no fault.
 KEPT = ("reported", "refused", "right")
 LOST = ("harmless", "unnoticed", "damage")
 
@@ -90,7 +90,7 @@ def count_lines(rows):
 
 
 def table_lines(rows):
-    yield "| | what is done | off | check | guard | track | | tests |"
+    yield "| | the misuse, or the case | off | check | guard | track | | tests |"
     yield "|--:|---|---|---|---|---|---|---|"
     for row in rows:
         cells = " | ".join(row[level] for level in LEVELS)
