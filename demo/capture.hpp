@@ -25,7 +25,7 @@ struct capture {
     std::vector<frame>         frames;
 };
 
-/// What is wrong with a file, in one sentence, with the offset where it was noticed.
+/// Names the fault in a file, in one sentence, with the offset at which it was noticed.
 struct bad_capture : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

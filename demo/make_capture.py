@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes office.pcap: half a minute of a small office's traffic, as a tap at its gateway sees it.
 
-    make_capture.py OUTPUT        prints what it sent, so that a reader of the file can be checked
+    make_capture.py OUTPUT        prints its traffic, so that a reader of the file can be checked
 
 Nobody's traffic was recorded for it. Web transfers, terminal sessions, telemetry, a call, a game
 and name look-ups run side by side, each with its own round trip. A segment may be lost before the
@@ -106,7 +106,7 @@ def put_tcp(time, source, target, ports, seq, ack, flags, data=b""):
 
 
 class Connection:
-    """Both ends of a connection, and the clock of what they do one after the other."""
+    """Both ends of a connection, and the clock of their steps."""
 
     def __init__(self, time, client, server, port):
         self.time = time

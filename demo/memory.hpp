@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the records come from: a pipeline is a template over one of these classes. Each gives
+// The sources of the records: a pipeline is a template over one of these classes. Each gives
 //
 //     packet*  make_packet(frame_bytes)        void drop(packet*)
 //     segment* make_segment()                  void drop(segment*)

@@ -3,8 +3,7 @@
 //
 //     receive -> queue -> headers -> flow table -> held until the gap is filled -> read in order
 //
-// Where the memory for a record is refused, the packet is dropped and counted. Nothing else
-// happens.
+// If the memory for a record is refused, the packet is dropped and counted. Nothing else happens.
 #pragma once
 
 #include "counts.hpp"
@@ -72,7 +71,7 @@ class pipeline
     static constexpr std::uint64_t gap_us_max      = 1'000'000;
     static constexpr std::uint32_t held_max        = 64;
     static constexpr std::uint32_t ready_max       = 8;
-    static constexpr std::size_t   queue_count_max = 32;  // what a network card hands over at once
+    static constexpr std::size_t   queue_count_max = 32;  // as many as a network card hands over
 
     void work()
     {
@@ -160,7 +159,7 @@ class pipeline
         }
     }
 
-    // What a packet does to its flow besides bringing data. May end the flow.
+    // Applies the flags of a packet to its flow. May end the flow.
     void move_on(flow& talk, const headers& found)
     {
         if ((found.flags & flag_rst) != 0) {
@@ -185,7 +184,7 @@ class pipeline
         }
     }
 
-    // Puts the packet's data among those that wait for their turn.
+    // Adds the packet's data to the segments that wait.
     void hold(stream& line, packet& arrived, const headers& found)
     {
         if (!line.is_open) {  // the capture began in the middle of the conversation
@@ -214,7 +213,7 @@ class pipeline
         insert_held(line, *made);
     }
 
-    // Moves what no gap is in front of from `held` to `ready`.
+    // Moves the segments that follow without a gap from `held` to `ready`.
     void release(stream& line)
     {
         while (line.held != nullptr && distance(line.next, line.held->sequence) <= 0) {

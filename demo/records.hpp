@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The records the pipeline allocates. Each kind lives as long as the traffic wills.
+// The records that the pipeline allocates. The traffic decides how long each of them lives.
 #pragma once
 
 #include "headers.hpp"
@@ -11,11 +11,11 @@ namespace demo
 {
 
 /// A packet buffer: this head, and the frame right behind it. Lives from its arrival until its data
-/// were read: at once, or after the segment missing in front of it.
+/// were read: at once, or after the missing segment before it.
 struct packet {
     std::uint64_t time_us;
     std::uint32_t copy;   // see flow_key
-    std::uint32_t bytes;  // of the frame
+    std::uint32_t bytes;  // the frame's
 
     unsigned char* frame() noexcept
     {
@@ -23,7 +23,7 @@ struct packet {
     }
 };
 
-// What a pool of packet buffers is made of. Most frames are small.
+// The blocks of the pools of packet buffers. Most frames are small.
 struct small_packet {
     packet        head;
     unsigned char frame[240];
@@ -39,7 +39,7 @@ struct segment {
     segment*      next;  // in its stream's list
     packet*       holder;
     std::uint32_t sequence;
-    std::uint32_t offset;   // of the data in the frame
+    std::uint32_t offset;   // the data's place in the frame
     std::uint32_t bytes;    // as sent
     std::uint32_t here;     // as captured
     bool          is_last;  // it carries a FIN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints what was measured, and what size to give each pool.
+// Prints the measurements, and the right size for each pool.
 #pragma once
 
 #include "trial.hpp"
@@ -40,11 +40,11 @@ enum class agreement {
 
 agreement compare(const experiment& done);
 
-/// What to give a pool. All zero and empty if it was not used, or if any pool ran out of blocks:
-/// what was dropped would have needed more of the others too.
+/// The advice for a pool. All zero and empty if it was not used, or if any pool ran out of blocks:
+/// the dropped packets would have needed more blocks of the others too.
 struct advice {
     std::uint64_t capacity;      // the peak and a quarter more, rounded up
-    std::uint64_t static_bytes;  // what EGB_FIXED_DEFINE() takes: blocks, live bits, pool
+    std::uint64_t static_bytes;  // by EGB_FIXED_DEFINE(): blocks, live bits, pool
     std::string   definition;    // the line to write
 };
 

@@ -79,7 +79,7 @@ void print_trimming(const measurement& base, const measurement& untrimmed)
     );
 }
 
-// Says what is behind the numbers, so that nobody reads more into them than there is.
+// Explains the numbers, so that nobody reads more into them than there is.
 void print_conditions(const experiment& done)
 {
     const measurement& base = done.measurements.front();

@@ -24,7 +24,7 @@ namespace
 
 static_assert(std::is_trivially_copyable_v<outcome>, "an outcome crosses a pipe");
 
-// Processor time: what other programs on the machine do is not in it.
+// Processor time: the work of other programs on the machine is not in it.
 template <class Memory>
 outcome measure(Memory& memory, const replay& traffic, std::uint32_t rounds)
 {
@@ -172,7 +172,7 @@ const std::vector<variant_kind>& variant_kinds()
 outcome
 run_trial(variant id, const replay& traffic, std::uint32_t rounds, std::size_t pool_capacity)
 {
-    std::fflush(nullptr);  // or the child's exit would print again what is still in the buffers
+    std::fflush(nullptr);  // or the child's exit would print the buffers again
     int ends[2];
     if (pipe(ends) != 0) {
         throw trial_failed(std::string("no pipe: ") + std::strerror(errno));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the pipeline on one kind of memory, in a process of its own: what one run leaves behind in
-// the heap, the page tables or the caches is not there for the next.
+// Runs the pipeline on one kind of memory, in a process of its own: a run leaves nothing in the
+// heap, the page tables or the caches for the next one.
 #pragma once
 
 #include "memory.hpp"
@@ -37,10 +37,10 @@ struct pool_use {
     bool          is_well;  // every block came back, and every invariant holds
 };
 
-/// What the process of a trial reports. Crosses a pipe, so it is plain data.
+/// The report of a trial's process. Crosses a pipe, so it is plain data.
 struct outcome {
     counts        result;
-    std::uint64_t ns;  // of processor time
+    std::uint64_t ns;  // processor time
     std::uint64_t page_faults;
     std::uint64_t resident_bytes_start;  // before the first packet; 0: not known
     std::uint64_t resident_bytes_peak;

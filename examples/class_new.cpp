@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Classes whose new and delete are pools: nothing else in the program changes, and the numbers of
-// each class are there to be asked for.
+// Classes whose new and delete use pools: nothing else in the program changes, and each class has
+// statistics.
 #include "eggbox/pooled.hpp"
 
 #include <cstdio>
@@ -24,7 +24,7 @@ struct order : eggbox::pooled<order> {
     int number;
 };
 
-// Larger than what the pool of its base has: served all the same, and freed as an order.
+// Larger than the blocks of its base's pool: served all the same, and freed as an order.
 struct bulk_order : order {
     bulk_order(int number_, int pieces_) : order(number_), many(pieces_) {}
 
@@ -37,7 +37,7 @@ struct bulk_order : order {
     char address[100] = {};
 };
 
-// Where a base class is not wanted, a line does the same.
+// Without a base class, one line does the same.
 class invoice final
 {
     EGGBOX_POOLED(invoice)

@@ -13,8 +13,8 @@ struct message {
 
 static alignas(struct message) char memory[EGB_FIXED_BYTES(sizeof(struct message), 3)];
 
-// Gets every misuse. Without one the library prints a line of its own. The call is refused either
-// way.
+// Gets every misuse. Without this handler the library prints a line of its own. The call is refused
+// either way.
 static void tell(const egb_event* event, void* user)
 {
     (void)user;

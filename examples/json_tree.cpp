@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A JSON document as a tree of std::pmr containers: every node and every string of it comes from
-// one resource, whose end is the end of all of it.
+// one resource, whose end frees them all.
 #include "eggbox/memory_resource.hpp"
 
 #include <cstdio>
@@ -19,7 +19,7 @@ struct value {
 
     explicit value(allocator_type from) : text(from), items(from), members(from) {}
 
-    std::pmr::string                       text;  // of a string, a number, true, false or null
+    std::pmr::string                       text;  // a string, a number, true, false or null
     std::pmr::list<value>                  items;
     std::pmr::map<std::pmr::string, value> members;
 };

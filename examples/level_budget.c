@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A level of a game: whatever it allocates comes from pools below one pool with a budget, and goes
-// with that pool at once. Nobody has to free a tree of objects, and no level can starve the next.
+// A level of a game: all its blocks come from pools below one pool with a budget, and go with that
+// pool at once. Nobody has to free a tree of objects, and no level can starve the next.
 #include "eggbox/pool.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moving in from Allocator: first a class as it was, which only finds another Allocator.h, then the
-// same with what the library has for it.
+// Moving in from Allocator: first an unchanged class, which only finds another Allocator.h, then
+// the same with the library's own calls.
 #include "eggbox/compat/Allocator.h"
 #include "eggbox/pooled.hpp"
 
@@ -10,7 +10,7 @@
 namespace
 {
 
-// As it was: a line in the class, and one in a source file.
+// Unchanged: a line in the class, and one in a source file.
 class old_order
 {
     DECLARE_ALLOCATOR
@@ -46,7 +46,7 @@ int main()
     std::printf("as it was: %u in use\n", old_order::in_use());
     std::printf("now: %zu in use\n", orders_in_use());
 
-    // An allocator of 20 blocks in static memory, and what it says when there are no more.
+    // An allocator of 20 blocks in static memory, and its answer when there are no more.
     static char memory[100 * 20];
     Allocator   pool(100, 20, memory, "messages");
     unsigned    got = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program for elr_mpl, as it was, and what it can ask now that it runs on eggbox: old calls and
-// new ones work on the same pools. Such programs say "elr_mpl.h", and have include/eggbox/compat on
+// An unchanged program for elr_mpl, and the new questions that it can ask on eggbox: old calls and
+// new ones work on the same pools. Such programs include "elr_mpl.h", with include/eggbox/compat on
 // their include path.
 #include "eggbox/compat/elr_mpl.h"
 #include "eggbox/pool.h"
@@ -17,7 +17,7 @@ static void on_free(void* mem)
     printf("image %d goes with its pool\n", ((image*)mem)->number);
 }
 
-// The old part: a camera has a pool, and below it one for what is found in its images.
+// The old part: a camera has a pool, and below it one for the finds in its images.
 static elr_mpl_t camera;
 static elr_mpl_t finds;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program for fb_allocator, as it was, and beside it the same with eggbox's own calls. Such
-// programs say "fb_allocator.h", and have include/eggbox/compat on their include path.
+// An unchanged program for fb_allocator, and beside it the same with eggbox's own calls. Such
+// programs include "fb_allocator.h", with include/eggbox/compat on their include path.
 #include "eggbox/compat/fb_allocator.h"
 #include "eggbox/fixed.h"
 
@@ -46,7 +46,7 @@ static void use_new(void)
     );
 }
 
-// What used to hand one block to two callers is found, with either.
+// The fault that used to hand one block to two callers is found, with either.
 static void say(const egb_event* event, void* user)
 {
     (void)user;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moving in from the class of Kenwright's paper: first the program as it was, which only finds
-// another Pool_c.h, then the same with what the library has for it.
+// Moving in from the class of Kenwright's paper: first the unchanged program, which only finds
+// another Pool_c.h, then the same with the library's own calls.
 #include "eggbox/compat/Pool_c.h"
 #include "eggbox/eggbox.hpp"
 
@@ -15,7 +15,7 @@ struct particle {
     float x, y;
 };
 
-// As it was: blocks of bytes, objects made by hand, and NULL when there are no more.
+// Unchanged: blocks of bytes, objects made by hand, and NULL when there are no more.
 int as_it_was()
 {
     Pool_c pool;
@@ -30,7 +30,7 @@ int as_it_was()
     return made;
 }
 
-// Now: no size to get wrong, no cast, no lock where one owner uses it, and static if you like.
+// Now: no size to get wrong, no cast, no lock for one owner, and static if you like.
 eggbox::fixed_pool<particle, 100> particles;
 
 int now()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moving in from xallocator and stl_allocator: first as it was, with headers of the same names,
-// then the same with what the library has for it.
+// Moving in from xallocator and stl_allocator: first the unchanged program, with headers of the
+// same names, then the same with the library's own calls.
 #include "eggbox/allocator.hpp"
 #include "eggbox/compat/xallocator.h"
 #include "eggbox/compat/xlist.h"
@@ -15,7 +15,7 @@
 namespace
 {
 
-// As it was.
+// Unchanged.
 struct old_shape {
     XALLOCATOR
     int x = 1;
@@ -34,7 +34,7 @@ int as_it_was()
     return shape->x;
 }
 
-// Now: one heap for all, or heaps of one's own with a budget and an end.
+// Now: one heap for all, or separate heaps, each with a budget and an end.
 struct shape : eggbox::pooled<shape> {
     int x = 1;
 };

@@ -14,7 +14,7 @@ struct sample {
 
 EGB_FIXED_DEFINE(samples, struct sample, 8);
 
-// Replaces the library's. On a device: light a lamp, store the event, stop in a debugger.
+// Replaces the library's handler. On a device: light a lamp, store the event, stop in a debugger.
 void egb_misuse(const egb_event* event)
 {
     printf("misuse: %s\n", egb_event_text(event->kind));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Parses python's own library, and prints what is in it."""
+"""Parses python's own library, and prints its contents."""
 
 import ast
 import collections
