@@ -8,14 +8,15 @@
 //     [0, touched)         handed out at least once since init or clear: in use, or free
 //     [touched, capacity)  fresh: not read or written by the pool since then
 //
-// The free list is a stack that runs through the free blocks themselves: a free block's first 4
-// bytes are the distance, in words of 4 bytes from block 0, of the block freed before it. Distances
-// and not addresses, so a link costs 4 bytes on every machine. Its next 4 bytes are a mark, so a
-// second free is noticed; a block in use has nothing of ours in it, and nothing around it. (So in
-// pools from egb_fixed_init() with blocks of 8 bytes or more. Blocks of 4 bytes and pools with live
-// bits have no mark, unchecked pools neither that nor distances; the list may also be outside.)
+// The free list is a stack through the free blocks themselves. The first 4 bytes of a free block
+// are a link: the distance, in words of 4 bytes from block 0, of the block freed before it. With
+// distances in place of addresses a link costs 4 bytes on every machine. The next 4 bytes of a free
+// block are a mark, by which a second free is noticed. The pool keeps nothing inside or around a
+// block in use. (All this is true for pools from egb_fixed_init() with blocks of 8 bytes or more.
+// Blocks of 4 bytes and pools with live bits have no mark. Unchecked pools have neither marks nor
+// distances. The list may also lie outside the region.)
 //
-// A recycled block is preferred; a fresh one is taken only when every touched block is in use.
+// Alloc prefers a recycled block, and takes a fresh one only when every touched block is in use.
 // Hence `touched` is also the peak, and a program that needs few blocks touches few pages.
 //
 // Idea: B. Kenwright, "Fast Efficient Fixed-Size Memory Pool: No Loops and No Overhead", 2012.
@@ -48,9 +49,9 @@ extern "C" {
 
 /// How many bytes of storage give exactly `count` blocks of `block_bytes`: their product.
 ///
-/// A constant expression. 0, an array size that ISO C and C++ refuse, where no pool can be made:
-/// `block_bytes` is 0, no multiple of 4 or over 16 GiB - 8 bytes; `count` is 0 or over 2^32 - 1;
-/// the product is over 16 GiB or does not fit in a size_t.
+/// A constant expression. If no such pool is possible it is 0, an array size that ISO C and C++
+/// refuse: `block_bytes` is 0, no multiple of 4 or over 16 GiB - 8 bytes; `count` is 0 or over
+/// 2^32 - 1; the product is over 16 GiB or does not fit in a size_t.
 #define EGB_FIXED_BYTES(block_bytes, count)                          \
     (EGB_FIXED_POSSIBLE_((uint64_t)(block_bytes), (uint64_t)(count)) \
          ? (size_t)(block_bytes) * (size_t)(count)                   \
@@ -64,8 +65,9 @@ size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 #define EGB_FIXED_LIVE_BYTES(count) \
     ((EGB_FIXED_LIVE_BITS_ + (size_t)(count) / 32u + ((size_t)(count) % 32u != 0)) * EGB_WORD_BYTES)
 
-/// How many bytes egb_fixed_init_outside() needs for `count` blocks: those, and a word a block. A
-/// constant expression; a multiple of 4. `count` is at most 2^32 - 1, and of 32-bit machines 2^29.
+/// How many bytes egb_fixed_init_outside() needs for `count` blocks: live bits, and one word per
+/// block. A constant expression; a multiple of 4. `count` is at most 2^32 - 1, or 2^29 on 32-bit
+/// machines.
 #define EGB_FIXED_OUTSIDE_BYTES(count)                               \
     (EGB_FIXED_LIVE_BYTES(count) + (size_t)(count) * EGB_WORD_BYTES)
 
@@ -74,13 +76,15 @@ size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 /// A 4-byte word of the region. The caller's objects, of any type, lie in the same memory.
 typedef EGB_MAY_ALIAS uint32_t egb_word;
 
-/// A fixed pool: 48 bytes on 64-bit machines, 36 on 32-bit ones. Public so that it can be placed
-/// anywhere and its hot path inlined; treat every field as private.
+/// A fixed pool: 48 bytes on 64-bit machines, 36 on 32-bit ones. The struct is public so that the
+/// program can place it anywhere, and the compiler can inline the hot path. Treat every field as
+/// private.
 ///
-/// It refers to its region by address: copy or move the pool object and use only one of the copies.
+/// It refers to its region by address. A program may copy or move the pool object, and must then
+/// use only one of the copies.
 typedef struct egb_fixed {
     egb_word* first;    // block 0; NULL: not initialised
-    size_t    inverse;  // times the odd part of a block's bytes it is 1, modulo 2^(bits of size_t)
+    size_t    inverse;  // inverse of a block's odd part, modulo 2^(bits of size_t)
     union {
         egb_word* live;    // modes LIVE and OUTSIDE: see EGB_FIXED_LIVE_HEAD_
         uint32_t  hidden;  // mode TINY: complement of the newest free block's distance
@@ -91,9 +95,9 @@ typedef struct egb_fixed {
     uint32_t limit;   // free takes blocks below this index inline: the touched ones, or 0 for none
     uint32_t reach;   // every block starts before this distance, the last one right before
     uint32_t stride;  // words from one block to the next
-    uint16_t checksum;  // EGB_FIXED_CHECKSUM_ of what never changes between init and resize
-    uint8_t  shift;     // a block's bytes are their odd part times 2^shift, 4 at least
-    uint8_t  mode;      // EGB_FIXED_MARKED_ ...
+    uint16_t seal;    // checksum of the fields that never change between init and resize
+    uint8_t  shift;   // a block's bytes are their odd part times 2^shift, 4 at least
+    uint8_t  mode;    // EGB_FIXED_MARKED_ ...
 } egb_fixed;
 
 /// Makes a pool of as many blocks of exactly `block_bytes` as fit in `region`, all free.
@@ -106,20 +110,20 @@ typedef struct egb_fixed {
 ///          On anything but EGB_OK `*pool` is unchanged.
 /// Cost     O(1), whatever the number of blocks; one division. Reads and writes no block.
 ///
-/// Blocks are as aligned as `region` and `block_bytes` both are: for 64-byte aligned blocks pass a
-/// 64-byte aligned region and a multiple of 64. A region of 16 GiB of 4-byte blocks gives
+/// A block is aligned as far as both `region` and `block_bytes` are: for 64-byte aligned blocks
+/// pass a 64-byte aligned region and a multiple of 64. A region of 16 GiB of 4-byte blocks gives
 /// 2^32 - 1 of them. The region stays the caller's. There is nothing to undo: to end a pool, forget
-/// it; to begin again, init again.
+/// the object; to begin again, init again.
 EGB_NODISCARD egb_status
 egb_fixed_init(egb_fixed* pool, void* region, size_t region_bytes, size_t block_bytes);
 
-/// As egb_fixed_init(), and keeps the truth about every block outside the region, in one bit each:
-/// every double free is found, whatever was written into the block since the first one, and a
-/// free list that was overwritten is built anew, without loss.
+/// As egb_fixed_init(), and keeps one bit per block outside the region, which says whether the
+/// block is in use. Every double free is found, whatever was written into the block since the first
+/// free, and an overwritten free list is built anew, without loss.
 ///
 /// `live_bits`   4-byte aligned, EGB_FIXED_LIVE_BYTES(count) bytes for the `count` blocks of the
-///               region, or more to let egb_fixed_resize() add blocks. Need not be cleared. It
-///               belongs to the pool until the pool is forgotten.
+///               region, or more to let egb_fixed_resize() add blocks. Need not be cleared. The
+///               memory belongs to the pool until the pool is forgotten.
 /// Returns  as egb_fixed_init(); EGB_INVALID also if `live_bits` is NULL, misaligned, wraps, is too
 ///          small, or overlaps the region or `*pool`.
 /// Cost     as egb_fixed_init(). Alloc and free are then function calls, several times as long as
@@ -135,14 +139,15 @@ EGB_NODISCARD egb_status egb_fixed_init_checked(
 );
 
 /// As egb_fixed_init_checked(), and the free list is outside the region as well: the pool never
-/// reads or writes a block. For blocks of some KiB, where the link of each would be a line in no
-/// cache, and for memory that is slow, or not this processor's to touch. What someone writes to a
-/// free block harms nothing.
+/// reads or writes a block. Use it for blocks of some KiB, because the link of each would miss
+/// every cache, and for memory that is slow, or not for this processor to touch. A write to a free
+/// block harms nothing.
 ///
 /// `outside`  4-byte aligned, EGB_FIXED_OUTSIDE_BYTES(count) bytes for the `count` blocks of the
-///            region, or more to let egb_fixed_resize() add blocks. As `live_bits` otherwise.
-/// Returns    as egb_fixed_init_checked(), of `outside`.
-/// Cost       as egb_fixed_init_checked(). EGB_EVENT_OVERWRITTEN is of `outside` alone.
+///            region, or more to let egb_fixed_resize() add blocks. Otherwise as `live_bits`.
+/// Returns    as egb_fixed_init_checked(), with `outside` in place of `live_bits`.
+/// Misuse     EGB_EVENT_OVERWRITTEN tells of writes to `outside` alone.
+/// Cost       as egb_fixed_init_checked().
 EGB_NODISCARD egb_status egb_fixed_init_outside(
     egb_fixed* pool,
     void*      region,
@@ -152,8 +157,8 @@ EGB_NODISCARD egb_status egb_fixed_init_outside(
     size_t     outside_bytes
 );
 
-/// As egb_fixed_init(), for egb_fixed_alloc_unchecked() and egb_fixed_free_unchecked(). For those
-/// who have measured that they need it. The links in free blocks are addresses here.
+/// As egb_fixed_init(), for egb_fixed_alloc_unchecked() and egb_fixed_free_unchecked(). Measure
+/// before you use it. The links in free blocks are addresses here.
 ///
 /// Returns  as egb_fixed_init(); EGB_INVALID also if `block_bytes` is less than a pointer's.
 EGB_NODISCARD egb_status
@@ -164,24 +169,26 @@ egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, siz
 /// Returns  the block freed last, else a fresh one, with unspecified contents;
 ///          NULL when every block is in use.
 /// Misuse   EGB_EVENT_NO_POOL: returns NULL. EGB_EVENT_OVERWRITTEN: someone wrote to a free block,
-///          and the free list leads to what is no free block. With live bits it is built anew and
-///          the call goes on with it; no damage to a list can lose a block. Without them the blocks
-///          behind the damage cannot be told from blocks in use: they count as in use until clear,
-///          and the call goes on as if none were free. Without them also a link is not noticed that
-///          was overwritten with that of another free block, or with the end of the list; nor, with
-///          4-byte blocks, any link that leads to a touched block: give those live bits.
+///          and the free list leads to an address that is no free block. With live bits the list is
+///          built anew and the call goes on with it; no damage to a list can lose a block. Without
+///          live bits the pool cannot tell the blocks behind the damage from blocks in use: they
+///          count as in use until clear, and the call goes on as if none were free. Without live
+///          bits the pool also does not notice a link that was overwritten with the link of another
+///          free block, or with the end of the list; nor, with 4-byte blocks, any link that leads
+///          to a touched block: use live bits for such blocks.
 /// Cost     O(1). A recycled block: touches the pool and the block, unless its list is outside. A
-///          fresh one: a function call.
+///          fresh block: a function call.
 EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 
 /// Gives a block back. The next alloc returns it, while it is still in the cache. NULL: no effect.
 ///
 /// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN,
-///          EGB_EVENT_INTERIOR, EGB_EVENT_NEVER_ALLOCATED, EGB_EVENT_DOUBLE_FREE. The pointer is
-///          not followed before it is known to be a block of this pool. A double free is found for
-///          certain with live bits; without them as long as the block's second 4 bytes (of 4-byte
-///          blocks: the first) are as the first free left them and the free list still leads to it.
-///          A block that was freed and then handed out again cannot be told from a block in use.
+///          EGB_EVENT_INTERIOR, EGB_EVENT_NEVER_ALLOCATED, EGB_EVENT_DOUBLE_FREE. The pool does not
+///          follow the pointer before it is known to be a block of this pool. With live bits a
+///          double free is found for certain. Without live bits it is found as long as the block's
+///          second 4 bytes (the first 4 of a 4-byte block) are as the first free left them, and the
+///          free list still leads to the block. A block that was freed and then handed out again
+///          cannot be told from a block in use.
 /// Cost     O(1), no branch on the number of blocks. Overwrites the block's first 8 bytes, or
 ///          4 if it has no mark, or none if the list is outside. Without live bits, a walk of the
 ///          free list, O(free blocks), in a double free and when the block's second word happens to
@@ -189,8 +196,8 @@ EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 ///          like a link.
 EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block);
 
-/// As egb_fixed_alloc(), with no check: a free block that was overwritten leads anywhere. `pool`
-/// comes from egb_fixed_init_unchecked().
+/// As egb_fixed_alloc(), with no check: the link in an overwritten free block may lead anywhere.
+/// `pool` comes from egb_fixed_init_unchecked().
 /// Cost     6 instructions on x86-64, return included.
 EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool);
 
@@ -206,30 +213,31 @@ EGB_INLINE void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
 ///          EGB_INVALID if `pool` is not initialised, the region would wrap around the address
 ///          space, overlap `*pool` or the live bits, or hold not even one block;
 ///          EGB_LIMIT if it would be over 16 GiB, or need more live bits than there are;
-///          EGB_BUSY if a touched block would be cut off. (egb_fixed_clear() makes all untouched.)
+///          EGB_BUSY if it would cut off a touched block. (egb_fixed_clear() makes all untouched.)
 ///          On anything but EGB_OK nothing is changed.
 /// Cost     O(1), one division.
 EGB_NODISCARD egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes);
 
-/// Makes every block free and untouched again, those in use included: no pointer to a block of
-/// this pool may be used or freed any more. `pool` not initialised: EGB_EVENT_NO_POOL.
+/// Makes every block free and untouched again, blocks in use included: the program may no longer
+/// use or free any pointer to a block of this pool. `pool` not initialised: EGB_EVENT_NO_POOL.
 void egb_fixed_clear(egb_fixed* pool);
 
 /// Says whether `block` is the start of a block of this pool, free or in use. Never reads through
 /// `block`. False if `pool` is not initialised.
 bool egb_fixed_owns(const egb_fixed* pool, const void* block);
 
-/// Says whether `block` is a block of this pool that is in use: whether egb_fixed_free() would take
-/// it, with the same certainty and cost. False for NULL; in an unchecked pool true for every
+/// Says whether `block` is a block of this pool that is in use: egb_fixed_free() would then take
+/// it. The certainty and the cost are the same. False for NULL; in an unchecked pool true for every
 /// touched block.
 bool egb_fixed_is_live(const egb_fixed* pool, const void* block);
 
-/// Blocks of the pool, in use or not. 0 if `pool` is not initialised; so for all that follow.
+/// Blocks of the pool, in use or not. This and all the numbers below are 0 if `pool` is not
+/// initialised.
 size_t egb_fixed_capacity(const egb_fixed* pool);
 
 /// Blocks now held by the caller, exactly, as long as the free list is whole. Blocks lost behind an
-/// overwritten one count as held.
-/// Cost     O(free blocks): counts the free list, so that alloc and free need no counter.
+/// overwritten block count as held.
+/// Cost     O(free blocks): counts the free list, because alloc and free have no counter.
 ///          O(1) with live bits.
 size_t egb_fixed_in_use(const egb_fixed* pool);
 
@@ -245,39 +253,40 @@ size_t egb_fixed_touched(const egb_fixed* pool);
 
 /// Checks every invariant of the pool: for tests and debugging.
 ///
-/// Returns  true if all hold; false if `pool` is not initialised, or was overwritten, or a free
-///          block's link or mark was. With live bits every changed bit of a link is noticed, and
-///          every one of `*pool` but those of its two addresses. Without them, which also means
-///          without a count of the free blocks, a link that now skips some of them is not.
+/// Returns  true if all hold; false if `pool` is not initialised, or was overwritten, or if the
+///          link or the mark of a free block was. With live bits every changed bit of a link is
+///          noticed, and every changed bit of `*pool` except in its two addresses. Without live
+///          bits there is no count of the free blocks either, and a link that skips some free
+///          blocks is not noticed.
 /// Cost     O(touched). Changes nothing; never reads outside the region and the live bits, whatever
 ///          the free blocks hold.
 bool egb_fixed_whole(const egb_fixed* pool);
 
 /// Defines a static pool `name` of `count` blocks, each for one `type`, with its storage and live
-/// bits. Usable before main, in a constructor or interrupt handler: all is constant data.
+/// bits. Usable before main, in a constructor or an interrupt handler: all of it is constant data.
 ///
 ///     EGB_FIXED_DEFINE(packets, struct packet, 64);
 ///     struct packet* p = egb_fixed_alloc(&packets);
 ///
 /// `type`   of less than 1 GiB. Its alignment is kept, its size rounded up to a multiple of 4.
-/// `count`  a constant expression. Where EGB_FIXED_BYTES() gives 0 the definition does not compile.
+/// `count`  a constant expression. If EGB_FIXED_BYTES() gives 0 the definition does not compile.
 ///
 /// At file scope, once per `name`. Takes EGB_FIXED_BYTES() of zero-initialised storage, the live
 /// bits likewise, and the 48 bytes of the pool. Checked as by egb_fixed_init_checked(): the surest
-/// way, and several times slower than that of EGB_FIXED_DEFINE_MARKED().
+/// check, and several times slower than the check of EGB_FIXED_DEFINE_MARKED().
 #define EGB_FIXED_DEFINE(name, type, count)                                     \
     EGB_FIXED_SHAPE_(name, type, count);                                        \
     static egb_word name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
     EGB_FIXED_POOL_(name, type, count, EGB_FIXED_LIVE_, name##_live_)
 
-/// Defines a static pool as EGB_FIXED_DEFINE() does, without live bits and checked as by
-/// egb_fixed_init(), and with it
+/// Defines a static pool as EGB_FIXED_DEFINE() does, but without live bits and checked as by
+/// egb_fixed_init(). It also defines two functions:
 ///
 ///     void* name_alloc(void);           // egb_fixed_alloc(&name)
 ///     void  name_free(void* block);     // egb_fixed_free(&name, block)
 ///
-/// which do the same in less time: the compiler knows where the blocks are and how to divide by
-/// their size.
+/// They take less time than the general calls: the compiler knows the address of the blocks, and
+/// how to divide by their size.
 #define EGB_FIXED_DEFINE_MARKED(name, type, count)                                           \
     EGB_FIXED_SHAPE_(name, type, count);                                                     \
     EGB_FIXED_POOL_(                                                                         \
@@ -296,27 +305,28 @@ bool egb_fixed_whole(const egb_fixed* pool);
 // ---- the hot path: private from here on -------------------------------------------------------
 
 // No block: beyond the reach of every pool, because a block has at least one word after its start
-// or there are at most 2^32 - 1 of them.
+// or there are at most 2^32 - 1 blocks.
 #define EGB_FIXED_NONE_ UINT32_MAX
 
-// What a free block's second word holds. Any odd number that data seldom equals: not small, not the
-// upper half of an address, not text.
+// The mark: the second word of a free block. Any odd number that data seldom equals: not small, not
+// the upper half of an address, not text.
 #define EGB_FIXED_MARK_ UINT32_C(0xE9B3A5C7)
 
-// How a pool is checked. Only MARKED is served inline by the checked calls. In the other modes
-// `limit` is 0 and the inline list empty, so every checked call is cold. The hot path knows nothing
-// of modes.
+// The check of a pool. The checked calls serve only MARKED inline. In the other modes `limit` is 0
+// and the inline list empty, which sends every checked call into a cold function. The hot path does
+// not test the mode.
 #define EGB_FIXED_MARKED_    0u  // blocks of 8 bytes or more
 #define EGB_FIXED_TINY_      1u  // blocks of 4 bytes: no room for a mark
 #define EGB_FIXED_LIVE_      2u  // egb_fixed_init_checked
 #define EGB_FIXED_OUTSIDE_   3u  // egb_fixed_init_outside: as LIVE, and links in front of the words
 #define EGB_FIXED_UNCHECKED_ 4u  // egb_fixed_init_unchecked
 
-// The words of `side.live`. All zero is right for a new pool, so static ones need no constructor.
-// Head and count, which change together, are not neighbours: compilers would merge the two stores
-// into one of 8 bytes, and a load of half of what was just stored waits for the cache.
+// The words of `side.live`. All zero is right for a new pool, and static pools therefore need no
+// constructor. Head and count change together, but are not neighbours: compilers would merge the
+// two stores into one of 8 bytes, and a load of half of those 8 bytes right afterwards would wait
+// for the cache.
 #define EGB_FIXED_LIVE_HEAD_     0u  // complement of the newest free block's distance
-#define EGB_FIXED_LIVE_CAPACITY_ 1u  // blocks there are bits for; 0: as many as the pool has blocks
+#define EGB_FIXED_LIVE_CAPACITY_ 1u  // blocks that have bits; 0: as many as the pool has blocks
 #define EGB_FIXED_LIVE_FREE_     2u  // blocks on the free list
 #define EGB_FIXED_LIVE_TOUCHED_  3u  // blocks handed out at least once since init or clear
 #define EGB_FIXED_LIVE_BITS_     4u  // from here on a bit per block: in use; first fresh one: 0
@@ -369,7 +379,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_KNOWN_(name) \
     egb_fixed_known_(&name, name##_blocks_, EGB_FIXED_INVERSE_((size_t)name##_odd_), name##_shift_)
 
-// How often 2 divides `n`, a size_t that is not 0: where its lowest set bit stands.
+// How often 2 divides `n`, a size_t that is not 0: the position of its lowest set bit.
 #define EGB_FIXED_SHIFT_(n)                                                                     \
     (EGB_FIXED_LOW_IN_(n, 3u, 1) | EGB_FIXED_LOW_IN_(n, 5u, 2) | EGB_FIXED_LOW_IN_(n, 17u, 4) | \
      EGB_FIXED_LOW_IN_(n, 257u, 8) | EGB_FIXED_LOW_IN_(n, 65537u, 16) |                         \
@@ -379,15 +389,15 @@ bool egb_fixed_whole(const egb_fixed* pool);
     ((((n) & (~(n) + 1u)) & ~(SIZE_MAX / (divisor))) != 0 ? (bit) : 0)
 
 // The inverse of the odd `d` modulo 2^(bits of size_t). `3 d xor 2` is right in 5 bits, and each
-// of Newton's steps doubles that: 10, 20, 40, 80.
+// step of Newton's method doubles the number of right bits: 10, 20, 40, 80.
 #define EGB_FIXED_INVERSE_(d)                                                                  \
     EGB_FIXED_NEWTON_(                                                                         \
         d, EGB_FIXED_NEWTON_(d, EGB_FIXED_NEWTON_(d, EGB_FIXED_NEWTON_(d, ((3u * (d)) ^ 2u)))) \
     )
 #define EGB_FIXED_NEWTON_(d, x) ((x) * (2u - (d) * (x)))
 
-// Sixteen bits that change with any single bit of what they are made from.
-#define EGB_FIXED_CHECKSUM_(reach, stride, mode)                                         \
+// A checksum of 16 bits that changes with any single bit of its arguments.
+#define EGB_FIXED_SEAL_(reach, stride, mode)                                             \
     ((uint16_t)(((reach) ^ ((stride) << 16 | (stride) >> 16) ^ (uint32_t)(mode) << 24) * \
                     UINT32_C(0x9E3779B1) >>                                              \
                 16))
@@ -402,8 +412,8 @@ EGB_INLINE size_t egb_rotate_right_(size_t value, unsigned bits)
     return value >> bits | value << ((0u - bits) & (sizeof(size_t) * 8 - 1));
 }
 
-// How far `address` is from block 0, in words. An address that is misaligned, or before block 0,
-// or far behind the region gives a number that no block has.
+// The distance of `address` from block 0, in words. An address that is misaligned, or before
+// block 0, or far behind the region gives a number that no block has.
 EGB_INLINE size_t egb_fixed_distance_(const egb_fixed* pool, const void* address)
 {
     return egb_rotate_right_(
@@ -413,16 +423,16 @@ EGB_INLINE size_t egb_fixed_distance_(const egb_fixed* pool, const void* address
 
 // The index of the block at `distance`, or a number larger than any index if none starts there.
 //
-// Multiplication with the inverse of the stride's odd part divides exactly what is a multiple of it
-// and throws everything else to large numbers; the rotation does the same for the power of two. It
-// is one-to-one, so no other distance can take the place of a block's: one comparison with the
-// number of blocks answers "foreign, interior or misaligned?" at once.
+// Multiplication with the inverse of the stride's odd part divides exact multiples of that part,
+// and turns every other distance into a large number. The rotation does the same for the power of
+// two. The mapping is one-to-one: no other distance gives the index of a block. One comparison with
+// the number of blocks therefore answers "foreign, interior or misaligned?" at once.
 EGB_INLINE size_t egb_fixed_index_(const egb_fixed* pool, size_t distance)
 {
     return egb_rotate_right_(distance * pool->inverse, pool->shift - EGB_FIXED_WORD_SHIFT_);
 }
 
-// The same of an address: one rotation does for bytes and for words.
+// The same for an address: one rotation serves for bytes and for words.
 EGB_INLINE size_t egb_fixed_index_at_(const egb_fixed* pool, const void* address)
 {
     return egb_rotate_right_(
@@ -435,7 +445,7 @@ EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance)
     return pool->first + distance;
 }
 
-// Whether alloc need look no further: the list leads to a block, and the block is marked as free.
+// True if alloc can pop at once: the list leads to a block, and the block is marked as free.
 EGB_INLINE bool egb_fixed_can_pop_(const egb_fixed* pool)
 {
     return pool->head < pool->bound && egb_fixed_block_(pool, pool->head)[1] == EGB_FIXED_MARK_;
@@ -457,7 +467,7 @@ EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool)
     return egb_fixed_pop_(pool);
 }
 
-// Whether free need look no further. NULL has no block's index.
+// True if free can push at once. NULL has no block's index.
 EGB_INLINE bool egb_fixed_can_push_at_(const egb_fixed* pool, const void* block, size_t index)
 {
     return index < pool->limit && ((const egb_word*)block)[1] != EGB_FIXED_MARK_;
@@ -486,8 +496,9 @@ EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block)
     egb_fixed_push_(pool, block);
 }
 
-// The pool as the compiler knows it: where the blocks are, and how to divide by their size. Of this
-// copy it keeps what the hot path reads, in registers, and the rest as constants.
+// The pool as the compiler knows it: the address of the blocks, and the numbers that divide by
+// their size. The compiler keeps the fields that the hot path reads in registers, and the other
+// fields of this copy as constants.
 EGB_INLINE egb_fixed
 egb_fixed_known_(const egb_fixed* pool, egb_word* first, size_t inverse, int shift)
 {
@@ -498,7 +509,7 @@ egb_fixed_known_(const egb_fixed* pool, egb_word* first, size_t inverse, int shi
     return known;
 }
 
-// Here the index is that of the distance, which push needs anyway.
+// Computes the index from the distance, because push needs the distance anyway.
 EGB_INLINE bool egb_fixed_can_push_known_(const egb_fixed* known, const void* block)
 {
     const size_t distance = egb_fixed_distance_(known, block);
@@ -525,12 +536,12 @@ EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* bl
     pool->head = known.head;
 }
 
-// The link in a free block of an unchecked pool: the address of the block freed before it.
-// Following distances instead costs three instructions that wait for each other, in every pair.
+// The link in a free block of an unchecked pool: the address of the block freed before it. A
+// distance would cost three dependent instructions more in every pair.
 typedef void* egb_fixed_link_ EGB_LOOSE_;
 
-// Not declared cold: compilers put calls of such functions far away, and the longer jump to there
-// makes a loop around this one of two lines of code where one would do.
+// Not declared cold: compilers place calls of cold functions far away, and with the longer jump a
+// loop around this function takes two cache lines of code in place of one.
 void* egb_fixed_alloc_unchecked_fresh_(egb_fixed* pool);
 
 EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)
