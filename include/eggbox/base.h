@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Layer base: the language and the compiler, nothing else.
 //
-// Includes only what C11 promises to freestanding programs. Every other file includes this one.
+// Includes only headers that C11 promises to freestanding programs. Every other file includes this.
 // Names that end in an underscore are not part of the interface, here and in every public header.
 #ifndef EGGBOX_BASE_H
 #define EGGBOX_BASE_H
@@ -21,8 +21,8 @@
 #endif
 
 // A hot function whose body lives in a header. In C++ it must not be `static`: an inline C++
-// function that calls a static one breaks the one-definition rule. Inlined without optimisation
-// too, so that a debug build is fast and a misuse is reported at the caller's place, not ours.
+// function that calls a static one breaks the one-definition rule. It is inlined without
+// optimisation too: a debug build is then fast, and a misuse is reported at the caller's place.
 #if defined(__cplusplus)
   #define EGB_INLINE                     inline EGB_ALWAYS_INLINE
   #define EGB_STATIC_ASSERT(truth, text) static_assert(truth, text)
@@ -42,7 +42,7 @@
   #define EGB_STATIC_INLINE_ static inline
 #endif
 
-// Makes the compiler forget what it knows about the value of a variable. No instruction.
+// Hides the value of a variable from the optimiser. No instruction.
 #if defined(__GNUC__)
   #define EGB_OPAQUE_(variable) __asm__("" : "+r"(variable))
 #else
@@ -56,7 +56,7 @@
   #define EGB_NODISCARD           __attribute__((warn_unused_result))
   #define EGB_MAY_ALIAS           __attribute__((may_alias))
   #define EGB_LOOSE_              __attribute__((may_alias, aligned(4)))
-  // Where the caller of this function goes on: names the place of a misuse in the user's code.
+  // The return address of this function: names the place of a misuse in the user's code.
   #define EGB_CALLER() __builtin_return_address(0)
 #else
   #define EGB_LIKELY(condition)   (condition)
@@ -68,8 +68,9 @@
   #define EGB_CALLER() NULL
 #endif
 
-// A definition that gives way to the program's own. Windows has none: there the library's stays in
-// the archive when the program has its own, unless the program asks for its neighbours too.
+// A definition that gives way to the program's own. Windows has no such thing: there the linker
+// leaves the library's definition in the archive if the program has its own, unless the program
+// also needs other symbols of the same object file.
 #if defined(__GNUC__) && !defined(_WIN32)
   #define EGB_WEAK __attribute__((weak))
 #else
@@ -80,19 +81,19 @@
 extern "C" {
 #endif
 
-/// What a call that can fail answers. The numbers never change.
+/// The answer of a call that can fail. The numbers never change.
 typedef enum egb_status {
     EGB_OK          = 0,  // done
     EGB_INVALID     = 1,  // an argument can never work; nothing was changed
     EGB_NO_MEMORY   = 2,  // the system refused memory, or a file; nothing was changed
     EGB_LIMIT       = 3,  // more than this pool, or the library, can ever hold
     EGB_STALE       = 4,  // the handle's pool is gone
-    EGB_BUSY        = 5,  // blocks that are out stand in the way
+    EGB_BUSY        = 5,  // blocks in use stand in the way
     EGB_CORRUPT     = 6,  // bytes around a block were written to
     EGB_UNSUPPORTED = 7   // not on this system, or not for this pool
 } egb_status;
 
-/// Says `status` in a few words: "ok", "invalid argument", ...
+/// `status` in a few words: "ok", "invalid argument", ...
 ///
 /// Returns  a string that lives for ever; never NULL, whatever number is passed.
 /// Threads  any.
