@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Layer core: misuse, the errors that are the caller's, and the one handler they all go to.
 //
-// Exhaustion (no block left) is not misuse: allocation returns NULL. Failure (the system said no)
-// is not misuse: the call returns a status. Misuse is a call that a correct program cannot make. It
-// is refused, the pool stays as it was before the call, and egb_misuse() is told. (The exceptions
-// are EGB_EVENT_OVERWRITTEN, OVERRUN and UNDERRUN, where the misuse was a write, long ago, and
-// WRONG_SIZE, where it is known what is meant: the call that finds them goes on.)
+// Exhaustion (no block left) is not misuse: allocation returns NULL. Failure (the system refused)
+// is not misuse: the call returns a status. Misuse is a call that a correct program cannot make.
+// The pool refuses the call, stays as before it, and calls egb_misuse(). (The call goes on in four
+// cases: OVERWRITTEN, OVERRUN and UNDERRUN, because the misuse was an earlier write, and
+// WRONG_SIZE, because the right size is known.)
 #ifndef EGGBOX_CHECK_H
 #define EGGBOX_CHECK_H
 
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/// What went wrong. The numbers never change.
+/// The kind of a misuse. The numbers never change.
 typedef enum egb_event_kind {
     EGB_EVENT_NO_POOL         = 1,  // the pool is NULL or all zero: it was never initialised
     EGB_EVENT_FOREIGN         = 2,  // a free of memory that is not this pool's
@@ -27,89 +27,87 @@ typedef enum egb_event_kind {
     EGB_EVENT_STALE           = 8,  // a handle of a pool that was destroyed
     EGB_EVENT_OVERRUN         = 9,  // bytes behind the end of a block were written to
     EGB_EVENT_UNDERRUN        = 10,  // bytes before the start of a block were written to
-    EGB_EVENT_SEALED          = 11,  // memory was asked for that the sealed library does not have
+    EGB_EVENT_SEALED          = 11,  // a request that the frozen library has no memory for
     EGB_EVENT_WRONG_SIZE      = 12   // C++ delete of another size or alignment than new's
 } egb_event_kind;
 
-/// How closely a pool looks: each finds what the one before it finds, and more. The numbers never
-/// change.
+/// The check level of a pool: each level finds all that the one before it finds, and more. The
+/// numbers never change.
 typedef enum egb_level {
     EGB_LEVEL_OFF         = 0,  // stale handles only
     EGB_LEVEL_CHECK       = 1,  // and each free that is wrong
     EGB_LEVEL_GUARD       = 2,  // and writes outside of blocks, and to blocks that are free
-    EGB_LEVEL_TRACK       = 3,  // and knows where each block was allocated, and freed
+    EGB_LEVEL_TRACK       = 3,  // and knows the site of each allocation, and of each free
     EGB_LEVEL_PASSTHROUGH = 4   // each block is one of the C library's malloc, for tools to watch
 } egb_level;
 
-/// "off", "check", "guard", "track", "passthrough"; of any other number "unknown". It lives for
-/// ever. Threads: any.
+/// "off", "check", "guard", "track", "passthrough"; "unknown" for any other number. The string
+/// lives for ever. Threads: any.
 const char* egb_level_text(egb_level level);
 
-/// What is known beside the event itself of a block of a pool at level "guard" or above, and of one
-/// of the heap that has a guard page (heap.h). Unless it is said otherwise 0 or NULL is: not known,
-/// or not so.
+/// The history of a block: known in pools at level "guard" or above, and for blocks of the heap
+/// with a guard page (heap.h). Unless a field says otherwise, 0 or NULL means: not known, or none.
 typedef struct egb_history {
-    egb_level level;    // of the pool
-    size_t    bytes;    // how many were asked for
-    ptrdiff_t damaged;  // of OVERRUN, UNDERRUN, OVERWRITTEN: the first byte that was written to,
+    egb_level level;    // the pool's
+    size_t    bytes;    // as requested
+    ptrdiff_t damaged;  // for OVERRUN, UNDERRUN, OVERWRITTEN: the first byte that was written to,
                         // counted from the start of the block
-    uint64_t serial;    // which of the pool's allocations the block is, from 1. This and all
-                        // below at level "track"; the two sites of blocks with a guard page, too
-    const void* alloc_site;  // where it was allocated: a code address
-    const char* alloc_file;  // and in the source, where that was said; a string that stays
+    uint64_t serial;    // number of the allocation in its pool, from 1. Only level "track" knows
+                        // this and the fields below; guard pages also have the two sites
+    const void* alloc_site;  // code address of the allocation
+    const char* alloc_file;  // its source file, if the caller passed it on; a string that stays
     unsigned    alloc_line;
-    uint32_t    alloc_thread;  // the system's number of it
-    const void* free_site;     // where it was freed, if it is free
+    uint32_t    alloc_thread;  // the system's number of the thread
+    const void* free_site;     // code address of the free, if the block is free
 } egb_history;
 
-/// One misuse, as the handler gets it. Everything in it is valid during the call only.
+/// One misuse, as the handler gets it. Everything in it is valid only during the call.
 typedef struct egb_event {
     egb_event_kind kind;
     const char*    pool_name;  // NULL: the pool has none
-    const void*    pool;       // the egb_fixed or egb_growing; of an egb_pool an address that only
+    const void*    pool;       // the egb_fixed or egb_growing; for an egb_pool an address that only
                                // tells it from others, NULL if the handle is stale or null
-    const void* address;       // what was freed; of OVERWRITTEN, where the free list led to, or
-                               // the block that was written to
+    const void* address;       // the freed address; for OVERWRITTEN, the address that the free
+                               // list led to, or the block that was written to
     size_t      block_index;   // counts from 0; EGB_NO_INDEX: `address` is in no block
     const void* site;  // a code address in the function that made the call, or in its caller
                        // if the call was its last act and became a jump; NULL: not known
-    const egb_history* history;  // NULL: nothing, as of most blocks at "off" and "check"
+    const egb_history* history;  // NULL: not known, as for most blocks at "off" and "check"
 } egb_event;
 
 #define EGB_NO_INDEX SIZE_MAX
 
-/// Says `kind` in a few words: "double free", "free of a pointer that is not from this pool", ...
+/// `kind` in a few words: "double free", "free of a pointer that is not from this pool", ...
 ///
 /// Returns  a string that lives for ever; never NULL, whatever number is passed.
 /// Threads  any.
 const char* egb_event_text(egb_event_kind kind);
 
 /// The handler: every pool calls this function for every misuse, before it refuses the call.
-/// (What is found in a block beside a free that is right - OVERRUN, UNDERRUN, OVERWRITTEN - does
-/// not make it wrong: that call goes on. So does a delete of a wrong size, which the heap knows
-/// better.)
+/// (OVERRUN, UNDERRUN and OVERWRITTEN tell of damage that a correct call finds: that call goes on.
+/// A delete of a wrong size goes on too, because the heap knows the right size.)
 ///
-/// In the hosted library it passes the event on to the function set with
+/// In the hosted library this function passes the event on to the function set with
 /// egb_set_misuse_handler(), by default a report on stderr, once per site. A program may replace
 /// it at link time by defining a function of this name. A program without the hosted library must
 /// define it; ten lines that light a lamp will do.
 ///
-/// It may return: the misused call then does nothing and the pool is intact. It may leave by
-/// longjmp instead, and the pool is intact too; not by a C++ exception. It may use any pool, the
-/// misused one included, but not init that one anew; an alloc that finds free blocks written to
-/// calls it again, within itself.
+/// The handler may return: the misused call then does nothing and the pool is intact. It may leave
+/// by longjmp instead, and the pool is intact too; it must not leave by a C++ exception. It may use
+/// any pool, the misused one included, but must not init that one anew. If it allocates, and the
+/// alloc finds overwritten free blocks, the handler is called again, within itself.
 void egb_misuse(const egb_event* event);
 
-/// A handler set at run time. `user` is passed on as it was given.
+/// A handler set at run time. It gets `user` as passed to egb_set_misuse_handler().
 typedef void (*egb_misuse_fn)(const egb_event* event, void* user);
 
-/// Sets the function that gets every misuse from now on; NULL sets the default again, which
-/// prints what is known to stderr. Of pools at level "off" and "check" it does so once for each
-/// site, and lets the program go on; of others it then calls abort(). Hosted library only.
+/// Sets the function that gets every misuse from now on. NULL sets the default again, which prints
+/// the event to stderr. For pools at level "off" and "check" the default prints once for each site,
+/// and lets the program go on; for other pools it then calls abort(). Hosted library only.
 ///
 /// Threads  any, at any time, but not in a signal handler. A misuse in another thread at this very
-///          moment may still reach the handler set before, or the default; it never sees one
-///          handler with another's `user`.
+///          moment may still reach the handler set before, or the default; a handler is never
+///          called with the `user` of another handler.
 void egb_set_misuse_handler(egb_misuse_fn handler, void* user);
 
 #if defined(__cplusplus)
