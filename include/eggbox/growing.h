@@ -2,14 +2,14 @@
 // Layer core: the growing pool, chunks of equal blocks from a backing, for one owner at a time.
 //
 //     chunk: | block 0 | block 1 | ... | block n-1 | states | chunk header |
-//            `--- a fixed pool over this part ----'   n bytes, if asked for
+//            `--- a fixed pool over this part ----'   n bytes, optional
 //
 // When every block is in use the pool asks its backing for another region and makes a chunk of it;
 // each chunk is a fixed pool. Chunks get larger up to a bound. A chunk goes back to the backing
 // in trim, when all its blocks are free, and in destroy.
 //
-// Chunks stand in a tree by address, so that free finds the one a block is in; nothing is looked up
-// in a block. The tree is a treap whose priorities are mixed from the addresses: R. Seidel and
+// A tree by address holds the chunks. Free finds the chunk of a block there, without reading the
+// block. The tree is a treap whose priorities are mixed from the addresses: R. Seidel and
 // C. Aragon, "Randomized Search Trees", 1996.
 //
 // Threads  One at a time per pool, for every call here. Different pools are independent.
@@ -26,12 +26,12 @@ extern "C" {
 
 // ---- where chunks come from ---------------------------------------------------------------------
 
-/// Where a growing pool gets its regions: three functions and what they are called with. The
-/// functions may not use the pool that calls them.
+/// The source of a growing pool's regions: three functions and their argument. The functions may
+/// not use the pool that calls them.
 typedef struct egb_backing {
-    /// Hands out an address range of `least` bytes or more. `*bytes` is what the pool would like,
-    /// at least `least`; on return what it gets. All three are multiples of `granule` if that is
-    /// not 0. NULL: refused; the pool stays as it is.
+    /// Hands out an address range of `least` bytes or more. `*bytes` is the size that the pool
+    /// would like, at least `least`; on return the size of the range. Address and sizes are
+    /// multiples of `granule` if that is not 0. NULL: refused; the pool stays as it is.
     void* (*reserve)(void* user, size_t least, size_t* bytes);
 
     /// Makes memory of a range that `reserve` handed out. NULL: it already is. Anything but EGB_OK:
@@ -42,11 +42,9 @@ typedef struct egb_backing {
     void (*give_back)(void* user, void* region, size_t bytes);
 
     void*  user;     // passed on to the functions
-    size_t granule;  // power of two: addresses and sizes of ranges are multiples of it; or 0: of
-                     // nothing, and a range that holds no block once it is aligned goes back
-    bool   zeroed;   // memory from it is all zero at first, so the pool need not clear it
-    size_t extra_bytes;  // the backing's own at the end of each range, behind what the pool keeps
-                         // there; a multiple of 8 up to EGB_LEAD_BYTES_MAX; never read or written
+    size_t granule;  // power of two that divides addresses and sizes of ranges; or 0: any address
+                     // and size, and a range that holds no block once it is aligned goes back
+    bool zeroed;     // memory from it is all zero at first, so the pool need not clear it
 } egb_backing;
 
 /// A region as a backing that never grows: it hands all of the region out once.
@@ -56,8 +54,8 @@ typedef struct egb_static_region {
     bool   is_out;
 } egb_static_region;
 
-/// The backing of `*region`, which stays in place and belongs to one pool as long as that lives. Of
-/// NULL: a backing that egb_growing_init() refuses.
+/// The backing of `*region`, which stays in place and belongs to one pool as long as that pool
+/// lives. For NULL: a backing that egb_growing_init() refuses.
 egb_backing egb_static_backing(egb_static_region* region);
 
 // ---- the pool -----------------------------------------------------------------------------------
@@ -75,24 +73,25 @@ typedef struct egb_growing_options {
     egb_backing backing;      // required
 } egb_growing_options;
 
-/// Private: the pool's own bits of a block's state, the lowest two are the caller's. The highest is
-/// set while the block is free and was in use before, and is in place of a free list: such blocks
-/// are handed out in order of address. The others are never set. To find the next one 8 of the
-/// chunk's states are looked through, or up to a 64th of them (a 32nd on machines of 32 bits), as
-/// many at once as a word has bytes.
-#define EGB_STATE_OWN_      0xFCu
-#define EGB_STATE_IN_CHUNK_ 0x80u
+/// Private: the pool's own bits of a block's state; the lowest two bits are the caller's. The
+/// highest bit says "free in its chunk": it is set while the block is free and was in use before.
+/// These bits take the place of a free list, and such blocks are handed out in order of address.
+/// The other bits are never set. To find the next free block the pool reads 8 of the chunk's
+/// states, or up to a 64th of them (a 32nd on 32-bit machines), as many at once as a word has
+/// bytes.
+#define EGB_STATE_OWN_  0xFCu
+#define EGB_STATE_HOME_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 
-/// Private: what finds the state of a block of a chunk. Never changes while the chunk is there.
+/// Private: the numbers that find the state of a block. Never changes while the chunk exists.
 typedef struct egb_shape_ {
     uintptr_t      first;    // address of block 0
     size_t         inverse;  // as in egb_fixed
     unsigned char* states;   // NULL: there are none
     uint32_t       blocks;
     uint8_t        shift;  // as in egb_fixed
-    uint8_t        group;  // so many blocks, as a power of two, are a group: see growing_bitmap.c
+    uint8_t        group;  // log2 of the blocks in a group of states
 } egb_shape_;
 
 EGB_INLINE size_t egb_shape_index_(const egb_shape_* shape, const void* block)
@@ -102,21 +101,21 @@ EGB_INLINE size_t egb_shape_index_(const egb_shape_* shape, const void* block)
     );
 }
 
-/// Private: what stands at the end of each chunk.
+/// Private: the header at the end of each chunk.
 typedef struct egb_chunk_ egb_chunk_;
 
-/// A growing pool. Public so that it can be placed anywhere; treat every field as private. Must not
-/// be moved while it has chunks.
+/// A growing pool. The struct is public so that the program can place it anywhere; treat every
+/// field as private. Must not be moved while it has chunks.
 typedef struct egb_growing {
     egb_growing_options options;
     egb_chunk_*         available;    // chunks with a free block, a doubly linked list
     egb_chunk_*         tree;         // every chunk, by address
     size_t              next_bytes;   // size of the next chunk
-    size_t              eager_bytes;  // up to this chunks double whatever the pool holds
+    size_t              eager_bytes;  // chunks up to this size double whatever the pool holds
     size_t              in_use;       // blocks
     size_t              peak;         // blocks
     size_t              capacity;     // blocks of all chunks
-    size_t              lost;         // of them those that are free and out of reach
+    size_t              lost;         // free blocks that are out of reach
     size_t              held;         // bytes of all chunks
     size_t              chunks;
 } egb_growing;
@@ -125,57 +124,55 @@ typedef struct egb_growing {
 ///
 /// Returns  EGB_OK;
 ///          EGB_INVALID if a pointer is NULL; `block_bytes` is 0 or no multiple of 4; `block_align`
-///          is no power of two or does not divide `block_bytes`; `lead_bytes` is more than that,
-///          or than EGB_LEAD_BYTES_MAX; `backing.extra_bytes` is no such multiple;
-///          `backing.reserve` is NULL or `granule` is neither 0 nor a
-///          power of two of at least `block_align` and 4;
+///          is no power of two or does not divide `block_bytes`; `lead_bytes` is more than
+///          `block_bytes` or EGB_LEAD_BYTES_MAX; `backing.reserve` is NULL or `granule` is neither
+///          0 nor a power of two of at least `block_align` and 4;
 ///          EGB_LIMIT if no chunk can be large enough: `block_bytes` over 16 GiB - 8 bytes, or too
 ///          close to SIZE_MAX. On anything but EGB_OK `*pool` is unchanged.
 EGB_NODISCARD egb_status egb_growing_init(egb_growing* pool, const egb_growing_options* options);
 
-/// Gives every chunk back, blocks in use included, and makes `*pool` all zero. No effect on a pool
-/// that is so already, or NULL. O(chunks log chunks).
+/// Gives every chunk back, blocks in use included, and makes `*pool` all zero. No effect if `*pool`
+/// is all zero, or `pool` is NULL. O(chunks log chunks).
 void egb_growing_destroy(egb_growing* pool);
 
-/// Takes a block of the chunk that was freed to last: a recycled one if there is one (with states
-/// that with the lowest address), else a fresh one. When no chunk has a free block, takes one of a
-/// new chunk.
+/// Takes a block of the chunk that got the latest free: a recycled block if the chunk has one (with
+/// states the one with the lowest address), else a fresh one. When no chunk has a free block, takes
+/// a block of a new chunk.
 ///
 /// Returns  a block with unspecified contents; NULL if `max_blocks` are in use, or the backing
-///          refused (it was asked again for as little as one block needs), or `pool` was never
+///          refused (the pool asks again for the least that one block needs), or `pool` was never
 ///          initialised (then EGB_EVENT_NO_POOL).
-/// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. What egb_fixed_alloc() notices
-///          is noticed here, and also that a free list ends too early (then the event's address is
-///          NULL); with states, that the first 8 bytes of the block that is to be handed out were
-///          written to, if it is shorter than 1 KiB, or its state was. The blocks behind the
-///          damage, with states that one and those right behind it of which the same is true, are
-///          lost until destroy, and so is the chance that trim gives their chunk back; the call
-///          goes on with other blocks. If the states were written to, so that no free block is
-///          found where one should be: the event's address is NULL, and the chunk's free blocks
-///          are lost.
+/// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. Without states alloc notices as
+///          much as egb_fixed_alloc() does, and also a free list that ends too early (then the
+///          event's address is NULL). With states it notices that the state of the next block was
+///          overwritten, or the block's first 8 bytes, if it is shorter than 1 KiB. Lost until
+///          destroy are the blocks behind the damage; with states, the block itself and damaged
+///          blocks right behind it. Their chunk then stays in the pool; the call goes on with other
+///          blocks. If the states were overwritten and no free block is found in a chunk that
+///          should have one, the event's address is NULL, and the chunk's free blocks are lost.
 /// Cost     O(1); with states O(states of the chunk / 512) when few of its blocks are free
 EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 
 /// Gives a block back. NULL: no effect.
 ///
-/// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN, and what
+/// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN, and all that
 ///          egb_fixed_free() refuses, found with the same certainty. The event's pool is this one;
 ///          its index counts from the start of the block's chunk.
-/// Cost     O(log chunks), and what egb_fixed_free() says of blocks that look free
+/// Cost     O(log chunks); for blocks that look free also the walk of egb_fixed_free()
 void egb_growing_free(egb_growing* pool, void* block);
 
 /// Gets chunks until `blocks` more can be allocated without asking the backing.
 ///
-/// Returns  EGB_OK; EGB_INVALID if `pool` was never initialised; EGB_LIMIT if they would be more
-///          than `max_blocks`, or than there are addresses; EGB_NO_MEMORY if the backing refused:
-///          then what was got for this call has been given back and the pool is as before. (With a
-///          backing that takes nothing back the pool keeps it.)
+/// Returns  EGB_OK; EGB_INVALID if `pool` was never initialised; EGB_LIMIT if the blocks would be
+///          more than `max_blocks`, or than there are addresses; EGB_NO_MEMORY if the backing
+///          refused: then the call has given its new chunks back and the pool is as before. (If the
+///          backing takes nothing back, the pool keeps them.)
 /// Cost     O(new chunks * log chunks)
 EGB_NODISCARD egb_status egb_growing_reserve(egb_growing* pool, size_t blocks);
 
 /// Gives wholly free chunks back to the backing, as long as the pool then still holds at least
-/// `keep_bytes`: first those that were not freed to for the longest time. Returns how many bytes
-/// were given back: 0 if `pool` was never initialised or its backing takes nothing back.
+/// `keep_bytes`. The chunk whose latest free is oldest goes first. Returns how many bytes were
+/// given back: 0 if `pool` was never initialised or its backing takes nothing back.
 /// O(chunks log chunks).
 size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes);
 
@@ -183,18 +180,18 @@ size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes);
 typedef void (*egb_growing_visit_fn)(void* block, void* user);
 
 /// Calls `visit` with every block in use, in order of address. Blocks that were lost behind an
-/// overwritten one count as in use here. `visit` may write to the blocks.
+/// overwritten block count as in use here. `visit` may write to the blocks.
 ///
 /// Cost     With states O(touched blocks + chunks log chunks), always.
-///          O(touched blocks + chunks log chunks), as long as no block in use holds what a free
-///          one does. In a chunk where one does, and with 4-byte blocks: O(touched * free / 2048).
+///          Without, the same as long as no block in use holds the bytes of a free one. In a chunk
+///          with such a block, and with 4-byte blocks: O(touched * free / 2048).
 void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
 
 /// Says whether `block` is the start of a block of this pool, free or in use. Never reads through
 /// it. False if `pool` was never initialised. O(log chunks).
 bool egb_growing_owns(const egb_growing* pool, const void* block);
 
-/// Blocks in all chunks; how many of them are in use now; the most that ever were. All exact, and 0
+/// Blocks in all chunks; blocks in use now; the most blocks that were ever in use. All exact, and 0
 /// if `pool` was never initialised.
 size_t egb_growing_capacity(const egb_growing* pool);
 size_t egb_growing_in_use(const egb_growing* pool);
@@ -204,7 +201,7 @@ size_t egb_growing_peak(const egb_growing* pool);
 size_t egb_growing_held(const egb_growing* pool);
 
 /// Checks every invariant, for tests and debugging: false if one does not hold, or `pool` was never
-/// initialised. Follows the pool's own pointers, so what they lead to must be there.
+/// initialised. Follows the pool's own pointers, which must lead to accessible memory.
 /// O(touched blocks + chunks log chunks).
 bool egb_growing_whole(const egb_growing* pool);
 
