@@ -9,16 +9,16 @@
 extern "C" {
 #endif
 
-// Sizes up to this, a page and what programs put around it among them, find their pool in a table,
-// one entry for each 16 bytes.
+// Sizes up to this find their pool in a table, one entry for each 16 bytes. They include a page
+// with the headers that programs put around it.
 enum { EGB_HEAP_STEP_BYTES_ = 16, EGB_HEAP_SMALL_BYTES_ = 8192 };
 
-// The keys of the pools of small sizes. Null pools at first, and for as long as requests are
-// measured: in no thread's magazine, they send each call to the cold path without a test of their
+// The keys of the pools of small sizes. Null pools at first, and as long as requests are counted:
+// no thread's magazine has that key, which sends each call to the cold path without a test of its
 // own. Atomic.
 EGB_ALIGNAS_(8) extern uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
 
-// Not small, or not in the magazine. `site` is where the request comes from; NULL: from the caller.
+// Not small, or not in the magazine. `site` is the place of the request; NULL: the caller.
 void* egb_malloc_more_(size_t bytes, const void* site);
 
 // The calls of heap.h, made for a function whose caller is at `site`.
@@ -26,15 +26,15 @@ void* egb_calloc_from_(size_t count, size_t bytes, const void* site);
 void* egb_realloc_from_(void* block, size_t bytes, const void* site);
 void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site);
 
-// As egb_free(), for operator delete of C++, which knows what new was asked for.
+// As egb_free(), for operator delete of C++, which knows the size requested from new.
 //
-// Misuse  EGB_EVENT_WRONG_SIZE, if the block is of another class than that size, or of another size
-//         where that is known; nothing is said of it at level "off". It is freed all the same.
+// Misuse  EGB_EVENT_WRONG_SIZE, if the block is of another class than that size, or its size is
+//         known and differs; not at level "off". The block is freed all the same.
 void egb_free_sized_(void* block, size_t bytes);
 void egb_free_aligned_(void* block, size_t align);
 void egb_free_aligned_sized_(void* block, size_t align, size_t bytes);
 
-// Serves a small request out of this thread's magazine. False: that is for egb_malloc_more_().
+// Serves a small request out of this thread's magazine. False: call egb_malloc_more_().
 EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)
 {
     if (EGB_UNLIKELY(bytes > EGB_HEAP_SMALL_BYTES_)) {
