@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Layer core: the hot path of fixed pools with live bits. Everything here is private.
 //
-// Who has no other pools and knows that the pool is made may call it; the checked calls of fixed.h
-// do not have it inline, where it would cost pools of every mode a look. Two of the functions say
-// whether they did it, and report nothing.
+// A caller that has no other pools, and knows that the pool is initialised, may use these functions
+// directly. The checked calls of fixed.h do not have them inline, because pools of every mode would
+// pay for a test. The pop and the push return true if they did their work, and report nothing.
 #ifndef EGGBOX_FIXED_LIVE_H
 #define EGGBOX_FIXED_LIVE_H
 
@@ -13,8 +13,7 @@
 extern "C" {
 #endif
 
-// What alloc comes to when nothing else is to be done first. `site` is where a misuse is reported
-// from.
+// The whole of alloc for such a pool. `site` is the place that a report of misuse names.
 void* egb_fixed_alloc_live_(egb_fixed* pool, const void* site);
 
 EGB_INLINE egb_word* egb_fixed_live_word_(const egb_fixed* pool, size_t index)
@@ -27,14 +26,15 @@ EGB_INLINE uint32_t egb_fixed_live_mask_(size_t index)
     return UINT32_C(1) << (index % 32);
 }
 
-// Where the link of a free block is: in it, or outside, where links stand in front of all else. So
-// nothing has to be known, or could be overwritten, to find it.
+// The place of a free block's link: in the block, or outside. Outside links stand in front of all
+// other words: their place follows from the index alone, and not from data that could be
+// overwritten.
 EGB_INLINE egb_word* egb_fixed_live_link_(const egb_fixed* pool, size_t distance, size_t index)
 {
     return pool->mode == EGB_FIXED_OUTSIDE_ ? pool->side.live - 1 - index : pool->first + distance;
 }
 
-// Takes the newest free block. False: there is none, or what the list leads to is no free block.
+// Takes the newest free block. False: there is none, or the list leads to no free block.
 EGB_INLINE bool egb_fixed_pop_live_(egb_fixed* pool, void** block)
 {
     egb_word* const live  = pool->side.live;
