@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything eggbox offers to C. Programs in a hurry include this; others the header they need.
+// Everything that eggbox offers to C. Include this, or only the headers that you need.
 #ifndef EGGBOX_EGGBOX_H
 #define EGGBOX_EGGBOX_H
 
