@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Layer hosted: the library's lock, for what its headers hold in objects of the program. Everything
-// here is private. Not the one of the C library, whose mutex is five times as large and takes twice
-// as long when nobody else wants it; nor that of <mutex>: programs have names of their own, as
-// lock, that would be two where they say "using namespace std".
+// Layer hosted: the library's lock, for data that its headers keep in objects of the program.
+// Everything here is private. A mutex of the C library would be five times as large, and take twice
+// as long without contention. <mutex> would bring names such as lock into programs that say
+// "using namespace std" and have such names of their own.
 #ifndef EGGBOX_LOCK_H
 #define EGGBOX_LOCK_H
 
@@ -22,23 +22,24 @@
 extern "C" {
 #endif
 
-// All zero is unlocked; nothing to undo at its end. A thread that has it must not take it again.
+// All zero is unlocked; nothing to undo at its end. A thread that holds the lock must not take it
+// again.
 typedef union egb_lock_ {
     void*    all;
-    uint32_t word;  // 0: free; 1: held; else it is also waited for. Windows has an order of its own
+    uint32_t word;  // 0: free; 1: held; else threads also wait. Windows has an order of its own
 } egb_lock_;
 
 void egb_lock_take_shared_(egb_lock_* lock);
 void egb_lock_give_shared_(egb_lock_* lock);
 
-// Whether this thread is the only one, for certain.
+// True if this thread is the only one, for certain.
 //
-// Then no instruction needs to be atomic: nobody else looks at the word, and a signal handler that
-// takes the lock gives it back before it returns. The answer is good until this thread itself
-// starts another. It may do so with the lock held, in a handler of misuse: the word says "held" as
-// it always does, so the new thread waits, and the give asks again and is then an atomic one that
-// wakes it. The other way round, a lock that was taken among threads and is given back when there
-// are none has nobody who waits.
+// Then no instruction needs to be atomic: nobody else reads the word, and a signal handler that
+// takes the lock gives it back before it returns. The answer holds until this thread itself starts
+// another thread. It may do so with the lock held, in a handler of misuse. The word says "held" as
+// always, and the new thread waits; the give asks again, and is then an atomic one that wakes the
+// waiter. In the opposite case, a lock that was taken among threads and is given back when the
+// others have ended, nobody waits.
 EGB_INLINE bool egb_is_only_thread_(void)
 {
 #if defined(EGB_KNOWS_THREADS_)
@@ -48,8 +49,8 @@ EGB_INLINE bool egb_is_only_thread_(void)
 #endif
 }
 
-// Takes the lock if that needs no call. When none is made while it is held, egb_lock_give_alone_()
-// gives it back.
+// Takes the lock if that needs no call. If no call is made while the lock is held,
+// egb_lock_give_alone_() gives it back.
 EGB_INLINE bool egb_lock_take_alone_(egb_lock_* lock)
 {
     if (egb_is_only_thread_() && EGB_LIKELY(__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0)) {
@@ -83,7 +84,7 @@ EGB_INLINE void egb_lock_give_(egb_lock_* lock)
 #if defined(__cplusplus)
 }
 
-// Has the lock while it lives.
+// Holds the lock for its lifetime.
 class egb_lock_held_
 {
   public:
