@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Layer hosted: words that threads share, as hot paths look at them. Everything here is private.
+// Layer hosted: words that threads share, for hot paths. Everything here is private.
 //
-// All of it is atomic, and relaxed. Compilers make an instruction of its own of every atomic load,
-// where a plain one would be part of the comparison that it is for: 8 of the 47 that alloc and free
-// of a pool take on x86-64 (docs/decisions/0013). There the comparison is written out, which is as
-// atomic: an aligned word is read at once. ThreadSanitizer does not see what assembler reads, and
-// gets what all other machines get.
+// All accesses are atomic, and relaxed. Compilers make a separate instruction of every atomic load,
+// while a plain load would be part of its comparison: that is 8 of the 47 instructions of a pool's
+// alloc and free on x86-64 (docs/decisions/0013). There the comparison is written in assembler. It
+// is as atomic: an aligned word is read at once. ThreadSanitizer does not see reads in assembler,
+// and gets the code of all other machines.
 #ifndef EGGBOX_ATOMIC_HOT_H
 #define EGGBOX_ATOMIC_HOT_H
 
@@ -49,7 +49,7 @@ EGB_INLINE bool egb_state_is_(const unsigned char* place, unsigned char state)
     return is;
 }
 
-// Whether `place` is above `address`; both as signed numbers, because `address` may be below 0.
+// True if `place` is above `address`, as signed numbers, because `address` may be below 0.
 EGB_INLINE bool egb_is_above_(const uintptr_t* place, uintptr_t address)
 {
     bool is;
@@ -57,7 +57,7 @@ EGB_INLINE bool egb_is_above_(const uintptr_t* place, uintptr_t address)
     return is;
 }
 
-// Of a number that this thread alone writes.
+// Adds one to a number that this thread alone writes.
 EGB_INLINE void egb_count_one_(uint64_t* place)
 {
     __asm__ volatile("{addq $1, %0|add qword ptr %0, 1}" : "+m"(*place) : : "cc");
@@ -80,13 +80,13 @@ EGB_INLINE bool egb_state_is_(const unsigned char* place, unsigned char state)
     return EGB_LOAD_(*place) == state;
 }
 
-// Whether `place` is above `address`; both as signed numbers.
+// True if `place` is above `address`, as signed numbers.
 EGB_INLINE bool egb_is_above_(const uintptr_t* place, uintptr_t address)
 {
     return (intptr_t)EGB_LOAD_(*place) > (intptr_t)address;
 }
 
-// Of a number that this thread alone writes.
+// Adds one to a number that this thread alone writes.
 EGB_INLINE void egb_count_one_(uint64_t* place)
 {
     EGB_STORE_(*place, *place + 1);
