@@ -11,28 +11,28 @@
 extern "C" {
 #endif
 
-// A magazine's entries are written by its thread alone. Other threads, with the pool's lock held,
-// read `top` and the entries below it, and write the bottoms, `full` and the keys: to take blocks
-// out, and to end the magazine when its pool is destroyed. What a trim gives back they also strike
-// from the entries above.
+// Only its thread writes a magazine's entries. Other threads, with the pool's lock held, read `top`
+// and the entries below it, and write the bottoms, `full` and the keys: to take blocks out, and to
+// end the magazine when its pool is destroyed. In a trim they also invalidate the entries above
+// `top` whose blocks go back.
 //
-// In alloc level "off" has no test of its own: it is part of one that is made anyway. There
-// `bottom` is where the entries end, and nothing else is looked at; from level "check" on no entry
-// is above `bottom`, which is found out first. In free the handle says which it is.
+// Level "off" has no test of its own in alloc: it shares a test with the other levels. At "off"
+// `bottom` is the end of the entries, and the only bound. From level "check" on no entry is above
+// `bottom`: the first comparison leads to the second, with `bottom_checked`. In free the handle
+// tells the level.
 
-// A free block in a magazine, and the byte that says so. Behind the newest entry stand the ones
-// that were taken: a block that comes back in the order of a stack finds itself there, and with it
-// its state.
+// A free block in a magazine, and its state byte. Popped entries are left in place above `top`. A
+// LIFO free therefore finds its block, and the block's state byte, at `top`.
 typedef struct egb_entry_ {
     void*          block;
-    unsigned char* state;  // at level "off" no block's
+    unsigned char* state;  // at level "off" a byte of no block
 } egb_entry_;
 
 // The states of a block. Fresh ones are zero, as the system's memory is.
 #define EGB_STATE_LIVE_ 1u
 #define EGB_STATE_FREE_ 2u
 
-// Addresses of entries are numbers, because another thread sets `bottom` to one beyond all of them.
+// Addresses of entries are numbers: another thread sets `bottom` to a number beyond all of them.
 typedef struct egb_magazine_ {
     EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
     uintptr_t top;                 // behind the newest entry; 0: there are no entries
@@ -57,12 +57,12 @@ typedef struct egb_magazine_ {
     uint64_t          unused[sizeof(void*) == 8 ? 1 : 6];
 } egb_magazine_;
 
-// A slot is the distance of its pool's magazine from the first one, so that nothing is computed to
-// find it; the lowest bit says that the pool's level is not "off".
+// A slot is the distance of its pool's magazine from the first magazine: it is added, and nothing
+// else is computed. The lowest bit says that the pool's level is not "off".
 enum { EGB_SLOT_STEP_ = 128, EGB_SLOT_CHECKED_ = 1 };
 EGB_STATIC_ASSERT(sizeof(egb_magazine_) == EGB_SLOT_STEP_, "a slot counts magazines");
 
-// Pools whose slots are this far apart share a place. Most of a table is never touched.
+// Pools whose slots are this far apart share a magazine. Most of a table is never touched.
 #if UINTPTR_MAX > UINT32_MAX
 enum { EGB_THREAD_MAGAZINES_ = 4096 };
 #else
@@ -70,12 +70,12 @@ enum { EGB_THREAD_MAGAZINES_ = 512 };
 #endif
 
 // A thread's magazines. One thread-local pointer leads to them. It starts at a table that belongs
-// to no thread and no pool, so that the first use of a thread falls into the cold path by itself.
+// to no thread and no pool: the first use of a thread therefore falls into the cold path.
 typedef struct egb_thread_ {
     uint32_t            used;     // magazines from the first on that a pool may have
     uint32_t            revoked;  // not 0: a pool that has a magazine here was destroyed
-    size_t              lane;     // which of the depots' lanes is this thread's
-    struct egb_thread_* next;     // of all threads
+    size_t              lane;     // this thread's lane in every depot
+    struct egb_thread_* next;     // in the list of all threads
     struct egb_thread_* previous;
     uint64_t            unused[sizeof(void*) == 8 ? 12 : 13];  // a magazine is two cache lines
     egb_magazine_       magazines[EGB_THREAD_MAGAZINES_];
@@ -100,8 +100,9 @@ EGB_COLD void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned
 void           egb_pool_free_other_(egb_pool pool, void* block);  // not the last one taken
 EGB_COLD void  egb_pool_free_cold_(egb_pool pool, void* block);
 
-// Where a handle is in memory compilers load it once for its slot and once more for all of it,
-// unless they cannot know that the slot is part of this. Who has the key need not keep the handle.
+// If a handle is in memory, compilers load it once for its slot and once more as a whole. The
+// opaque key hides that the slot is part of it. The key replaces the handle: the handle need not be
+// kept.
 EGB_INLINE uint64_t egb_pool_key_(egb_pool pool)
 {
     uint64_t key = (uint64_t)pool.generation << 32 | pool.slot;
@@ -122,7 +123,7 @@ EGB_INLINE bool egb_key_is_checked_(uint64_t key)
     return (key & EGB_SLOT_CHECKED_) != 0;
 }
 
-// A compiler that knows how the address came about computes it anew for each field.
+// A compiler that sees how the address is computed would compute it anew for each field.
 EGB_INLINE egb_magazine_* egb_magazine_in_(egb_thread_* thread, uint64_t key)
 {
     const uint32_t places = (uint32_t)EGB_THREAD_MAGAZINES_ * EGB_SLOT_STEP_ - EGB_SLOT_STEP_;
@@ -138,8 +139,8 @@ EGB_INLINE egb_magazine_* egb_magazine_of_key_(uint64_t key)
 }
 
 // Takes the newest entry off. False, and nothing has changed, if there is none, or another thread
-// is taking them. The order matters: first lower `top`, then look at a bottom. The other thread
-// does the opposite, with a fence for both in between: so one of the two sees the other.
+// is taking them. The order matters: first lower `top`, then read a bottom. The other thread does
+// the opposite, with a fence for both in between: one of the two therefore sees the other.
 EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
 {
     const uintptr_t top = EGB_LOAD_(magazine->top) - sizeof(egb_entry_);
@@ -157,10 +158,11 @@ EGB_INLINE bool egb_magazine_pop_(egb_magazine_* magazine, void** block)
     return true;
 }
 
-// Puts the block that was taken last on top again, where it still stands. False, and nothing has
-// changed, if it is another one, or free already. Where `top` cannot go further there is an entry,
-// too, which is no block's. Frees are counted, and last, so that between the two stores to a state
-// there is none of ours: docs/decisions/0019. How many allocations there were follows from them.
+// Puts the block that was taken last on top again: its entry is still in place. False, and nothing
+// has changed, if `block` is another block, or free already. An entry of no block stands at the
+// upper end, past which `top` must not go. Frees are counted, and the count is stored last: no
+// other store then separates the two stores to a state (docs/decisions/0019). The number of
+// allocations follows from the frees.
 EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is_checked)
 {
     const uintptr_t         top   = EGB_LOAD_(magazine->top);
@@ -180,7 +182,7 @@ EGB_INLINE bool egb_magazine_undo_(egb_magazine_* magazine, void* block, bool is
     return true;
 }
 
-// Takes a block out of this thread's magazine of the pool. False: it has none.
+// Takes a block out of this thread's magazine of the pool. False: the magazine has none.
 EGB_INLINE bool egb_pool_pop_(uint64_t key, void** block)
 {
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
@@ -194,9 +196,9 @@ EGB_INLINE void* egb_pool_alloc(egb_pool pool)
     return egb_pool_pop_(key, &block) ? block : egb_pool_alloc_cold_(egb_pool_of_key_(key));
 }
 
-// Puts a block back that this thread took out last. False: it is another one, or free already, or
-// the magazine is no longer this pool's. The bit in the handle is asked for first. Compilers would
-// compare the keys before that, once for both, and keep what came out: the fence is in their way.
+// Puts back the block that this thread took last. False: it is another block, or free already, or
+// the magazine is no longer this pool's. The bit in the handle is tested first. Compilers would
+// compare the keys before that, once for both cases, and keep the result: the fence prevents it.
 EGB_INLINE bool egb_pool_undo_(egb_magazine_* magazine, uint64_t key, void* block)
 {
     if (!egb_key_is_checked_(key)) {
@@ -221,9 +223,9 @@ EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
 struct egb_cache {
     egb_magazine_ magazine;  // all zero: not open
     egb_pool      pool;
-    egb_cache*    next;  // of all open caches
+    egb_cache*    next;  // in the list of all open caches
     egb_cache*    previous;
-    bool          is_unchecked;  // it is open, and the pool's level is "off"
+    bool          is_unchecked;  // the cache is open, and the pool's level is "off"
 };
 
 EGB_COLD void* egb_cache_alloc_cold_(egb_cache* cache);
