@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Layer faces: the C++17 face of eggbox. Types and lifetimes only; the work is done by the C
-// library, whose headers say what each call costs and how misuse is answered. Compiles without
-// exceptions and without run-time type information.
+// Layer faces: the C++17 face of eggbox. Types and lifetimes only; the C library does the work, and
+// its headers state the cost of each call and the answer to misuse. Compiles without exceptions and
+// without run-time type information.
 #ifndef EGGBOX_EGGBOX_HPP
 #define EGGBOX_EGGBOX_HPP
 
@@ -20,12 +20,12 @@
 namespace eggbox
 {
 
-/// How a fixed pool tells blocks that are free from blocks in use.
+/// How a fixed pool tells free blocks from blocks in use.
 enum class fixed_check {
-    marks,  // by a mark in every free block: egb_fixed_init(). With blocks of 4 bytes, which have
-            // no room for it, by live bits
+    marks,  // by a mark in every free block: egb_fixed_init(). Blocks of 4 bytes have no room for
+            // a mark, and get live bits
     live_bits,  // by a bit outside the block: egb_fixed_init_checked()
-    outside,    // so, and no block is touched: egb_fixed_init_outside()
+    outside,    // by such a bit, and without touching a block: egb_fixed_init_outside()
     off         // not at all: egb_fixed_init_unchecked()
 };
 
@@ -35,10 +35,10 @@ enum class fixed_check {
 ///     particle* p = particles.make(position, speed);
 ///     particles.destroy(p);
 ///
-/// All zero until its first use, so a static one takes no space in the program file, is usable
-/// before main, and outlives every other static object. One on the stack or inside a dynamic object
-/// is set to zero when it is made: that costs O(N). A pool cannot be copied or moved. Its end does
-/// not destroy the objects still in it: their memory is the pool's.
+/// All zero until its first use: a static pool therefore takes no space in the program file, is
+/// usable before main, and outlives every other static object. A pool on the stack or inside a
+/// dynamic object is set to zero when it is made: that costs O(N). A pool cannot be copied or
+/// moved. Its end does not destroy the objects still in it: their memory is the pool's.
 ///
 /// Blocks are as large as T, rounded up to a multiple of 4 (unchecked: at least a pointer), and
 /// aligned for T.
@@ -84,8 +84,8 @@ class fixed_pool
         return object;
     }
 
-    /// Destroys an object of this pool and frees its block. nullptr: no effect. What is no block of
-    /// this pool that is in use is misuse: the handler is told, the destructor not called.
+    /// Destroys an object of this pool and frees its block. nullptr: no effect. Any other address
+    /// than that of a block in use is misuse: the handler is told, the destructor is not called.
     EGB_ALWAYS_INLINE void destroy(const T* object) noexcept
     {
         if constexpr (!std::is_trivially_destructible_v<T>) {
@@ -214,7 +214,7 @@ class fixed_pool
         (void)status;  // the static assertion above has made sure
     }
 
-    // The C pool, made at the latest now.
+    // The C pool, initialised if it was not.
     egb_fixed* made() const noexcept
     {
         if (pool_.first == nullptr) {
@@ -223,7 +223,7 @@ class fixed_pool
         return &pool_;
     }
 
-    // Whether the destructor may run. The first test is free's own, so it costs nothing.
+    // True if the destructor may run. The first test is free's own, and therefore costs nothing.
     bool is_object(const T* object) const noexcept
     {
         if constexpr (Check == fixed_check::off) {
@@ -242,7 +242,7 @@ class fixed_pool
         return egb_fixed_known_(&pool_, blocks_, EGB_FIXED_INVERSE_(odd), shift);
     }
 
-    // All mutable, because a question may be the first use. They start as zeros: any other value
+    // All mutable, because a const call may be the first use. They start as zeros: any other value
     // would put the storage of a static pool into the program file.
     mutable egb_fixed pool_{};
     mutable egb_word  live_[live_words]{};
@@ -251,11 +251,12 @@ class fixed_pool
     ) mutable egb_word blocks_[block_bytes / EGB_WORD_BYTES * N]{};
 };
 
-/// A pool of objects of type T, as a value that any thread may copy and use: as large as egb_pool,
-/// and like it noticed for ever when its pool is gone. Handles of different types do not convert.
+/// A pool of objects of type T, as a value that any thread may copy and use. It is as large as an
+/// egb_pool, and every use after the end of its pool is noticed, for ever. Handles of different
+/// types do not convert.
 ///
-/// One made without arguments is the null pool's, which has no blocks. Any other comes from
-/// pool<T>::handle().
+/// A handle made without arguments is that of the null pool, which has no blocks. Any other comes
+/// from pool<T>::handle().
 template <class T>
 class pool_handle
 {
@@ -280,7 +281,7 @@ class pool_handle
         return make_at(egb_pool_alloc(pool_), std::forward<Args>(args)...);
     }
 
-    /// The same, of a place in the source that is known at level "track".
+    /// The same, with a place in the source, for level "track".
     template <class... Args>
     [[nodiscard]] T* make(here place, Args&&... args) const
         noexcept(std::is_nothrow_constructible_v<T, Args...>)
@@ -290,9 +291,9 @@ class pool_handle
         );
     }
 
-    /// Destroys an object of the pool and frees its block. nullptr: no effect. What is no block of
-    /// this pool that is in use is misuse: the handler is told, the destructor not called. (With
-    /// level "off" that is so only for what is no block of this pool.)
+    /// Destroys an object of the pool and frees its block. nullptr: no effect. Any other address
+    /// than that of a block in use is misuse: the handler is told, the destructor is not called.
+    /// (At level "off" only addresses that are no block of this pool are noticed.)
     /// Cost     egb_pool_is_live(), unless T's destructor does nothing, and egb_pool_free().
     EGB_ALWAYS_INLINE void destroy(const T* object) const noexcept
     {
@@ -306,7 +307,7 @@ class pool_handle
         free(const_cast<T*>(object));
     }
 
-    /// A block without an object in it: egb_pool_alloc(), and its place is known at level "track".
+    /// A block without an object in it: egb_pool_alloc(); level "track" records the place.
     [[nodiscard]] EGB_ALWAYS_INLINE void* alloc(here place = here{}) const noexcept
     {
         return egb_pool_alloc_at(pool_, place.file, place.line);
@@ -318,7 +319,7 @@ class pool_handle
         egb_pool_free(pool_, block);
     }
 
-    /// Whether the pool is there: neither stale nor null.
+    /// True if the pool exists: the handle is neither stale nor null.
     [[nodiscard]] bool alive() const noexcept
     {
         return egb_pool_alive(pool_);
@@ -376,11 +377,11 @@ class pool_handle
     egb_pool pool_{0, 0};
 };
 
-/// Destroys the objects of a pool_ptr. Empty: a pointer with it is one pointer wide.
+/// Destroys the objects of a pool_ptr. An empty class: a pointer with it is one pointer wide.
 template <class T, auto&... Pool>
 struct destroy_in;
 
-/// That of a static pool.
+/// For a static pool.
 template <class T, auto& Pool>
 struct destroy_in<T, Pool> {
     constexpr destroy_in() noexcept = default;
@@ -396,8 +397,8 @@ struct destroy_in<T, Pool> {
     }
 };
 
-/// That of any pool<T>, which the object's address leads to. When the pool is gone, that is misuse:
-/// the handler is told, T's destructor not called.
+/// For any pool<T>: the object's address leads to the pool. If the pool is gone, that is misuse:
+/// the handler is told, T's destructor is not called.
 template <class T>
 struct destroy_in<T> {
     constexpr destroy_in() noexcept = default;
@@ -420,12 +421,12 @@ struct destroy_in<T> {
     }
 };
 
-/// Owns an object in a pool, and is one pointer wide: because a static pool is part of its type,
+/// Owns an object in a pool, and is one pointer wide. A static pool is part of the type:
 ///
 ///     static eggbox::fixed_pool<particle, 1000> particles;
 ///     eggbox::pool_ptr<particle, particles> p = eggbox::make_in<particles>(position, speed);
 ///
-/// and because any other is found by the object's address:
+/// Any other pool is found by the object's address:
 ///
 ///     eggbox::pool<connection> connections;
 ///     eggbox::pool_ptr<connection> c = connections.make_unique(socket);
@@ -461,7 +462,7 @@ class pool
   public:
     using value_type = T;
 
-    /// Makes a pool, all options as they are when nothing is said. Never throws: see status().
+    /// Makes a pool with the default options. Never throws: see status().
     pool() noexcept : pool(pool_options{}) {}
 
     explicit pool(const pool_options& options) noexcept : status_(EGB_INVALID)
@@ -495,13 +496,13 @@ class pool
         end();
     }
 
-    /// What egb_pool_create() answered. EGB_INVALID when the pool was moved away.
+    /// The answer of egb_pool_create(). EGB_INVALID if the pool was moved from.
     [[nodiscard]] egb_status status() const noexcept
     {
         return status_;
     }
 
-    /// Whether the pool is there: it was made, not moved away, and not destroyed with its parent.
+    /// True if the pool exists: it was made, not moved from, and not destroyed with its parent.
     [[nodiscard]] explicit operator bool() const noexcept
     {
         return handle_.alive();
@@ -530,8 +531,8 @@ class pool
         handle_.free(block);
     }
 
-    /// make(), with an owner that is one pointer wide: empty when there is no block. It must end
-    /// before the pool does.
+    /// make(), with an owner that is one pointer wide: empty if there is no block. The owner must
+    /// end before the pool does.
     template <class... Args>
     [[nodiscard]] pool_ptr<T> make_unique(Args&&... args
     ) noexcept(noexcept(std::declval<const pool_handle<T>&>().make(std::forward<Args>(args)...)))
