@@ -10,8 +10,8 @@
 namespace eggbox
 {
 
-/// A place in the source: that where it is written. As the first argument of make() it is known at
-/// level "track", and costs nothing at others.
+/// The place in the source at which `here{}` is written. Level "track" records it if it is the
+/// first argument of make(); it costs nothing at other levels.
 ///
 ///     connections.make(eggbox::here{}, socket)
 struct here {
