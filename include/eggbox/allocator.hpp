@@ -21,7 +21,7 @@
 namespace eggbox
 {
 
-/// What allocate_at_least() answers: that of C++23 where the library has it.
+/// The result of allocate_at_least(): the type of C++23 if the C++ library has it.
 #if defined(__cpp_lib_allocate_at_least) && __cpp_lib_allocate_at_least >= 202302L
 template <class Pointer>
 using allocation_result = std::allocation_result<Pointer, std::size_t>;
@@ -33,18 +33,18 @@ struct allocation_result {
 };
 #endif
 
-/// An allocator for containers: of the heap of the process, or of a heap of one's own.
+/// An allocator for containers: from the heap of the process, or from a heap of your own.
 ///
 ///     std::map<int, int, std::less<int>, eggbox::allocator<std::pair<const int, int>>> scores;
 ///
 ///     eggbox::heap level;
 ///     std::list<int, eggbox::allocator<int>> frames(level);   // ends before the heap does
 ///
-/// One type for both, so that they are the same container. One made without arguments is of the
-/// heap of the process, and equal to every other such.
+/// There is one type for both: the containers have the same type, too. An allocator made without
+/// arguments uses the heap of the process, and equals every other such allocator.
 ///
-/// Containers that are moved or swapped take their allocator along: neither copies. One that is
-/// assigned a copy keeps its own; one that is copied has that of the original.
+/// Containers that are moved or swapped take their allocator along: neither copies. A container
+/// that is assigned a copy keeps its own allocator; a new copy has the allocator of the original.
 ///
 /// Threads  Any: as a container, one at a time; as a heap, all.
 template <class T>
@@ -63,7 +63,7 @@ class allocator
 
     constexpr allocator() noexcept = default;
 
-    /// Of a heap that lives longer.
+    /// Uses a heap, which must live longer.
     constexpr allocator(heap& of) noexcept : heap_(&of) {}
 
     template <class U>
@@ -71,8 +71,8 @@ class allocator
     {
     }
 
-    /// Room for `count` objects, aligned for them. Throws std::bad_alloc if there is none, and
-    /// std::bad_array_new_length if there are no such addresses.
+    /// Room for `count` objects, aligned for them. Throws std::bad_alloc if there is no block, and
+    /// std::bad_array_new_length if the size is beyond the address space.
     [[nodiscard]] EGB_ALWAYS_INLINE T* allocate(std::size_t count)
     {
         void* block;
@@ -82,7 +82,7 @@ class allocator
         return allocate_other(count);
     }
 
-    /// Gives it back, with any count from what was asked for to what was got.
+    /// Gives a block back, with any count from the one requested to the one obtained.
     EGB_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept
     {
         if (heap_ == nullptr) {
@@ -94,7 +94,7 @@ class allocator
         }
     }
 
-    /// As allocate(), and says for how many there is room: the whole block.
+    /// As allocate(), and returns the number of objects that the whole block has room for.
     [[nodiscard]] allocation_result<T*> allocate_at_least(std::size_t count)
     {
         T* const          objects = allocate(count);
@@ -102,7 +102,7 @@ class allocator
         return {objects, room > count ? room : count};
     }
 
-    /// The heap it is of; nullptr: that of the process.
+    /// The allocator's heap; nullptr: the heap of the process.
     [[nodiscard]] constexpr heap* get_heap() const noexcept
     {
         return heap_;
@@ -121,10 +121,10 @@ class allocator
     }
 
   private:
-    static constexpr std::size_t heap_align = 16;  // of every block of the process's heap
+    static constexpr std::size_t heap_align = 16;  // every block of the process's heap has it
 
-    // What a node of a container costs: its size is a constant, and so is all that follows from it.
-    // Small enough for compilers to put it where it is called.
+    // The whole cost of a container's node: its size is a constant, and all that follows from it is
+    // constant too. Small enough for compilers to inline.
     EGB_ALWAYS_INLINE bool pop_one(void** block) const noexcept
     {
         constexpr bool is_small = sizeof(T) <= EGB_HEAP_SMALL_BYTES_ && alignof(T) <= heap_align;
@@ -139,7 +139,7 @@ class allocator
         }
     }
 
-    // Not one, not small, or not at hand.
+    // More than one object, a large one, or no block at hand.
     T* allocate_other(std::size_t count)
     {
         const bool  is_possible = count <= PTRDIFF_MAX / sizeof(T);
@@ -174,7 +174,7 @@ class allocator
         throw_bad_alloc_();
     }
 
-    // A block that is aligned by hand begins before its address: nobody asks how much behind it.
+    // A block that is aligned by hand begins before its address: its size is not looked up.
     std::size_t room_of(void* block, std::size_t bytes) const noexcept
     {
         const bool is_by_hand = heap_ != nullptr && alignof(T) > heap::align_max;
@@ -198,7 +198,7 @@ template <class T, class... Args>
     return std::allocate_shared<T>(allocator<T>(of), std::forward<Args>(args)...);
 }
 
-/// Destroys the object of a heap_ptr. Empty: a pointer with it is one pointer wide.
+/// Destroys the object of a heap_ptr. An empty class: a pointer with it is one pointer wide.
 template <class T>
 struct heap_delete {
     constexpr heap_delete() noexcept = default;
