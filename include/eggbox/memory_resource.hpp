@@ -13,17 +13,17 @@
 namespace eggbox
 {
 
-/// A heap of one's own as a memory resource: pools by size class under one pool. Takes the place of
+/// A heap of your own as a memory resource: pools by size class under one pool. Takes the place of
 /// std::pmr::synchronized_pool_resource, and of the unsynchronized one.
 ///
 ///     eggbox::memory_resource pools;
 ///     std::pmr::map<std::pmr::string, int> words(&pools);
 ///
-/// Its end, and release(), end every block of it at once: containers that are forgotten need not
-/// be destroyed first. Larger blocks than heap::block_bytes_max come from `upstream`, if there is
-/// one, and go back to it then; else they are pools of their own.
+/// Its end, and release(), free every block of it at once: the program may forget containers
+/// without destroying them. Larger blocks than heap::block_bytes_max come from `upstream`, if there
+/// is one, and go back to it then; otherwise they are pools of their own.
 ///
-/// Threads  Any thread, any call, at any time, but for release() and the end.
+/// Threads  Any thread, any call, at any time, except release() and the end.
 class memory_resource : public std::pmr::memory_resource
 {
   public:
@@ -34,7 +34,7 @@ class memory_resource : public std::pmr::memory_resource
     {
     }
 
-    /// Options as those of eggbox::heap.
+    /// Options as for eggbox::heap.
     explicit memory_resource(
         const egb_pool_options& options, std::pmr::memory_resource* upstream = nullptr
     ) noexcept
@@ -50,7 +50,7 @@ class memory_resource : public std::pmr::memory_resource
         give_back_upstream();
     }
 
-    /// Ends every block, and starts anew. No other thread may use the resource meanwhile.
+    /// Frees every block, and starts anew. No other thread may use the resource meanwhile.
     void release()
     {
         give_back_upstream();
@@ -97,7 +97,7 @@ class memory_resource : public std::pmr::memory_resource
     }
 
   private:
-    // Stands behind the bytes of each block of upstream, which are all in a list.
+    // Stands behind the bytes of each block of upstream. A list holds them all.
     struct record {
         record*     next;
         record*     previous;
@@ -141,8 +141,8 @@ class memory_resource : public std::pmr::memory_resource
         upstream_->deallocate(one.block, one.bytes, one.align);
     }
 
-    // Neighbours in the list write to the record until it is out of it.
-    record invalidate(void* place)
+    // Neighbours in the list write to the record until it leaves the list.
+    record strike(void* place)
     {
         const std::lock_guard<std::mutex> hold(lock_);
         const record                      one                   = *static_cast<record*>(place);
@@ -193,7 +193,7 @@ class heap_resource_type_ final : public std::pmr::memory_resource
 };
 
 /// The heap of the process as a memory resource, for std::pmr::set_default_resource() and
-/// containers. There is one, and it outlives every static object.
+/// containers. It is a single object, and outlives every static object.
 [[nodiscard]] inline std::pmr::memory_resource* heap_resource() noexcept
 {
     alignas(heap_resource_type_) static unsigned char place[sizeof(heap_resource_type_)];
