@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layer faces: a heap of one's own, for C++: what allocator.hpp and memory_resource.hpp are made
-// of.
+// Layer faces: a heap of your own, for C++. allocator.hpp and memory_resource.hpp stand on it.
 #ifndef EGGBOX_HEAP_HPP
 #define EGGBOX_HEAP_HPP
 
@@ -14,8 +13,8 @@
 namespace eggbox
 {
 
-/// Answers a request that cannot be served where the standard wants no nullptr: throws
-/// std::bad_alloc; ends the program where it was compiled without exceptions.
+/// Fails a request for which the standard does not allow nullptr: throws std::bad_alloc, or ends
+/// the program if it was compiled without exceptions.
 [[noreturn]] EGB_COLD inline void throw_bad_alloc_()
 {
 #if defined(__cpp_exceptions)
@@ -25,21 +24,21 @@ namespace eggbox
 #endif
 }
 
-// Of a key that another thread may be writing.
+// Loads a key that another thread may be writing.
 [[nodiscard]] inline egb_pool pool_at_(const std::uint64_t* place) noexcept
 {
     return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));
 }
 
-/// Makes a pool and keeps its key in `place`, which is 0. When several threads do so at the same
-/// time, the first one's pool is everyone's. The null pool: refused.
+/// Makes a pool and stores its key in `place`, which is 0. If several threads do so at the same
+/// time, all get the pool of the first. The null pool: refused.
 [[nodiscard]] inline egb_pool
 make_once_(std::uint64_t* place, const egb_pool_options& options) noexcept
 {
     egb_pool      made{0, 0};
     std::uint64_t key = 0;
     if (egb_pool_create(&made, &options) != EGB_OK) {
-        return pool_at_(place);  // perhaps another's
+        return pool_at_(place);  // perhaps another thread's
     }
     if (__atomic_compare_exchange_n(
             place, &key, egb_pool_key_(made), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
@@ -50,14 +49,14 @@ make_once_(std::uint64_t* place, const egb_pool_options& options) noexcept
     return egb_pool_of_key_(key);
 }
 
-/// Which sizes a heap of one's own has pools for.
+/// The size classes of a heap of your own.
 struct heap_classes_ {
     static constexpr std::size_t step_bytes   = 8;
     static constexpr std::size_t fine_max     = 128;
     static constexpr std::size_t fine_classes = fine_max / step_bytes;
     static constexpr std::size_t doublings    = 11;
     static constexpr std::size_t count        = fine_classes + doublings * 8;
-    static constexpr std::size_t none         = count;  // what is too large for any
+    static constexpr std::size_t none         = count;  // the class of larger sizes
     static constexpr std::size_t bytes_max    = fine_max << doublings;
     static constexpr std::size_t align_max    = 4096;
 
@@ -107,8 +106,9 @@ struct heap_classes_ {
     }
 };
 
-/// A heap of one's own: blocks of any size from a pool for each size class, and all these pools
-/// below one. So it may have a budget, its numbers are one sum, and its end ends every block of it.
+/// A heap of your own: blocks of any size from a pool for each size class, and all these pools
+/// below one pool. That pool gives the heap a budget and one sum of all numbers, and its end frees
+/// every block of the heap.
 ///
 ///     egb_pool_options options{};
 ///     options.name         = "level 3";
@@ -118,25 +118,24 @@ struct heap_classes_ {
 ///
 /// Classes are 8 bytes apart up to 128, then 8 for each doubling. The pool of a class is made when
 /// the class is first used, and holds a chunk of 64 KiB or more from then on: a budget must leave
-/// room for as many as there are sizes. What is larger than block_bytes_max has a pool for each
-/// block.
+/// room for one chunk per size. Each block larger than block_bytes_max has a pool of its own.
 ///
 /// Cannot be copied or moved: allocators point to it.
 ///
-/// Threads  Any thread, any call, at any time, but for release() and the end.
+/// Threads  Any thread, any call, at any time, except release() and the end.
 class heap
 {
   public:
-    /// What is larger, or aligned to more than align_max, is a pool of its own, of which a process
-    /// has EGB_POOLS_MAX at most.
+    /// A larger block, or one aligned to more than align_max, is a pool of its own. A process has
+    /// EGB_POOLS_MAX pools at most.
     static constexpr std::size_t block_bytes_max = heap_classes_::bytes_max;
     static constexpr std::size_t align_max       = heap_classes_::align_max;
 
     /// Never throws: see status().
     heap() noexcept : heap(egb_pool_options{}) {}
 
-    /// Of the options name, parent, budget_bytes, flags, check, on_exhausted and user count. The
-    /// others are about blocks of one size.
+    /// Uses the options name, parent, budget_bytes, flags, check, on_exhausted and user. The others
+    /// are about blocks of one size.
     explicit heap(const egb_pool_options& options) noexcept : options_(all_sizes(options))
     {
         open();
@@ -145,13 +144,13 @@ class heap
     heap(const heap&)            = delete;
     heap& operator=(const heap&) = delete;
 
-    /// Ends every block.
+    /// Frees every block.
     ~heap()
     {
         close();
     }
 
-    /// What egb_pool_create() answered for the pool above all.
+    /// The answer of egb_pool_create() for the pool above all classes.
     [[nodiscard]] egb_status status() const noexcept
     {
         return status_;
@@ -160,7 +159,7 @@ class heap
     /// Takes a block of at least `bytes` bytes, aligned to `align`, a power of two.
     ///
     /// Returns  the block; nullptr if the budget is used up, or the system refused.
-    /// Cost     egb_pool_alloc(), as fast as that where sizes are constants. Over block_bytes_max
+    /// Cost     egb_pool_alloc(), and just as fast if the size is a constant. Over block_bytes_max
     ///          egb_pool_create().
     [[nodiscard]] EGB_ALWAYS_INLINE void*
     alloc(std::size_t bytes, std::size_t align = natural_align) noexcept
@@ -173,8 +172,8 @@ class heap
         return index != sizes::none ? alloc_cold(index) : alloc_large(bytes, align);
     }
 
-    /// Gives a block back, with the size and the alignment that it was asked for with, or any size
-    /// up to what it has room for. nullptr: no effect.
+    /// Gives a block back, with the size and the alignment of the request, or any larger size up to
+    /// the room of the block. nullptr: no effect.
     ///
     /// Misuse   as egb_pool_free(); with a size of another class EGB_EVENT_WRONG_POOL.
     EGB_ALWAYS_INLINE void
@@ -188,7 +187,7 @@ class heap
         }
     }
 
-    // Where the key of the pool stands that serves such requests. Not of large ones.
+    // The place of the key of the pool that serves such requests. Not for large requests.
     EGB_ALWAYS_INLINE const std::uint64_t*
                             place_for_(std::size_t bytes, std::size_t align) const noexcept
     {
@@ -201,7 +200,7 @@ class heap
         return top_;
     }
 
-    /// Whether a block is of this heap: of any part of it.
+    /// True if `address` is in a block of this heap, at any place.
     [[nodiscard]] bool owns(const void* address) const noexcept
     {
         const egb_pool pool = egb_pool_of(address);
@@ -218,7 +217,7 @@ class heap
         return stats;
     }
 
-    /// egb_pool_trim() of each class, down to nothing that is not in use.
+    /// egb_pool_trim() of each class, which keeps nothing that is not in use.
     std::size_t trim() noexcept
     {
         std::size_t bytes = 0;
@@ -229,7 +228,7 @@ class heap
         return bytes;
     }
 
-    /// Ends every block, and starts anew. No other thread may use the heap meanwhile.
+    /// Frees every block, and starts anew. No other thread may use the heap meanwhile.
     void release() noexcept
     {
         close();
@@ -238,7 +237,7 @@ class heap
 
   private:
     static constexpr std::size_t natural_align = 16;
-    static constexpr std::size_t large_min     = block_bytes_max + 1;  // is in no class
+    static constexpr std::size_t large_min     = block_bytes_max + 1;  // in no class
 
     using sizes = heap_classes_;
 
@@ -248,7 +247,7 @@ class heap
         "the last class is of the largest blocks"
     );
 
-    // A key alone is no way to memory of the pool: a thread comes to that by its own magazine.
+    // A key does not lead to memory of the pool by itself: a thread uses its own magazine for that.
     EGB_ALWAYS_INLINE std::uint64_t key_of(std::size_t index) const noexcept
     {
         return EGB_LOAD_(keys_[index]);
@@ -276,14 +275,14 @@ class heap
     void close() noexcept
     {
         if (status_ == EGB_OK) {
-            (void)egb_pool_destroy(top_, EGB_DESTROY_FORCE);  // not if its parent's end was before
+            (void)egb_pool_destroy(top_, EGB_DESTROY_FORCE);  // stale if its parent ended before
         }
         for (auto& key : keys_) {
             EGB_STORE_(key, 0);
         }
     }
 
-    // For a pool below the one above all, with its name and its ways.
+    // Options for the pool of a class: with the name, flags and callbacks of the pool above.
     egb_pool_options below(std::size_t bytes, std::size_t align) const noexcept
     {
         egb_pool_options options = options_;
@@ -310,7 +309,8 @@ class heap
         return pool.generation == 0 ? nullptr : egb_pool_alloc(pool);
     }
 
-    // More than a page is aligned inside the block: its pool is found from any address in it.
+    // For more than a page the address is aligned inside the block: any address in it leads to the
+    // pool.
     EGB_COLD void* alloc_large(std::size_t bytes, std::size_t align) noexcept
     {
         const std::size_t extra = align > align_max ? align : 0;
