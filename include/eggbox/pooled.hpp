@@ -12,7 +12,7 @@
 namespace eggbox
 {
 
-/// Where blocks of any size for operator new come from: the heap of the process.
+/// The source of blocks of any size for operator new: the heap of the process.
 struct frame_source_ {
     [[nodiscard]] EGB_ALWAYS_INLINE static void*
     alloc(std::size_t bytes, std::size_t align) noexcept
@@ -21,10 +21,11 @@ struct frame_source_ {
     }
 };
 
-/// Where those for objects of type T come from: one pool of exactly their size, made when the first
-/// is, with the name of T, and there until the process ends. What has another size - an object of
-/// a derived class, an array - comes from the heap of the process; so does all of a class whose
-/// objects are larger than 64 KiB, or aligned to more than a page: it has no pool.
+/// The source of blocks for objects of type T: one pool of exactly their size, with the name of T,
+/// made with the first object, and kept until the process ends. Requests of another size - an
+/// object of a derived class, an array - go to the heap of the process. A class whose objects are
+/// larger than 64 KiB, or aligned to more than a page, has no pool: all its objects come from the
+/// heap.
 template <class T>
 class class_source_
 {
@@ -46,7 +47,7 @@ class class_source_
     }
 
   private:
-    // Large objects are better off where freed regions are kept for the next one.
+    // Large objects do better in the heap, which keeps freed regions for the next object.
     static constexpr bool has_pool() noexcept
     {
         return sizeof(T) <= EGB_HEAP_CLASS_BYTES_MAX && alignof(T) <= heap::align_max;
@@ -66,7 +67,7 @@ class class_source_
         return known.generation == 0 ? nullptr : egb_pool_alloc(known);
     }
 
-    // The compiler's own words for this function end in "T = name]", perhaps with "; ..." behind.
+    // The compiler's text for this function ends in "T = name]", perhaps with "; ..." behind.
     template <std::size_t N>
     static const char* name_of(char (&name)[N]) noexcept
     {
@@ -91,8 +92,8 @@ class class_source_
     alignas(8) static inline std::uint64_t key_ = 0;  // atomic
 };
 
-/// Asks a source as operator new does: again after each call of the new-handler, and when there is
-/// none, throws std::bad_alloc.
+/// Asks a source as operator new does: again after each call of the new-handler; without a
+/// new-handler it throws std::bad_alloc.
 template <class Source>
 EGB_INLINE void* alloc_or_throw_(std::size_t bytes, std::size_t align = 1)
 {
@@ -108,9 +109,9 @@ EGB_INLINE void* alloc_or_throw_(std::size_t bytes, std::size_t align = 1)
     return block;
 }
 
-// Every form of class operator new and delete. A block leads to its pool, so delete needs to know
-// neither size nor class: through a pointer to a base it is right, too. The forms with a place are
-// there because a class's own hide the global ones.
+// Every form of class operator new and delete. An address leads to its pool, and delete therefore
+// needs neither size nor class: it is right through a pointer to a base, too. The placement forms
+// are here because the operators of a class hide the global ones.
 #define EGB_OPERATORS_FROM_(...)                                                               \
     static void* operator new(std::size_t bytes)                                               \
     {                                                                                          \
@@ -191,28 +192,29 @@ EGB_INLINE void* alloc_or_throw_(std::size_t bytes, std::size_t align = 1)
 ///     order* o = new order;   // from the pool "order"
 ///     delete o;
 ///
-/// All forms are there: single and array, nothrow, aligned, sized. Classes derived from it inherit
-/// them: their objects come from the heap, or from a pool of their own if they derive from
-/// pooled<themselves>, too, and say which of both operators are meant:
+/// All forms exist: single and array, nothrow, aligned, sized. Derived classes inherit them: their
+/// objects come from the heap. A derived class has a pool of its own if it also derives from
+/// pooled<itself>, and chooses between the operators of both bases:
 ///
 ///     class large_order : public order, public eggbox::pooled<large_order> {
 ///         EGGBOX_POOLED(large_order)
 ///     };
 ///
-/// Never returns nullptr but for nothrow: calls the new-handler, and throws std::bad_alloc.
+/// Only the nothrow forms return nullptr; the others call the new-handler, and throw
+/// std::bad_alloc.
 template <class Derived>
 struct pooled {
     EGB_OPERATORS_FROM_(::eggbox::class_source_<Derived>)
 
-    /// The pool: its numbers are those of the class. The null pool before the first object, and of
-    /// classes that have none.
+    /// The pool: its numbers are those of the class. The null pool before the first object, and for
+    /// classes without a pool.
     [[nodiscard]] static egb_pool pool() noexcept
     {
         return class_source_<Derived>::pool();
     }
 };
 
-/// The same as a line in the class, for those who cannot derive. Public from there on.
+/// The same as a line in the class, for a class that cannot derive. Members after it are public.
 #define EGGBOX_POOLED(type)                            \
   public:                                              \
     EGB_OPERATORS_FROM_(::eggbox::class_source_<type>)
