@@ -36,9 +36,9 @@ typedef struct egb_entry_ {
 typedef struct egb_magazine_ {
     EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; EGB_NO_KEY_: this magazine is no pool's
     uintptr_t top;                 // behind the newest entry; 0: there are no entries
-    uintptr_t bottom;              // the oldest entry; INTPTR_MAX: of none may be taken unchecked
-    uintptr_t bottom_checked;      // the oldest entry; INTPTR_MAX: of none may be taken
-    uintptr_t full;                // where top cannot go further
+    uintptr_t bottom;              // the oldest entry; INTPTR_MAX: none may be taken unchecked
+    uintptr_t bottom_checked;      // the oldest entry; INTPTR_MAX: none may be taken
+    uintptr_t full;                // the upper end, past which top must not go
     EGB_ALIGNAS_(8) uint64_t frees;
     // Not for the hot path of this file.
     uint64_t
