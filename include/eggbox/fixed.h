@@ -397,7 +397,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_NEWTON_(d, x) ((x) * (2u - (d) * (x)))
 
 // A checksum of 16 bits that changes with any single bit of its arguments.
-#define EGB_FIXED_SEAL_(reach, stride, mode)                                             \
+#define EGB_FIXED_CHECKSUM_(reach, stride, mode)                                         \
     ((uint16_t)(((reach) ^ ((stride) << 16 | (stride) >> 16) ^ (uint32_t)(mode) << 24) * \
                     UINT32_C(0x9E3779B1) >>                                              \
                 16))

@@ -79,8 +79,8 @@ typedef struct egb_growing_options {
 /// The other bits are never set. To find the next free block the pool reads 8 of the chunk's
 /// states, or up to a 64th of them (a 32nd on 32-bit machines), as many at once as a word has
 /// bytes.
-#define EGB_STATE_OWN_  0xFCu
-#define EGB_STATE_HOME_ 0x80u
+#define EGB_STATE_OWN_      0xFCu
+#define EGB_STATE_IN_CHUNK_ 0x80u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 

@@ -80,9 +80,9 @@ size_t egb_check_all(void);
 
 /// Freezes the library. From now on it asks the system for no memory: pools and heap must do with
 /// the memory that they have. It gives none back by itself either, except chunks of destroyed pools
-/// that the region cache has no room for (EGB_SHELF_BYTES_MAX, EGB_SHELF_ADDRESSES_MAX). A call
-/// that needs more memory fails as if the system had refused. Reserve before, and let every thread
-/// use every pool once.
+/// that the region cache has no room for (EGB_REGION_CACHE_BYTES_MAX,
+/// EGB_REGION_CACHE_ADDRESSES_MAX). A call that needs more memory fails as if the system had
+/// refused. Reserve before, and let every thread use every pool once.
 ///
 /// Misuse   EGB_EVENT_SEALED, for every call that would have had to ask the system; also for a call
 ///          that then finds another way, such as the pool's lock in place of a magazine for a new

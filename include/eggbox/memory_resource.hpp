@@ -142,7 +142,7 @@ class memory_resource : public std::pmr::memory_resource
     }
 
     // Neighbours in the list write to the record until it leaves the list.
-    record strike(void* place)
+    record invalidate(void* place)
     {
         const std::lock_guard<std::mutex> hold(lock_);
         const record                      one                   = *static_cast<record*>(place);

@@ -119,8 +119,8 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// one size class of the heap to another: 8 MiB of pages that were ever touched, in 64 MiB of
 /// addresses. Cached regions count for no budget. If the system refuses memory they go back, and
 /// the library asks again. While the heap is in use, half of them go back a few times a second.
-#define EGB_SHELF_BYTES_MAX     ((size_t)8 << 20)
-#define EGB_SHELF_ADDRESSES_MAX ((size_t)64 << 20)
+#define EGB_REGION_CACHE_BYTES_MAX     ((size_t)8 << 20)
+#define EGB_REGION_CACHE_ADDRESSES_MAX ((size_t)64 << 20)
 
 /// How destroy treats blocks in use.
 typedef enum egb_destroy {
@@ -134,18 +134,18 @@ typedef enum egb_destroy {
 ///          changed, except that magazines have no free blocks any more; EGB_STALE; EGB_INVALID
 ///          for the null pool or an unknown `how`.
 /// Threads  Others may be inside alloc and free of the pool: their calls end as usual, or find the
-///          handle stale. The memory of a static pool is the caller's again when no other thread
-///          is inside such a call any more. If another thread has a magazine of the pool, or an
+///          handle stale. The memory of a static pool is the caller's again when no other thread is
+///          inside such a call any more. If another thread has a magazine of the pool, or an
 ///          egb_cache of the pool is open, pages go back to the system at once, and addresses
 ///          later: when each of those threads has made an alloc or free that took a lock, or has
 ///          ended, and every cache is closed. At that time, or at once if there are none, chunks go
-///          to the region cache for new pools, up to EGB_SHELF_BYTES_MAX of a pool. To make room
-///          for each of them up to 32 of the oldest cached chunks go back to the system; if that is
-///          not enough, the chunk itself does. egb_pool_trim() of the null pool gives all of them
-///          back. Chunks of pools with EGB_PREFAULT or EGB_HUGE_PAGES are not kept.
+///          to the region cache for new pools, up to EGB_REGION_CACHE_BYTES_MAX of a pool. To make
+///          room for each of them up to 32 of the oldest cached chunks go back to the system; if
+///          that is not enough, the chunk itself does. egb_pool_trim() of the null pool gives all
+///          of them back. Chunks of pools with EGB_PREFAULT or EGB_HUGE_PAGES are not kept.
 /// Cost     O(pools of the subtree, their chunks, and threads). With EGB_FRESH_ZERO blocks that
-///          were handed out are cleared, too, up to EGB_SHELF_BYTES_MAX. (If such a pool gets a
-///          cached chunk of another pool, its blocks are cleared then.)
+///          were handed out are cleared, too, up to EGB_REGION_CACHE_BYTES_MAX. (If such a pool
+///          gets a cached chunk of another pool, its blocks are cleared then.)
 egb_status egb_pool_destroy(egb_pool pool, egb_destroy how);
 
 /// Says whether `pool` exists: neither stale nor null. Takes no lock.

@@ -41,19 +41,18 @@ typedef struct egb_magazine_ {
     uintptr_t full;                // the upper end, past which top must not go
     EGB_ALIGNAS_(8) uint64_t frees;
     // Not for the hot path of this file.
-    uint64_t
-        chunk_key;  // the key, in the chunk map, of chunks whose blocks are to go on from here;
-                    // at "off" those of all the pool's chunks are
-    struct egb_depot* depot;         // the pool's; NULL: this magazine is no pool's
-    struct egb_batch* loaded;        // has the entries
-    struct egb_batch* spare;         // as a rule full or empty; NULL: none
-    uintptr_t         lowest;        // the oldest entry when no other thread takes them
+    uint64_t chunk_key;        // chunk-map key of the chunks whose blocks it may hand out again; at
+                               // level "off" the key of all the pool's chunks
+    struct egb_depot* depot;   // the pool's; NULL: this magazine is no pool's
+    struct egb_batch* loaded;  // has the entries
+    struct egb_batch* spare;   // as a rule full or empty; NULL: none
+    uintptr_t         lowest;  // the oldest entry when no other thread takes them
     uint16_t          refill_max;    // blocks to get at the next refill
-    uint16_t          lane;          // of the pool's depot
-    uint32_t          remote_first;  // its oldest entry: those before it another thread took
-    struct egb_batch* remote;        // gets what is of another lane's chunks; NULL: none yet
+    uint16_t          lane;          // the magazine's lane in its depot
+    uint32_t          remote_first;  // index of its oldest entry: another thread took those before
+    struct egb_batch* remote;        // blocks of other lanes' chunks; NULL: none yet
     uintptr_t         remote_top;    // behind its newest entry
-    uintptr_t         remote_full;   // where that cannot go further
+    uintptr_t         remote_full;   // upper end of its entries
     uint64_t          unused[sizeof(void*) == 8 ? 1 : 6];
 } egb_magazine_;
 
