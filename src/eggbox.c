@@ -10,6 +10,15 @@
   #include "os/posix_features.h"  // before any other header
 #endif
 
+// Before any other file includes the public headers. A library in place of malloc has no callers of
+// these names.
+#if !(defined(EGB_IS_MALLOC) && EGB_IS_MALLOC)
+  #include "core/linkable.c"
+  #if !EGB_FREESTANDING
+    #include "hosted/process/linkable.c"
+  #endif
+#endif
+
 #include "core/fixed.c"
 #include "core/fixed_ask.c"
 #include "core/fixed_live.c"

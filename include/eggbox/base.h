@@ -35,6 +35,23 @@
   #define EGB_ALIGNAS_(bytes)            _Alignas(bytes)
 #endif
 
+// The same for a public function. The library also has a function of that name, compiled in
+// linkable.c of the layer, for callers that cannot inline it: other languages, dlsym(). C++ code
+// refers to that function and never emits its own: linkers for Windows refuse two definitions.
+#if defined(__cplusplus) && defined(__GNUC__)
+  #define EGB_INLINE_PUBLIC extern inline __attribute__((gnu_inline, always_inline))
+#else
+  #define EGB_INLINE_PUBLIC EGB_INLINE
+#endif
+
+// The meaning of EGB_INLINE_PUBLIC in linkable.c. Clang warns if an `inline` function that is not
+// static calls a static one; GCC warns if a function is `always_inline` and not `inline`.
+#if defined(__clang__)
+  #define EGB_INLINE_LINKABLE_ extern EGB_ALWAYS_INLINE
+#else
+  #define EGB_INLINE_LINKABLE_ extern inline EGB_ALWAYS_INLINE
+#endif
+
 // A hot function that a macro of ours defines in the program's own file.
 #if defined(__GNUC__)
   #define EGB_STATIC_INLINE_ __attribute__((unused)) static inline EGB_ALWAYS_INLINE

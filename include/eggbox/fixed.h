@@ -178,7 +178,7 @@ egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, siz
 ///          to a touched block: use live bits for such blocks.
 /// Cost     O(1). A recycled block: touches the pool and the block, unless its list is outside. A
 ///          fresh block: a function call.
-EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_fixed_alloc(egb_fixed* pool);
 
 /// Gives a block back. The next alloc returns it, while it is still in the cache. NULL: no effect.
 ///
@@ -194,17 +194,17 @@ EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool);
 ///          free list, O(free blocks), in a double free and when the block's second word happens to
 ///          hold the mark; with 4-byte blocks, which have no second word, whenever the word looks
 ///          like a link.
-EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block);
+EGB_INLINE_PUBLIC void egb_fixed_free(egb_fixed* pool, void* block);
 
 /// As egb_fixed_alloc(), with no check: the link in an overwritten free block may lead anywhere.
 /// `pool` comes from egb_fixed_init_unchecked().
 /// Cost     6 instructions on x86-64, return included.
-EGB_NODISCARD EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_fixed_alloc_unchecked(egb_fixed* pool);
 
 /// As egb_fixed_free(), with no check: `block` is NULL or a block of this pool that is in use,
 /// else the pool is lost. `pool` comes from egb_fixed_init_unchecked().
 /// Cost     6 instructions on x86-64, return included.
-EGB_INLINE void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
+EGB_INLINE_PUBLIC void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
 
 /// Changes the region's size in place, blocks and free list untouched.
 ///
@@ -459,7 +459,7 @@ EGB_INLINE void* egb_fixed_pop_(egb_fixed* pool)
     return block;
 }
 
-EGB_INLINE void* egb_fixed_alloc(egb_fixed* pool)
+EGB_INLINE_PUBLIC void* egb_fixed_alloc(egb_fixed* pool)
 {
     if (EGB_UNLIKELY(pool == NULL || !egb_fixed_can_pop_(pool))) {
         return egb_fixed_alloc_cold_(pool);
@@ -487,7 +487,7 @@ EGB_INLINE void egb_fixed_push_(egb_fixed* pool, void* block)
     pool->head               = distance;
 }
 
-EGB_INLINE void egb_fixed_free(egb_fixed* pool, void* block)
+EGB_INLINE_PUBLIC void egb_fixed_free(egb_fixed* pool, void* block)
 {
     if (EGB_UNLIKELY(pool == NULL || !egb_fixed_can_push_(pool, block))) {
         egb_fixed_free_cold_(pool, block);
@@ -544,7 +544,7 @@ typedef void* egb_fixed_link_ EGB_LOOSE_;
 // loop around this function takes two cache lines of code in place of one.
 void* egb_fixed_alloc_unchecked_fresh_(egb_fixed* pool);
 
-EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)
+EGB_INLINE_PUBLIC void* egb_fixed_alloc_unchecked(egb_fixed* pool)
 {
     void* const block = pool->side.newest;
     if (EGB_UNLIKELY(block == NULL)) {
@@ -554,7 +554,7 @@ EGB_INLINE void* egb_fixed_alloc_unchecked(egb_fixed* pool)
     return block;
 }
 
-EGB_INLINE void egb_fixed_free_unchecked(egb_fixed* pool, void* block)
+EGB_INLINE_PUBLIC void egb_fixed_free_unchecked(egb_fixed* pool, void* block)
 {
     if (EGB_UNLIKELY(block == NULL)) {
         return;

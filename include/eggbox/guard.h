@@ -135,7 +135,10 @@ size_t egb_holders_print(egb_pool root, size_t most);
 #define EGB_POOL_ALLOC(pool) egb_pool_alloc_at((pool), __FILE__, __LINE__)
 
 /// The same, with a place that the caller passes on. `file` must stay valid.
-EGB_NODISCARD EGB_INLINE void* egb_pool_alloc_at(egb_pool pool, const char* file, unsigned line)
+EGB_NODISCARD EGB_INLINE_PUBLIC void*
+egb_pool_alloc_at(egb_pool pool, const char* file, unsigned line);
+
+EGB_INLINE_PUBLIC void* egb_pool_alloc_at(egb_pool pool, const char* file, unsigned line)
 {
     void* block;
     return egb_pool_pop_(egb_pool_key_(pool), &block) ? block

@@ -48,7 +48,7 @@ extern "C" {
 ///          system refused and no kept region was of use, or there are EGB_POOLS_MAX pools.
 /// Cost     O(1) while blocks of the class are at hand, and for large requests that a kept region
 ///          serves; else a system call.
-EGB_NODISCARD EGB_INLINE void* egb_malloc(size_t bytes);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_malloc(size_t bytes);
 
 /// As egb_malloc(count * bytes), all zero; NULL also if the product is over PTRDIFF_MAX. A block of
 /// more than 1 MiB is fresh from the system, and not touched.

@@ -47,7 +47,7 @@ EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)
     return egb_pool_pop_(EGB_LOAD_(egb_heap_small_[step]), block);
 }
 
-EGB_INLINE void* egb_malloc(size_t bytes)
+EGB_INLINE_PUBLIC void* egb_malloc(size_t bytes)
 {
     void* block;
     return EGB_LIKELY(egb_malloc_pop_(bytes, &block)) ? block : egb_malloc_more_(bytes, NULL);

@@ -161,7 +161,7 @@ bool egb_pool_alive(egb_pool pool);
 ///          it is not noticed in blocks that are 1 KiB or more apart: they are not touched while
 ///          they are free.
 /// Cost     O(1) while blocks of the pool are at hand; a system call when they are not.
-EGB_NODISCARD EGB_INLINE void* egb_pool_alloc(egb_pool pool);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_pool_alloc(egb_pool pool);
 
 /// Gives a block back to its pool. NULL: no effect.
 ///
@@ -175,7 +175,7 @@ EGB_NODISCARD EGB_INLINE void* egb_pool_alloc(egb_pool pool);
 ///          "track" also EGB_EVENT_OVERRUN and EGB_EVENT_UNDERRUN: the block is then taken back all
 ///          the same.
 /// Cost     O(1)
-EGB_INLINE void egb_pool_free(egb_pool pool, void* block);
+EGB_INLINE_PUBLIC void egb_pool_free(egb_pool pool, void* block);
 
 /// Takes `count` blocks, into out[0] and up. Returns how many it got: fewer than `count` only when
 /// egb_pool_alloc() would have returned NULL. `out` NULL: 0.
@@ -287,8 +287,8 @@ EGB_NODISCARD egb_status egb_cache_open(egb_cache* cache, egb_pool pool);
 
 /// As egb_pool_alloc() and egb_pool_free() of the cache's pool. If the pool was destroyed:
 /// EGB_EVENT_STALE. On a cache that is not open: EGB_EVENT_NO_POOL.
-EGB_NODISCARD EGB_INLINE void* egb_cache_alloc(egb_cache* cache);
-EGB_INLINE void                egb_cache_free(egb_cache* cache, void* block);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_cache_alloc(egb_cache* cache);
+EGB_INLINE_PUBLIC void                egb_cache_free(egb_cache* cache, void* block);
 
 /// Gives the cache's blocks back to the pool. Without effect on a cache that is not open.
 void egb_cache_close(egb_cache* cache);

@@ -188,7 +188,7 @@ EGB_INLINE bool egb_pool_pop_(uint64_t key, void** block)
     return EGB_LIKELY(egb_key_is_(&magazine->key, key) && egb_magazine_pop_(magazine, block));
 }
 
-EGB_INLINE void* egb_pool_alloc(egb_pool pool)
+EGB_INLINE_PUBLIC void* egb_pool_alloc(egb_pool pool)
 {
     const uint64_t key = egb_pool_key_(pool);
     void*          block;
@@ -209,7 +209,7 @@ EGB_INLINE bool egb_pool_undo_(egb_magazine_* magazine, uint64_t key, void* bloc
            egb_magazine_undo_(magazine, block, true);
 }
 
-EGB_INLINE void egb_pool_free(egb_pool pool, void* block)
+EGB_INLINE_PUBLIC void egb_pool_free(egb_pool pool, void* block)
 {
     const uint64_t key = egb_pool_key_(pool);
     if (EGB_UNLIKELY(!egb_pool_undo_(egb_magazine_of_key_(key), key, block))) {
@@ -230,7 +230,7 @@ struct egb_cache {
 EGB_COLD void* egb_cache_alloc_cold_(egb_cache* cache);
 void           egb_cache_free_other_(egb_cache* cache, void* block);
 
-EGB_INLINE void* egb_cache_alloc(egb_cache* cache)
+EGB_INLINE_PUBLIC void* egb_cache_alloc(egb_cache* cache)
 {
     void* block;
     if (EGB_UNLIKELY(!egb_magazine_pop_(&cache->magazine, &block))) {
@@ -248,7 +248,7 @@ EGB_INLINE bool egb_cache_undo_(egb_cache* cache, void* block)
     return EGB_LIKELY(EGB_LOAD_(magazine->top) != 0) && egb_magazine_undo_(magazine, block, true);
 }
 
-EGB_INLINE void egb_cache_free(egb_cache* cache, void* block)
+EGB_INLINE_PUBLIC void egb_cache_free(egb_cache* cache, void* block)
 {
     if (EGB_UNLIKELY(!egb_cache_undo_(cache, block))) {
         egb_cache_free_other_(cache, block);

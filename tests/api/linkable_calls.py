@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: MIT
+"""A call of each public function, through ctypes, as a program in another language makes it."""
+
+import contextlib
+import ctypes
+import os
+import sys
+import tempfile
+
+SIZE, UINT, BOOL, TEXT, PTR = (ctypes.c_size_t, ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p,
+                               ctypes.c_void_p)
+INT = ctypes.c_int
+OK, INVALID, UNSUPPORTED = 0, 1, 7
+
+
+def structure(name, *fields):
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+Pool = structure("egb_pool", ("slot", ctypes.c_uint32), ("generation", ctypes.c_uint32))
+Backing = structure("egb_backing", ("reserve", PTR), ("commit", PTR), ("give_back", PTR),
+                    ("user", PTR), ("granule", SIZE), ("zeroed", BOOL))
+Region = structure("egb_static_region", ("region", PTR), ("bytes", SIZE), ("is_out", BOOL))
+GrowingOptions = structure(
+    "egb_growing_options", ("block_bytes", SIZE), ("block_align", SIZE), ("max_blocks", SIZE),
+    ("chunk_bytes", SIZE), ("chunk_bytes_max", SIZE), ("with_states", BOOL), ("lead_bytes", SIZE),
+    ("backing", Backing))
+PoolOptions = structure(
+    "egb_pool_options", ("name", TEXT), ("block_bytes", SIZE), ("block_align", SIZE),
+    ("max_blocks", SIZE), ("reserve_blocks", SIZE), ("parent", Pool), ("budget_bytes", SIZE),
+    ("memory", PTR), ("memory_bytes", SIZE), ("flags", UINT), ("check", TEXT),
+    ("on_exhausted", PTR), ("user", PTR))
+Stats = structure(
+    "egb_stats", ("name", ctypes.c_char * 48), ("pools", SIZE), ("block_bytes", SIZE),
+    ("stride_bytes", SIZE), ("max_blocks", SIZE), ("budget_bytes", SIZE), ("capacity", SIZE),
+    ("in_use", SIZE), ("cached", SIZE), ("peak", SIZE), ("allocations", ctypes.c_uint64),
+    ("frees", ctypes.c_uint64), ("failures", ctypes.c_uint64), ("chunks", SIZE),
+    ("bytes_held", SIZE), ("bytes_prefaulted", SIZE), ("bytes_huge", SIZE))
+Holder = structure(
+    "egb_holder", ("pool", Pool), ("pool_name", TEXT), ("site", PTR), ("file", TEXT),
+    ("line", UINT), ("blocks", SIZE), ("bytes", SIZE), ("oldest_ms", ctypes.c_uint64),
+    ("thread", ctypes.c_uint32))
+Event = structure(
+    "egb_event", ("kind", INT), ("pool_name", TEXT), ("pool", PTR), ("address", PTR),
+    ("block_index", SIZE), ("site", PTR), ("history", PTR))
+
+MISUSE_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Event), PTR)
+BLOCK_FN = ctypes.CFUNCTYPE(None, PTR, PTR)
+POOL_FN = ctypes.CFUNCTYPE(None, Pool, PTR)
+HOLDER_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Holder), PTR)
+
+# What it returns, and what it is called with.
+SIGNATURES = {
+    "egb_status_text": (TEXT, [INT]),
+    "egb_level_text": (TEXT, [INT]),
+    "egb_event_text": (TEXT, [INT]),
+    "egb_misuse": (None, [PTR]),
+    "egb_set_misuse_handler": (None, [PTR, PTR]),
+    "egb_fixed_bytes": (SIZE, [SIZE, SIZE]),
+    "egb_fixed_init": (INT, [PTR, PTR, SIZE, SIZE]),
+    "egb_fixed_init_checked": (INT, [PTR, PTR, SIZE, SIZE, PTR, SIZE]),
+    "egb_fixed_init_outside": (INT, [PTR, PTR, SIZE, SIZE, PTR, SIZE]),
+    "egb_fixed_init_unchecked": (INT, [PTR, PTR, SIZE, SIZE]),
+    "egb_fixed_alloc": (PTR, [PTR]),
+    "egb_fixed_free": (None, [PTR, PTR]),
+    "egb_fixed_alloc_unchecked": (PTR, [PTR]),
+    "egb_fixed_free_unchecked": (None, [PTR, PTR]),
+    "egb_fixed_resize": (INT, [PTR, SIZE]),
+    "egb_fixed_clear": (None, [PTR]),
+    "egb_fixed_owns": (BOOL, [PTR, PTR]),
+    "egb_fixed_is_live": (BOOL, [PTR, PTR]),
+    "egb_fixed_capacity": (SIZE, [PTR]),
+    "egb_fixed_in_use": (SIZE, [PTR]),
+    "egb_fixed_available": (SIZE, [PTR]),
+    "egb_fixed_peak": (SIZE, [PTR]),
+    "egb_fixed_touched": (SIZE, [PTR]),
+    "egb_fixed_whole": (BOOL, [PTR]),
+    "egb_static_backing": (Backing, [PTR]),
+    "egb_growing_init": (INT, [PTR, PTR]),
+    "egb_growing_destroy": (None, [PTR]),
+    "egb_growing_alloc": (PTR, [PTR]),
+    "egb_growing_free": (None, [PTR, PTR]),
+    "egb_growing_reserve": (INT, [PTR, SIZE]),
+    "egb_growing_trim": (SIZE, [PTR, SIZE]),
+    "egb_growing_each": (None, [PTR, BLOCK_FN, PTR]),
+    "egb_growing_owns": (BOOL, [PTR, PTR]),
+    "egb_growing_capacity": (SIZE, [PTR]),
+    "egb_growing_in_use": (SIZE, [PTR]),
+    "egb_growing_peak": (SIZE, [PTR]),
+    "egb_growing_held": (SIZE, [PTR]),
+    "egb_growing_whole": (BOOL, [PTR]),
+    "egb_block_check": (INT, [PTR]),
+    "egb_pool_check": (SIZE, [Pool]),
+    "egb_check_all": (SIZE, []),
+    "egb_seal": (None, []),
+    "egb_unseal": (None, []),
+    "egb_holders_each": (INT, [Pool, HOLDER_FN, PTR]),
+    "egb_holders_print": (SIZE, [Pool, SIZE]),
+    "egb_pool_alloc_at": (PTR, [Pool, TEXT, UINT]),
+    "egb_malloc": (PTR, [SIZE]),
+    "egb_calloc": (PTR, [SIZE, SIZE]),
+    "egb_realloc": (PTR, [PTR, SIZE]),
+    "egb_aligned_alloc": (PTR, [SIZE, SIZE]),
+    "egb_heap_pool": (Pool, []),
+    "egb_heap_trim": (SIZE, [SIZE]),
+    "egb_heap_measure": (None, [BOOL]),
+    "egb_heap_guard_pages": (INT, [TEXT]),
+    "egb_heap_stats": (INT, [PTR]),
+    "egb_pool_create": (INT, [PTR, PTR]),
+    "egb_pool_destroy": (INT, [Pool, INT]),
+    "egb_pool_alive": (BOOL, [Pool]),
+    "egb_pool_alloc": (PTR, [Pool]),
+    "egb_pool_free": (None, [Pool, PTR]),
+    "egb_pool_alloc_many": (SIZE, [Pool, PTR, SIZE]),
+    "egb_pool_free_many": (None, [Pool, PTR, SIZE]),
+    "egb_pool_reserve": (INT, [Pool, SIZE]),
+    "egb_pool_trim": (SIZE, [Pool, SIZE]),
+    "egb_pool_stats": (INT, [Pool, PTR]),
+    "egb_pool_stats_subtree": (INT, [Pool, PTR]),
+    "egb_pool_touched": (SIZE, [Pool]),
+    "egb_pool_parent": (Pool, [Pool]),
+    "egb_pool_is_ancestor": (BOOL, [Pool, Pool]),
+    "egb_pool_each": (None, [Pool, POOL_FN, PTR]),
+    "egb_pool_each_block": (None, [Pool, BLOCK_FN, PTR]),
+    "egb_free": (None, [PTR]),
+    "egb_pool_of": (Pool, [PTR]),
+    "egb_pool_is_live": (BOOL, [Pool, PTR]),
+    "egb_block_bytes": (SIZE, [PTR]),
+    "egb_cache_open": (INT, [PTR, Pool]),
+    "egb_cache_alloc": (PTR, [PTR]),
+    "egb_cache_free": (None, [PTR, PTR]),
+    "egb_cache_close": (None, [PTR]),
+    "egb_report_write": (INT, [TEXT]),
+    "egb_report_restart": (None, []),
+}
+
+TABLE = []  # ([name], function): the function calls each of these names
+
+
+def calls(*names):
+    def enter(function):
+        TABLE.append((names, function))
+        return function
+    return enter
+
+
+def memory(count):
+    """Zeroed bytes, for a region, or for an object of the library: more than any of them takes."""
+    return (ctypes.c_uint64 * (count // 8))()
+
+
+def new_pool(library, **options):
+    pool = Pool()
+    status = library.egb_pool_create(
+        ctypes.byref(pool), ctypes.byref(PoolOptions(**{"block_bytes": 48, **options})))
+    assert status == OK, status
+    return pool
+
+
+def same(one, other):
+    return bytes(one) == bytes(other)
+
+
+@contextlib.contextmanager
+def stderr_to(file):
+    """What C code writes there."""
+    kept = os.dup(2)
+    os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+# ---- base, check --------------------------------------------------------------------------------
+
+@calls("egb_status_text", "egb_level_text", "egb_event_text")
+def texts(library):
+    assert library.egb_status_text(OK) == b"ok"
+    assert library.egb_level_text(2) == b"guard"
+    assert library.egb_event_text(5) == b"double free"
+
+
+@calls("egb_misuse", "egb_set_misuse_handler")
+def misuse(library):
+    kinds = []
+
+    @MISUSE_FN
+    def handler(event, user):
+        kinds.append((event.contents.kind, user))
+    library.egb_set_misuse_handler(ctypes.cast(handler, PTR), 77)
+    library.egb_misuse(ctypes.byref(Event(kind=2)))
+    block = library.egb_malloc(40)
+    library.egb_free(block)
+    library.egb_free(block)
+    assert kinds == [(2, 77), (5, 77)], kinds
+
+
+# ---- fixed --------------------------------------------------------------------------------------
+
+@calls("egb_fixed_init", "egb_fixed_alloc", "egb_fixed_free", "egb_fixed_resize",
+       "egb_fixed_clear", "egb_fixed_bytes", "egb_fixed_capacity", "egb_fixed_in_use",
+       "egb_fixed_available", "egb_fixed_peak", "egb_fixed_touched", "egb_fixed_owns",
+       "egb_fixed_is_live", "egb_fixed_whole")
+def fixed(library):
+    pool, region = memory(256), memory(4096)
+    assert library.egb_fixed_bytes(16, 8) == 128
+    assert library.egb_fixed_init(pool, region, 128, 16) == OK
+    blocks = [library.egb_fixed_alloc(pool) for _ in range(9)]
+    assert blocks == [ctypes.addressof(region) + 16 * i for i in range(8)] + [None]
+    for block in blocks:
+        library.egb_fixed_free(pool, block)
+    assert library.egb_fixed_alloc(pool) == blocks[7]
+    assert library.egb_fixed_is_live(pool, blocks[7])
+    assert library.egb_fixed_owns(pool, blocks[0])
+    assert not library.egb_fixed_is_live(pool, blocks[0])
+    assert (library.egb_fixed_capacity(pool), library.egb_fixed_in_use(pool),
+            library.egb_fixed_available(pool), library.egb_fixed_peak(pool),
+            library.egb_fixed_touched(pool)) == (8, 1, 7, 8, 8)
+    library.egb_fixed_clear(pool)
+    assert library.egb_fixed_resize(pool, 256) == OK
+    assert library.egb_fixed_capacity(pool) == 16 and library.egb_fixed_whole(pool)
+
+
+@calls("egb_fixed_init_checked", "egb_fixed_init_outside")
+def fixed_with_live_bits(library):
+    pool, region, aside = memory(256), memory(4096), memory(4096)
+    for init in (library.egb_fixed_init_checked, library.egb_fixed_init_outside):
+        assert init(pool, region, 128, 16, aside, 4096) == OK
+        assert init(pool, region, 128, 16, None, 4096) == INVALID
+        block = library.egb_fixed_alloc(pool)
+        library.egb_fixed_free(pool, block)
+        assert block == ctypes.addressof(region) and library.egb_fixed_alloc(pool) == block
+
+
+@calls("egb_fixed_init_unchecked", "egb_fixed_alloc_unchecked", "egb_fixed_free_unchecked")
+def fixed_unchecked(library):
+    pool, region = memory(256), memory(4096)
+    assert library.egb_fixed_init_unchecked(pool, region, 128, 16) == OK
+    blocks = [library.egb_fixed_alloc_unchecked(pool) for _ in range(9)]
+    assert blocks[0] == ctypes.addressof(region) and blocks[8] is None
+    library.egb_fixed_free_unchecked(pool, blocks[3])
+    assert library.egb_fixed_alloc_unchecked(pool) == blocks[3]
+
+
+# ---- growing ------------------------------------------------------------------------------------
+
+@calls("egb_static_backing", "egb_growing_init", "egb_growing_destroy", "egb_growing_alloc",
+       "egb_growing_free", "egb_growing_reserve", "egb_growing_trim", "egb_growing_each",
+       "egb_growing_owns", "egb_growing_capacity", "egb_growing_in_use", "egb_growing_peak",
+       "egb_growing_held", "egb_growing_whole")
+def growing(library):
+    pool, area = memory(1024), memory(4096)
+    region = Region(ctypes.addressof(area), 4096, False)
+    options = GrowingOptions(block_bytes=32,
+                             backing=library.egb_static_backing(ctypes.byref(region)))
+    assert library.egb_growing_init(pool, ctypes.byref(options)) == OK
+    assert library.egb_growing_reserve(pool, 10) == OK and region.is_out
+    block = library.egb_growing_alloc(pool)
+    seen = []
+    library.egb_growing_each(pool, BLOCK_FN(lambda block, user: seen.append((block, user))), 9)
+    assert seen == [(block, 9)]
+    assert library.egb_growing_owns(pool, block) and library.egb_growing_whole(pool)
+    assert library.egb_growing_in_use(pool) == 1 and library.egb_growing_held(pool) == 4096
+    library.egb_growing_free(pool, block)
+    assert library.egb_growing_peak(pool) == 1 and library.egb_growing_capacity(pool) > 100
+    assert library.egb_growing_trim(pool, 0) == 4096
+    library.egb_growing_destroy(pool)
+    assert not region.is_out and not library.egb_growing_whole(pool)
+
+
+# ---- pool ---------------------------------------------------------------------------------------
+
+@calls("egb_pool_create", "egb_pool_destroy", "egb_pool_alive", "egb_pool_alloc", "egb_pool_free",
+       "egb_pool_alloc_many", "egb_pool_free_many", "egb_pool_is_live", "egb_pool_of",
+       "egb_block_bytes", "egb_free")
+def pool_blocks(library):
+    pool = new_pool(library, max_blocks=100)
+    blocks = [library.egb_pool_alloc(pool) for _ in range(101)]
+    assert len(set(blocks)) == 101 and blocks[100] is None
+    assert same(library.egb_pool_of(blocks[5]), pool)
+    assert library.egb_block_bytes(blocks[5]) == 48 and library.egb_pool_is_live(pool, blocks[5])
+    library.egb_free(blocks[5])
+    assert not library.egb_pool_is_live(pool, blocks[5])
+    library.egb_pool_free(pool, blocks[6])
+    many = (PTR * 3)()
+    assert library.egb_pool_alloc_many(pool, many, 3) == 2 and set(many[:2]) == set(blocks[5:7])
+    library.egb_pool_free_many(pool, many, 2)
+    assert not library.egb_pool_is_live(pool, blocks[6])
+    assert library.egb_pool_destroy(pool, 0) == 5 and library.egb_pool_alive(pool)
+    assert library.egb_pool_destroy(pool, 1) == OK and not library.egb_pool_alive(pool)
+
+
+@calls("egb_pool_reserve", "egb_pool_trim", "egb_pool_stats", "egb_pool_stats_subtree",
+       "egb_pool_touched", "egb_pool_parent", "egb_pool_is_ancestor", "egb_pool_each",
+       "egb_pool_each_block")
+def pool_questions(library):
+    above = new_pool(library, name=b"above")
+    below = new_pool(library, name=b"below", parent=above)
+    assert library.egb_pool_reserve(below, 1000) == OK
+    block = library.egb_pool_alloc(below)
+    stats = Stats()
+    assert library.egb_pool_stats(below, ctypes.byref(stats)) == OK
+    assert (stats.name, stats.pools, stats.in_use) == (b"below", 1, 1)
+    assert stats.capacity >= 1000
+    assert library.egb_pool_stats_subtree(above, ctypes.byref(stats)) == OK
+    assert (stats.name, stats.pools, stats.in_use) == (b"above", 2, 1)
+    assert library.egb_pool_touched(below) >= 1
+    assert same(library.egb_pool_parent(below), above)
+    assert library.egb_pool_is_ancestor(above, below)
+    assert not library.egb_pool_is_ancestor(below, above)
+    pools, blocks = [], []
+    library.egb_pool_each(above, POOL_FN(lambda pool, user: pools.append(bytes(pool))), None)
+    assert pools == [bytes(above), bytes(below)]
+    library.egb_pool_each_block(below, BLOCK_FN(lambda block, user: blocks.append(block)), None)
+    assert blocks == [block]
+    library.egb_pool_free(below, block)
+    assert library.egb_pool_trim(below, 0) > 0
+
+
+@calls("egb_cache_open", "egb_cache_alloc", "egb_cache_free", "egb_cache_close")
+def cache(library):
+    pool, mine = new_pool(library), memory(1024)
+    assert library.egb_cache_open(mine, pool) == OK
+    block = library.egb_cache_alloc(mine)
+    assert library.egb_pool_is_live(pool, block)
+    library.egb_cache_free(mine, block)
+    assert library.egb_cache_alloc(mine) == block
+    library.egb_cache_free(mine, block)
+    library.egb_cache_close(mine)
+    assert library.egb_pool_destroy(pool, 0) == OK
+
+
+# ---- guard --------------------------------------------------------------------------------------
+
+@calls("egb_block_check", "egb_pool_check", "egb_check_all")
+def guard(library):
+    pool = new_pool(library, check=b"guard")
+    block = library.egb_pool_alloc(pool)
+    assert (library.egb_block_check(block), library.egb_pool_check(pool),
+            library.egb_check_all()) == (OK, 0, 0)
+    assert library.egb_block_check(None) == INVALID
+
+
+@calls("egb_seal", "egb_unseal")
+def seal(library):
+    kinds = []
+    handler = MISUSE_FN(lambda event, user: kinds.append(event.contents.kind))
+    library.egb_set_misuse_handler(ctypes.cast(handler, PTR), None)
+    pool = new_pool(library)
+    library.egb_seal()
+    assert library.egb_pool_alloc(pool) is None and kinds == [11]
+    library.egb_unseal()
+    assert library.egb_pool_alloc(pool) is not None
+
+
+@calls("egb_pool_alloc_at", "egb_holders_each", "egb_holders_print")
+def holders(library):
+    pool = new_pool(library, name=b"frames", check=b"track")
+    block = library.egb_pool_alloc_at(pool, b"other.rs", 42)
+    seen = []
+
+    @HOLDER_FN
+    def visit(holder, user):
+        one = holder.contents
+        seen.append((one.pool_name, one.file, one.line, one.blocks, one.bytes, user))
+    assert library.egb_holders_each(pool, visit, 5) == OK
+    assert seen == [(b"frames", b"other.rs", 42, 1, 48, 5)], seen
+    with tempfile.TemporaryFile() as file:
+        with stderr_to(file):
+            assert library.egb_holders_print(pool, 10) == 1
+        file.seek(0)
+        assert b"other.rs:42" in file.read()
+    library.egb_pool_free(pool, block)
+    untracked = new_pool(library)
+    assert library.egb_pool_alloc_at(untracked, b"other.rs", 43) is not None
+
+
+# ---- heap ---------------------------------------------------------------------------------------
+
+@calls("egb_malloc", "egb_calloc", "egb_realloc", "egb_aligned_alloc", "egb_heap_pool",
+       "egb_heap_trim")
+def heap(library):
+    block = library.egb_malloc(100)
+    ctypes.memset(block, 7, 100)
+    block = library.egb_realloc(block, 100000)
+    assert ctypes.string_at(block, 100) == b"\7" * 100
+    library.egb_free(block)
+    zero = library.egb_calloc(10, 10)
+    assert ctypes.string_at(zero, 100) == bytes(100)
+    aligned = library.egb_aligned_alloc(256, 10)
+    assert aligned % 256 == 0
+    assert library.egb_pool_is_ancestor(library.egb_heap_pool(), library.egb_pool_of(zero))
+    library.egb_free(zero)
+    library.egb_free(aligned)
+    assert library.egb_heap_trim(0) > 0
+
+
+@calls("egb_heap_measure", "egb_heap_guard_pages", "egb_heap_stats")
+def heap_numbers(library):
+    numbers = memory(16384)
+    library.egb_heap_measure(True)
+    block = library.egb_malloc(100)
+    assert library.egb_heap_guard_pages(b"nonsense") == INVALID
+    assert library.egb_heap_guard_pages(b"large") in (OK, UNSUPPORTED)
+    large = library.egb_malloc(1 << 20)
+    assert library.egb_heap_stats(numbers) == OK and numbers[0] == 1
+    assert library.egb_heap_stats(None) == INVALID
+    library.egb_free(large)
+    library.egb_free(block)
+    assert library.egb_heap_stats(numbers) == OK and numbers[1] == 1
+
+
+# ---- report -------------------------------------------------------------------------------------
+
+@calls("egb_report_write", "egb_report_restart")
+def report(library):
+    library.egb_free(library.egb_malloc(1))
+    library.egb_report_restart()
+    with tempfile.TemporaryDirectory() as folder:
+        status = library.egb_report_write(folder.encode())
+        assert status == (OK if sys.platform == "linux" else UNSUPPORTED), status
+        if status == OK:
+            assert [name for name in os.listdir(folder) if name.endswith(".json")]
+    assert library.egb_report_write(None) in (INVALID, UNSUPPORTED)
