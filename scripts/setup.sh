@@ -11,7 +11,8 @@ tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev groff-base libcap2-bi
 # Programs that the library is put under, to see that they do not notice.
 # redis-tools has the server too; redis-server would only start a service.
 programs="valgrind sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils"
-test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev"
+test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev
+      libreadline-dev"
 # libclang-rt-19-dev has the allocator scudo as a library.
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools
@@ -24,7 +25,8 @@ all="$test $bench gcc-multilib g++-multilib gcovr
      libc6-dev-armhf-cross libgcc-12-dev-armhf-cross libstdc++-12-dev-armhf-cross
      libc6-dev-s390x-cross libgcc-12-dev-s390x-cross libstdc++-12-dev-s390x-cross
      gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine wine64"
-fuzz="$build $tool python3 googletest librapidcheck-dev clang-19 libclang-rt-19-dev"
+fuzz="$build $tool python3 googletest librapidcheck-dev libreadline-dev clang-19
+      libclang-rt-19-dev"
 prove="gcc libc6-dev make python3 frama-c-base why3 z3 cvc4"
 
 case "${1:-}" in

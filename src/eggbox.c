@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // All of eggbox as one translation unit: compile this file, with include/ on the include path, and
-// nothing else is needed. Without an operating system define EGB_FREESTANDING to 1: then it is the
-// core alone, and the program supplies egb_misuse().
+// nothing else is needed. Each name that it exports begins with egb_: the interfaces of older
+// libraries are in eggbox_compat.c. Without an operating system define EGB_FREESTANDING to 1: then
+// it is the core alone, and the program supplies egb_misuse().
 #if !defined(EGB_FREESTANDING)
   #define EGB_FREESTANDING 0
 #endif
@@ -97,15 +98,4 @@
   #include "hosted/settings/fault_injection.c"
   #include "hosted/settings/level.c"
   #include "os/watch.c"
-  #if (defined(_WIN32) || defined(__unix__) || defined(__APPLE__)) && \
-      !(defined(EGB_IS_MALLOC) && EGB_IS_MALLOC)
-    #include "compat/elr_mpl.c"
-    #include "compat/elr_mtx.c"
-    #include "compat/elr_multi.c"
-    #include "compat/fault.c"
-    #include "compat/fb_allocator.c"
-    #include "compat/lock_guard.c"
-    #include "compat/x_allocator.c"
-    #include "compat/xallocator.c"
-  #endif
 #endif

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Uses eggbox as other projects will: installed, as a subdirectory, by pkg-config, as one file.
 
-usage: install.py ROOT COMPILER [ON|OFF]    whether the command is built, too
+usage: install.py ROOT COMPILER NM [ON|OFF]    whether the command is built, too
 """
 
 import os
@@ -12,10 +12,33 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "api"))
+import symbols  # noqa: E402 - lies beside the tests that it is for
+
 PROGRAM = """#include <eggbox/eggbox.h>
 EGB_FIXED_DEFINE(numbers, double, 10);
 int main(void) { return egb_fixed_alloc(&numbers) != NULL && egb_fixed_whole(&numbers) ? 0 : 1; }
 """
+# As programs for older libraries are: they know their own names only.
+OLDER_PROGRAM = """#include "elr_mpl.h"
+#include "fb_allocator.h"
+ALLOC_DEFINE(numbers, sizeof(double), 10)
+int main(void)
+{
+    void* number = ALLOC_Alloc(numbers, sizeof(double));
+    elr_mpl_t pool;
+    int fits;
+    if (!elr_mpl_init()) {
+        return 1;
+    }
+    pool = elr_mpl_create(NULL, 100);
+    fits = elr_mpl_size(elr_mpl_alloc(&pool)) == 100;
+    ALLOC_Free(numbers, number);
+    elr_mpl_finalize();
+    return number != NULL && fits ? 0 : 1;
+}
+"""
+PROGRAMS = {"eggbox": PROGRAM, "compat": OLDER_PROGRAM}
 FOUND = "find_package(eggbox 0.1 REQUIRED)\n"
 SUBDIRECTORY = "add_subdirectory({root} eggbox)\n" \
     "if(TARGET gtest OR TARGET test_fixed OR BUILD_TESTING)\n" \
@@ -23,8 +46,9 @@ SUBDIRECTORY = "add_subdirectory({root} eggbox)\n" \
 PROJECT = """cmake_minimum_required(VERSION 3.21)
 project(user LANGUAGES C)
 set(CMAKE_C_FLAGS "-Wall -Wextra -Werror")
-{how}add_executable(user main.c)
-target_link_libraries(user PRIVATE eggbox::{target})
+{how}"""
+USER = """add_executable(user_{target} {target}.c)
+target_link_libraries(user_{target} PRIVATE eggbox::{target})
 """
 
 
@@ -37,15 +61,19 @@ def run(*command, **more):
     return result.stdout
 
 
-def use(folder, name, how, compiler, *options, target="eggbox"):
-    user = folder / name
+def use(folder, name, how, compiler, *options):
+    user = folder / name.replace(",", "").replace(" ", "-")
     user.mkdir()
-    (user / "main.c").write_text(PROGRAM)
-    (user / "CMakeLists.txt").write_text(PROJECT.format(how=how, target=target))
+    project = PROJECT.format(how=how)
+    for target, program in PROGRAMS.items():
+        (user / f"{target}.c").write_text(program)
+        project += USER.format(target=target)
+    (user / "CMakeLists.txt").write_text(project)
     run("cmake", "-S", user, "-B", user / "build", f"-DCMAKE_C_COMPILER={compiler}", *options)
     run("cmake", "--build", user / "build")
-    run(user / "build" / "user")
-    print(f"{name}: works")
+    for target in PROGRAMS:
+        run(user / "build" / f"user_{target}")
+        print(f"{name}, {target}: works")
 
 
 def use_command(prefix):
@@ -64,9 +92,62 @@ def use_command(prefix):
     print("command: works")
 
 
+def check_installed(prefix, nm):
+    """All headers are there, and each library exports names of its own only."""
+    for header in ("Pool_c.h", "pool_c.h"):
+        assert (prefix / "include/eggbox/compat" / header).is_file(), header
+    count = 0
+    for file in sorted((prefix / "lib").glob("libeggbox*.*")):
+        kind = next((kind for kind in ("compat", "malloc") if f"-{kind}." in file.name), "main")
+        wrong = list(symbols.problems(nm, kind, file))
+        assert not wrong, "\n".join(wrong)
+        count += 1
+    assert count >= 3, sorted((prefix / "lib").iterdir())
+    print(f"{prefix.name}: {count} libraries export what they should")
+
+
+def flags_of(module, prefix):
+    """What pkg-config says, or would say if it were here."""
+    if shutil.which("pkg-config"):
+        return run("pkg-config", "--cflags", "--libs", module,
+                   env={**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}).split()
+    text = (prefix / f"lib/pkgconfig/{module}.pc").read_text()
+    text = text.replace("${prefix}", str(prefix))
+    values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+    flags = f"{fields['Cflags']} {fields['Libs']}".replace("${includedir}", values["includedir"]) \
+        .replace("${libdir}", values["libdir"]).split()
+    return flags + (flags_of(fields["Requires"], prefix) if "Requires" in fields else [])
+
+
+def use_flags(folder, compiler, prefix):
+    for module, program in (("eggbox", PROGRAM), ("eggbox-compat", OLDER_PROGRAM)):
+        flags = flags_of(module, prefix)
+        assert all(str(folder / "prefix") not in flag for flag in flags), flags
+        (folder / "main.c").write_text(program)
+        run(compiler, folder / "main.c", *flags, "-o", folder / "by_flags")
+        run(folder / "by_flags")
+        print(f"pkg-config, {module}: works")
+
+
+def use_one_file(folder, compiler, root, prefix):
+    strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{root}/include"]
+    old_names = f"-I{root}/include/eggbox/compat"
+    library, compat = root / "src/eggbox.c", root / "src/eggbox_compat.c"
+    for name, program, more in (
+            ("one file", PROGRAM, [library]),
+            ("one file, compat beside it", OLDER_PROGRAM, [old_names, library, compat]),
+            ("one file, compat alone", OLDER_PROGRAM,
+             [old_names, compat, f"-L{prefix}/lib", "-leggbox", "-pthread"])):
+        (folder / "main.c").write_text(program)
+        run(compiler, *strict, folder / "main.c", *more, "-o", folder / "one_file")
+        run(folder / "one_file")
+        print(f"{name}: works")
+
+
 def main():
-    root, compiler = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
-    tools = sys.argv[3].upper() if len(sys.argv) > 3 else "OFF"
+    root, compiler, nm = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
+    tools = sys.argv[4].upper() if len(sys.argv) > 4 else "OFF"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for shared in ("OFF", "ON"):
@@ -78,37 +159,18 @@ def main():
                 f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib")
             run("cmake", "--build", build)
             run("cmake", "--install", build)
-            use(folder, f"find_package, shared {shared}".replace(" ", "-"), FOUND, compiler,
+            check_installed(prefix, nm)
+            use(folder, f"find_package, shared {shared}", FOUND, compiler,
                 f"-DCMAKE_PREFIX_PATH={prefix}")
         use(folder, "subdirectory", SUBDIRECTORY.format(root=root), compiler)
 
-        prefix = folder / "prefix-OFF"
         if tools == "ON":
-            use_command(prefix)
-        (folder / "main.c").write_text(PROGRAM)
-        if shutil.which("pkg-config"):
-            # Installed elsewhere than was said when it was configured.
-            prefix = folder / "moved"
-            run("cmake", "--install", folder / "build-OFF", "--prefix", prefix)
-            flags = run("pkg-config", "--cflags", "--libs", "eggbox",
-                        env={**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}).split()
-            assert all(str(folder / "prefix") not in flag for flag in flags), flags
-        else:  # what it would answer
-            text = (prefix / "lib/pkgconfig/eggbox.pc").read_text()
-            text = text.replace("${prefix}", str(prefix))
-            values = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-            fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-            flags = f"{fields['Cflags']} {fields['Libs']}" \
-                .replace("${includedir}", values["includedir"]) \
-                .replace("${libdir}", values["libdir"]).split()
-        run(compiler, folder / "main.c", *flags, "-o", folder / "by_flags")
-        run(folder / "by_flags")
-        print("pkg-config: works")
-
-        run(compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{root}/include",
-            folder / "main.c", root / "src/eggbox.c", "-o", folder / "one_file")
-        run(folder / "one_file")
-        print("one file: works")
+            use_command(folder / "prefix-OFF")
+        # Installed elsewhere than was said when it was configured.
+        prefix = folder / "moved"
+        run("cmake", "--install", folder / "build-OFF", "--prefix", prefix)
+        use_flags(folder, compiler, prefix)
+        use_one_file(folder, compiler, root, prefix)
     return 0
 
 

@@ -18,6 +18,7 @@ GOOD = {
     "src/os/posix.c": LICENCE + '#include "os.h"\n#include <unistd.h>\n',
     "tools/eggbox/t.cpp": LICENCE + '#include "eggbox/fixed.h"\n#include <unistd.h>\n',
     "src/compat/c.c": LICENCE + '#include "eggbox/fixed.h"\n#include <pthread.h>\n',
+    "tests/data/readme": "data\n",
     "src/hosted/h.c": LICENCE + '#include "os.h"\n#include <stdatomic.h>\n',
 }
 
@@ -38,6 +39,8 @@ BAD = [  # (file, line to add, what tidy must say)
     ("src/core/a.c", "// TO" "DO later", "left over"),
     ("src/core/a.c", "\n" * 601, "lines"),
     ("src/core/a.c", "{\n" + "    x;\n" * 61 + "}", "a function of"),
+    ("src/core/A.c", "", "src/core/a.c: differs from src/core/A.c only in letter case"),
+    ("tests/Data/readme", "", "only in letter case"),
 ]
 
 

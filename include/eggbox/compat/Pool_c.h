@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: Pool_c, under either of the names that its file has in programs. The
-// two files are the same, for systems to which the names are. C++ only.
+// Layer faces, compatibility: Pool_c. The build installs a copy of this file as pool_c.h, for
+// programs that use that name. C++ only.
 #include "kenwright.h"

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// The interfaces of older libraries as one translation unit. Compile this file beside eggbox.c, or
+// alone if the program links the library eggbox, with include/ on the include path. It is apart
+// from eggbox.c because it exports names that other programs and libraries have as well: GNU
+// readline, for one, has an xmalloc() of its own.
+#include "compat/elr_mtx.c"  // first: it tells the system's headers what it needs
+#include "compat/elr_mpl.c"
+#include "compat/elr_multi.c"
+#include "compat/fault.c"
+#include "compat/fb_allocator.c"
+#include "compat/lock_guard.c"
+#include "compat/x_allocator.c"
+#include "compat/xallocator.c"
