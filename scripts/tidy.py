@@ -126,7 +126,7 @@ def problems(root, file):
 
 
 def case_problems(paths):
-    """Some systems take names that differ only in letter case for one file."""
+    """On some systems, names that differ only in letter case are one file."""
     seen = {}
     for path in paths:
         first = seen.setdefault(path.casefold(), path)

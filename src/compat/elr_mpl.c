@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// elr_mpl: handles, and what is done with them.
+// elr_mpl: handles, pools, blocks, and the module.
 #include "elr_private.h"
 
 #include "eggbox/heap.h"
@@ -9,9 +9,9 @@ static egb_elr_record elr_records[EGB_POOLS_MAX + 1];
 
 static struct {
     egb_lock_ lock;
-    unsigned  inits;                // that have no finalize yet
-    EGB_ALIGNAS_(8) uint64_t root;  // key of the pool above all; 0: none
-    bool has_on_free;               // of any pool so far: then free has to look
+    unsigned  inits;                // without their finalize yet
+    EGB_ALIGNAS_(8) uint64_t root;  // key of the root pool; 0: none
+    bool has_on_free;               // some pool had one: each free must look
 } elr_module;
 
 // ---- handles ------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ static void elr_report_stale(const elr_mpl_t* handle, const void* site)
 egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void* site)
 {
     if (handle == NULL || handle->pool == NULL) {
-        return NULL;  // what a create that failed gave
+        return NULL;  // the handle that a failed create returned
     }
     egb_elr_record* const record = elr_record_at(handle);
     if (record != NULL) {
@@ -100,10 +100,10 @@ egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape)
     const egb_pool_options options = {
         .name        = "elr",
         .block_bytes = shape.size == 0 ? 1 : shape.size,
-        .block_align = shape.size <= 8 ? 8 : 16,  // whatever object has that size
+        .block_align = shape.size <= 8 ? 8 : 16,  // enough for any object of this size
         .parent      = parent,
         .flags       = EGB_FRESH_ZERO,
-        .check       = "check"  // also where a tool watches: programs know what comes next
+        .check       = "check"  // under a sanitizer, too: programs rely on the order
     };
     egb_pool pool;
     if (egb_pool_create(&pool, &options) != EGB_OK) {
@@ -179,7 +179,7 @@ size_t elr_mpl_size(void* mem)
     return record == NULL ? 0 : record->size;
 }
 
-// A free that will be refused is none that on_free should hear of.
+// on_free must not get a block whose free will be refused.
 static void elr_call_on_free(void* mem)
 {
     const egb_pool              pool   = egb_pool_of(mem);
@@ -199,7 +199,7 @@ void elr_mpl_free(void* mem)
 
 // ---- the end of pools ---------------------------------------------------------------------------
 
-// Blocks that were in use at one moment, some at a time.
+// Some of the blocks that were in use at one moment.
 typedef struct elr_batch {
     void** blocks;
     size_t room;
@@ -214,8 +214,8 @@ static void elr_collect_block(void* block, void* user)
     }
 }
 
-// Callbacks must find no lock held, so blocks are collected first. A callback may free other blocks
-// of the pool, which are then not its own to be called with again.
+// Callbacks must find no lock held, so the blocks are collected first. A callback may free other
+// blocks of the batch; on_free is not called for these again.
 static void elr_free_batch(egb_pool pool, elr_mpl_callback on_free, const elr_batch* batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
@@ -226,7 +226,7 @@ static void elr_free_batch(egb_pool pool, elr_mpl_callback on_free, const elr_ba
     }
 }
 
-// No more blocks than there are now: a callback may allocate others, for ever.
+// Frees at most as many blocks as there are now: a callback may allocate more each time.
 static void elr_free_all(egb_pool pool, elr_mpl_callback on_free)
 {
     void*     few[64];
@@ -264,7 +264,8 @@ static void elr_forget(egb_pool pool, void* unused)
     }
 }
 
-// A parent comes before its children: so the last one is below no other that is left.
+// egb_pool_each() visits a parent before its children. Below the last pool with an on_free there is
+// therefore no other one.
 static void elr_destroy(egb_pool pool)
 {
     for (;;) {
@@ -295,8 +296,8 @@ void elr_mpl_destroy(elr_mpl_ht pool)
 
 // ---- the module ---------------------------------------------------------------------------------
 
-// What there is once in a process and once in a thread is made now, and not by the first alloc. The
-// chunk that is left is for the first pool.
+// Makes the structures of the process and of this thread now, so that the first alloc need not. The
+// chunk of the destroyed pool is reused by the first pool of the program.
 static void elr_warm_up(void)
 {
     const egb_pool_options options = {
@@ -330,7 +331,8 @@ int elr_mpl_init(void)
     return is_ready;
 }
 
-// From the last call on the module is as before the first, so that a callback may init it again.
+// The module is as before the first init when its pools are destroyed, so that a callback may call
+// elr_mpl_init() again.
 void elr_mpl_finalize(void)
 {
     uint64_t root = 0;

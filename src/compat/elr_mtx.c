@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// elr_mtx.h, each function giving way to the program's own.
+// The functions of elr_mtx.h. They are weak: a program's own functions of these names are used.
 #if !defined(_WIN32) && !defined(_POSIX_C_SOURCE)
-  #define _POSIX_C_SOURCE 200809L  // mutexes that their own thread may lock again
+  #define _POSIX_C_SOURCE 200809L  // recursive mutexes
 #endif
 
 #include "eggbox/compat/elr_mtx.h"
@@ -16,8 +16,10 @@ typedef CRITICAL_SECTION elr_system_mutex;
 typedef pthread_mutex_t elr_system_mutex;
 #endif
 
-EGB_STATIC_ASSERT(sizeof(elr_system_mutex) <= sizeof(elr_mtx), "a mutex has room");
-EGB_STATIC_ASSERT(EGB_ALIGNOF_(elr_system_mutex) <= EGB_ALIGNOF_(elr_mtx), "a mutex is aligned");
+EGB_STATIC_ASSERT(sizeof(elr_system_mutex) <= sizeof(elr_mtx), "elr_mtx has room for a mutex");
+EGB_STATIC_ASSERT(
+    EGB_ALIGNOF_(elr_system_mutex) <= EGB_ALIGNOF_(elr_mtx), "elr_mtx is aligned for a mutex"
+);
 
 EGB_WEAK elr_counter_t elr_atomic_inc(elr_atomic_t* v)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// elr_mpl: pools of several sizes. Each size is a pool; those behind the first are its children, so
-// that they go with it, and stand behind it in a list, the smallest first.
+// elr_mpl: pools of several sizes. Each size is a pool. The first one is the parent of the others,
+// which are therefore destroyed with it, and the head of their list in ascending order of size.
 #include "elr_private.h"
 
 #include "eggbox/lock.h"
@@ -9,10 +9,10 @@
 
 enum { ELR_EXTRA_UNIT = 1024, ELR_GIVEN_MAX = 64 };
 
-// Sizes are added one at a time.
+// Held by the one thread that adds a size.
 static egb_lock_ elr_multi_lock;
 
-// The pool that alloc_multi(NULL) is for, made when it is first wanted; no pool: not yet.
+// The pool of elr_mpl_alloc_multi(NULL), which the first call makes. NULL: not yet.
 static egb_elr_record* elr_common;
 
 static egb_elr_record* elr_next(const egb_elr_record* record)
@@ -20,7 +20,7 @@ static egb_elr_record* elr_next(const egb_elr_record* record)
     return __atomic_load_n(&record->next, __ATOMIC_ACQUIRE);
 }
 
-// Threads may be on their way through the list.
+// Other threads may be reading the list.
 static void elr_put_in_order(egb_elr_record* first, egb_elr_record* added)
 {
     egb_elr_record* place  = first;
@@ -126,9 +126,9 @@ elr_mpl_t elr_mpl_create_multi_1(
     );
 }
 
-// One version read sizes of type size_t, the next one int; programs pass either, and most a plain
-// number. Where an argument has a place of 8 bytes, an unsigned int there is the low half of
-// either; the upper half of what was passed as an int is anything.
+// One version read the sizes as size_t, the next one as int. Programs pass either, and most a plain
+// number. If an argument takes 8 bytes, an unsigned int read there is the low half of either type;
+// the upper half of an int argument is undefined.
 elr_mpl_t elr_mpl_create_multi_list_(
     elr_mpl_ht fpool, elr_mpl_callback on_alloc, elr_mpl_callback on_free, int obj_size_count, ...
 )
@@ -147,14 +147,14 @@ elr_mpl_t elr_mpl_create_multi_list_(
 
 // ---- alloc --------------------------------------------------------------------------------------
 
-// A size that was made for one large request must not serve much smaller ones for ever.
+// A size that was made for one large request must not serve much smaller requests.
 static bool elr_suits(const egb_elr_record* record, size_t size)
 {
     const size_t waste_max = size / 8 < ELR_EXTRA_UNIT ? ELR_EXTRA_UNIT : size / 8;
     return record->size >= size && (!record->is_extra || record->size - size < waste_max);
 }
 
-// The first size need not be the smallest: it is the one that was given first.
+// The first size is the one that was given first, and need not be the smallest.
 static egb_elr_record* elr_best(egb_elr_record* first, size_t size)
 {
     egb_elr_record* best = elr_next(first);
@@ -165,7 +165,7 @@ static egb_elr_record* elr_best(egb_elr_record* first, size_t size)
     return is_first ? first : best;
 }
 
-// Another thread may have made it meanwhile.
+// Another thread may have added the size meanwhile.
 static egb_elr_record* elr_best_or_extra(egb_elr_record* first, size_t size)
 {
     egb_elr_record* best = elr_best(first, size);

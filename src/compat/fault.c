@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a failed ASSERT() of compat/Fault.h does, unless the program has a FaultHandler() itself.
+// The FaultHandler() of programs that have none of their own.
 #include "eggbox/compat/Fault.h"
 
 #include "fb_private.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// A call that cannot be served is no end of a program that looks at what it gets.
+// A call that cannot be served returns NULL, which must not end a program that expects it.
 EGB_WEAK void FaultHandler(const char* file, unsigned short line)
 {
     if (file != egb_fb_not_served) {

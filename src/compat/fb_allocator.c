@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// fb_allocator: fixed pools with live bits, each with a lock. An allocator becomes a pool when it
-// is first used, because a file-scope macro can run no function.
+// fb_allocator: fixed pools with live bits, each with a lock. An allocator becomes a pool on its
+// first use, because a macro at file scope cannot call a function.
 #include "eggbox/compat/Fault.h"
 
 #include "fb_private.h"
@@ -12,7 +12,7 @@
 EGB_STATIC_ASSERT(
     EGB_FIXED_LIVE_BYTES(33) <= ALLOC_OUTSIDE_(32, 33) * sizeof(UINT32) &&
         EGB_FIXED_OUTSIDE_BYTES(33) <= ALLOC_OUTSIDE_(2048, 33) * sizeof(UINT32),
-    "what is outside has room"
+    "ALLOC_OUTSIDE_ words are enough"
 );
 
 const char egb_fb_not_served[] = "fb_allocator";
@@ -25,8 +25,8 @@ void* egb_fb_fault(unsigned short line)
 
 // ---- becoming a pool ----------------------------------------------------------------------------
 
-// An allocator that a program wrote itself, as it was before, has no room for what is private: that
-// is made now. NULL: no memory.
+// Returns the private part of an allocator. If a program wrote the initialiser by hand, as for the
+// original library, there is none yet, and it is allocated here. NULL: no memory.
 static egb_fb_core* fb_core(ALLOC_Allocator* self)
 {
     egb_fb_core* const there = egb_fb_core_of(self);
@@ -65,8 +65,9 @@ size_t egb_fb_bytes(const ALLOC_Allocator* self)
     return egb_fb_stride(self) * self->maxBlocks;
 }
 
-// Of memory that a fixed pool cannot be made on - another alignment than a word's, blocks of 13
-// bytes - only an allocator that a program wrote itself can be: its blocks come from the heap.
+// A fixed pool needs memory aligned to a word, and blocks of whole words. Only an allocator that a
+// program wrote by hand can lack that, with blocks of 13 bytes for example: its blocks come from
+// the heap.
 static bool fb_add_blocks(ALLOC_Allocator* self, size_t stride)
 {
     if (self->blockSize == stride && (uintptr_t)self->pPool % EGB_WORD_BYTES == 0) {
@@ -96,7 +97,7 @@ static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
            ) == EGB_OK;
 }
 
-// ---- what is wrong ------------------------------------------------------------------------------
+// ---- reports of misuse --------------------------------------------------------------------------
 
 static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance, size_t stride)
 {
@@ -110,7 +111,7 @@ static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distan
     return index < self->poolIndex ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
 }
 
-// What is wrong with a free of a block that is not in use.
+// The event for a free of a block that is not in use.
 static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
 {
     const size_t    stride   = egb_fb_stride(self);
@@ -155,7 +156,7 @@ void* egb_fb_take(ALLOC_Allocator* self, const void* site)
     return block;
 }
 
-// The end of a call with the lock held. The handler may use any pool, so it is called without.
+// Releases the lock, and then reports a block that is not live: the handler may use any pool.
 static void fb_release(
     const ALLOC_Allocator* self,
     egb_fb_core*           core,

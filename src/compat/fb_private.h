@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layer faces: what fb_allocator.c, x_allocator.c and fault.c share.
+// Layer compat: declarations that fb_allocator.c, x_allocator.c and fault.c share.
 #ifndef EGGBOX_COMPAT_FB_PRIVATE_H
 #define EGGBOX_COMPAT_FB_PRIVATE_H
 
@@ -7,40 +7,42 @@
 #include "eggbox/fixed_live.h"
 #include "eggbox/lock.h"
 
-/// The file that FaultHandler() gets for a call that cannot be served.
+/// The file name that FaultHandler() gets if a call cannot be served.
 extern const char egb_fb_not_served[];
 
 /// Calls FaultHandler(). Returns NULL.
 void* egb_fb_fault(unsigned short line);
 
-/// Takes a block. NULL: none is left. `site` is where a misuse that it finds is reported from.
+/// Takes a block. NULL: no block is left, or no memory. `site`: the caller, for reports of misuse.
 void* egb_fb_take(ALLOC_Allocator* self, const void* site);
 
-/// Gives a block back, or reports what is wrong with it. `self` NULL: it is foreign.
+/// Gives a block back, or reports the misuse. `self` NULL: the block is foreign.
 void egb_fb_give(ALLOC_Allocator* self, const void* block, const void* site);
 
-/// Says whether `block` is one of `self` that is in use; if not, reports what is wrong with it.
+/// True: `block` is a block of `self` in use. False: not, and the misuse is reported.
 bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site);
 
-/// Bytes from one block to the next, and of all.
+/// Bytes from one block to the next, and of all blocks.
 size_t egb_fb_stride(const ALLOC_Allocator* self);
 size_t egb_fb_bytes(const ALLOC_Allocator* self);
 
-/// The product. False: it overflows.
+/// Sets `*product`. False: the product overflows.
 bool egb_fb_product(size_t num, size_t size, size_t* product);
 
 // ---- the hot path -------------------------------------------------------------------------------
 
-/// What is behind an allocator, in the room that it has for that.
+/// The private part of an allocator, which lies in its ALLOC_Core.
 typedef struct egb_fb_core {
     egb_fixed blocks;  // not made before the first alloc
-    egb_lock_ lock;    // keeps `blocks`, and the allocator's numbers
+    egb_lock_ lock;    // protects `blocks` and the numbers
 } egb_fb_core;
 
-EGB_STATIC_ASSERT(sizeof(egb_fb_core) <= sizeof(ALLOC_Core), "a core has room");
-EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_fb_core) <= EGB_ALIGNOF_(ALLOC_Core), "a core is aligned");
+EGB_STATIC_ASSERT(sizeof(egb_fb_core) <= sizeof(ALLOC_Core), "ALLOC_Core has room for a core");
+EGB_STATIC_ASSERT(
+    EGB_ALIGNOF_(egb_fb_core) <= EGB_ALIGNOF_(ALLOC_Core), "ALLOC_Core is aligned for a core"
+);
 
-/// NULL: the allocator has no room for one yet.
+/// NULL: the allocator has no private part yet.
 static inline egb_fb_core* egb_fb_core_of(const ALLOC_Allocator* self)
 {
     return (egb_fb_core*)(void*)__atomic_load_n(&self->core, __ATOMIC_ACQUIRE);
@@ -51,7 +53,8 @@ static inline bool egb_fb_is_made(const egb_fb_core* core)
     return EGB_LIKELY(core->blocks.first != NULL);
 }
 
-// A fresh block is handed out only when all others are in use: so the peak says how many were.
+// A fresh block is handed out only when all others are in use. The peak is therefore also the
+// number of blocks that were ever handed out.
 static inline void egb_fb_count_alloc(ALLOC_Allocator* self)
 {
     self->allocations++;
@@ -68,7 +71,7 @@ static inline void egb_fb_count_free(ALLOC_Allocator* self)
     self->blocksInUse--;
 }
 
-/// Takes the lock, if that needs no call and the pool is made. NULL: not.
+/// Takes the lock if that needs no call and the pool is made. NULL: the lock is not taken.
 static inline egb_fb_core* egb_fb_begin(const ALLOC_Allocator* self)
 {
     egb_fb_core* const core = egb_fb_core_of(self);
@@ -82,7 +85,7 @@ static inline egb_fb_core* egb_fb_begin(const ALLOC_Allocator* self)
     return NULL;
 }
 
-/// Takes a block, if nothing is in the way that needs a call. False: that is for egb_fb_take().
+/// Takes a block if that needs no call. False: egb_fb_take() has to.
 static inline bool egb_fb_pop(ALLOC_Allocator* self, void** block)
 {
     egb_fb_core* const core = egb_fb_begin(self);
@@ -97,7 +100,7 @@ static inline bool egb_fb_pop(ALLOC_Allocator* self, void** block)
     return EGB_LIKELY(is_taken);
 }
 
-/// Gives one back likewise. False: that is for egb_fb_give().
+/// Gives a block back if that needs no call. False: egb_fb_give() has to.
 static inline bool egb_fb_push(ALLOC_Allocator* self, const void* block)
 {
     egb_fb_core* const core = egb_fb_begin(self);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LockGuard.h, each function giving way to the program's own.
+// The functions of LockGuard.h. They are weak: a program's own functions of these names are used.
 #include "eggbox/compat/LockGuard.h"
 
 #include "eggbox/heap.h"

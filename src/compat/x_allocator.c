@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// x_allocator: which allocator serves a size, and which one a block is of. The latter is told by
-// the address: nothing is hidden before a block.
+// x_allocator: finds the allocator that serves a size, and the allocator of a block. The latter is
+// found by the block's address: there is no header before a block.
 #include "eggbox/compat/x_allocator.h"
 
 #include "fb_private.h"
@@ -9,22 +9,22 @@
 
 #include <string.h>
 
-// ---- which allocator a block is of --------------------------------------------------------------
+// ---- the allocator of a block -------------------------------------------------------------------
 
-// What is known of an allocator that was used here. The program may have ended it, with its stack
-// frame, its heap block, its module; so it is looked at only for a block that is in its memory.
+// A note about an allocator that was used here. The allocator may have ended since, with its stack
+// frame, heap block or module. It is therefore read only for a block that lies in its memory.
 typedef struct x_note {
-    struct x_note*   next;  // the one made before
+    struct x_note*   next;  // the previous note
     uintptr_t        first;
     size_t           bytes;  // 0: another allocator has this memory now. Atomic
     ALLOC_Allocator* self;
 } x_note;
 
 static struct {
-    egb_lock_ lock;     // of who adds
+    egb_lock_ lock;     // for adding a note
     x_note*   newest;   // atomic
-    x_note    few[32];  // so that programs without a heap need none
-    size_t    used;     // of these
+    x_note    few[32];  // these need no heap
+    size_t    used;     // of `few`
 } x_notes;
 
 static bool x_is_noted(const ALLOC_Allocator* self)
@@ -44,8 +44,8 @@ static bool x_is_of(const x_note* note, const ALLOC_Allocator* self, uintptr_t f
     return note->self == self && note->first == first && EGB_LOAD_(note->bytes) == bytes;
 }
 
-// Ends the notes of who had this memory, or was this object, before. One that says the same is
-// returned; NULL: there is none.
+// Invalidates the notes about earlier allocators in this memory, and outdated notes about `self`.
+// Returns the note that is still right; NULL: there is none.
 static x_note* x_find_note(const ALLOC_Allocator* self, uintptr_t first, size_t bytes)
 {
     x_note* same = NULL;
@@ -61,7 +61,7 @@ static x_note* x_find_note(const ALLOC_Allocator* self, uintptr_t first, size_t 
     return same;
 }
 
-// False: no memory for a note.
+// Makes a note about an allocator. False: no memory.
 static bool x_note_down(ALLOC_Allocator* self)
 {
     const uintptr_t first = (uintptr_t)self->pPool;
@@ -81,7 +81,7 @@ static bool x_note_down(ALLOC_Allocator* self)
     return note != NULL;
 }
 
-// NULL: of none that was used here.
+// Returns the allocator of a block. NULL: it is of no allocator that was used here.
 static ALLOC_Allocator* x_owner(const void* block)
 {
     const x_note* note = __atomic_load_n(&x_notes.newest, __ATOMIC_ACQUIRE);
@@ -91,9 +91,9 @@ static ALLOC_Allocator* x_owner(const void* block)
     return note == NULL ? NULL : note->self;
 }
 
-// ---- which allocator serves a size --------------------------------------------------------------
+// ---- the allocator of a size --------------------------------------------------------------------
 
-// What the objects of an allocator must have for `size` bytes. None have SIZE_MAX.
+// The object size that an allocator needs to serve `size` bytes. No allocator has SIZE_MAX.
 static size_t x_object_bytes(size_t size)
 {
     const size_t most = SIZE_MAX - XALLOC_BLOCK_META_DATA_SIZE;
@@ -116,7 +116,7 @@ static ALLOC_Allocator* x_class_of(const XAllocData* self, size_t size)
     return NULL;
 }
 
-// Its memory is where it is to stay only when it has been made.
+// The note follows the first block: until the pool is made, the allocator's memory may change.
 static void* x_take_of(ALLOC_Allocator* allocator, const void* site)
 {
     void* const block = egb_fb_take(allocator, site);
@@ -127,7 +127,7 @@ static void* x_take_of(ALLOC_Allocator* allocator, const void* site)
     return block;
 }
 
-// Of all that are large enough, the first one that has a block left.
+// Takes a block from the first allocator that is large enough and has one left.
 static void* x_take(const XAllocData* self, size_t size, const void* site)
 {
     const size_t bytes = x_object_bytes(size);

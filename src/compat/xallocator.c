@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The xallocator of compat/xallocator.h: a pool for each class of blocks, and one for each size of
+// The functions of xallocator.h: a pool for each size class of blocks, and one for each size of
 // nodes.
 #include "eggbox/compat/xallocator.h"
 #include "eggbox/compat/stl_nodes.h"
@@ -10,14 +10,14 @@
 #include <time.h>
 
 enum {
-    HEADER_BYTES  = 8,  // that a block of the original had in front
+    HEADER_BYTES  = 8,  // the original's header before each block
     POOL_CLASSES  = 16,
     LARGE_CLASSES = 64 - 17,
     CLASSES       = POOL_CLASSES + LARGE_CLASSES,
     ALIGN_BYTES   = 16,
 
-    // Free blocks are linked at their start: at distances of large powers of two all links would
-    // share a few sets of the cache.
+    // Free blocks are linked at their start. If they were a large power of two apart, all links
+    // would share a few sets of the cache.
     COLOUR_FROM_BYTES = 1024,
     COLOUR_BYTES      = 64
 };
@@ -38,27 +38,27 @@ static const uint32_t class_bytes[POOL_CLASSES] = {
     8192,
     16384,
     32768,
-    EGB_HEAP_CLASS_BYTES_MAX  // what is larger the heap counts by its length
+    EGB_HEAP_CLASS_BYTES_MAX  // larger blocks are counted by their length
 };
 
 // All atomic.
 static struct {
     EGB_ALIGNAS_(8) uint64_t pools[POOL_CLASSES];  // keys; 0: not made
     EGB_ALIGNAS_(8) uint64_t nodes[EGB_XNODE_STEPS_];
-    uint64_t taken_before[POOL_CLASSES];  // allocations at the last look for quiet classes
-    uint32_t order[CLASSES];              // in which classes were first used, from 1; 0: not
+    uint64_t taken_before[POOL_CLASSES];  // allocations at the last purge
+    uint32_t order[CLASSES];              // the order of first use, from 1; 0: not used
     uint32_t ordered;
     size_t   in_use[LARGE_CLASSES];
     size_t   peak[LARGE_CLASSES];
-    size_t   large_in_use;  // of all classes
-    uint32_t calls;         // that went further than a magazine
-    uint32_t is_looking;    // for quiet classes: one thread at a time
-    time_t   turn;          // when it last did
+    size_t   large_in_use;  // sum of in_use
+    uint32_t calls;         // that no magazine served
+    uint32_t is_purging;    // one thread at a time
+    time_t   purged_at;     // time of the last purge
 } x;
 
 // ---- classes ------------------------------------------------------------------------------------
 
-// The power of two that is no smaller.
+// The exponent of the smallest power of two that is not less than `bytes`.
 static inline size_t log2_above(size_t bytes)
 {
     return bytes <= 1 ? 0 : 64 - (size_t)__builtin_clzll((unsigned long long)bytes - 1);
@@ -94,8 +94,8 @@ static void put_in_order(size_t index)
     }
 }
 
-// The pool whose key is in `place`, made if it is not there. When several threads make it at the
-// same time, the first one's is everyone's. The null pool: refused.
+// Returns the pool whose key is in `place`, and makes it if there is none. If several threads make
+// it at the same time, all get the pool of the first. The null pool: refused.
 static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_t index)
 {
     uint64_t key = __atomic_load_n(place, __ATOMIC_ACQUIRE);
@@ -108,11 +108,12 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
         .name        = name,
         .block_bytes = block_bytes + (block_bytes < COLOUR_FROM_BYTES ? 0 : COLOUR_BYTES),
         .block_align = align,
-        .check       = "check",  // also where a tool watches: programs know what comes next
+        .check       = "check",  // under a sanitizer, too: programs rely on the order
     };
     egb_pool made = {0, 0};
     if (egb_pool_create(&made, &options) != EGB_OK) {
-        return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));  // perhaps another's
+        return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE)
+        );  // perhaps another thread made one
     }
     put_in_order(index);
     if (__atomic_compare_exchange_n(
@@ -146,10 +147,10 @@ egb_pool egb_xclass_pool_(size_t size, size_t* block_bytes)
     return class_pool(index);
 }
 
-// ---- quiet classes ------------------------------------------------------------------------------
+// ---- purge --------------------------------------------------------------------------------------
 
-// A class from which nothing was taken since the last look keeps no free memory.
-static void look_for_quiet_classes(void)
+// Trims each class from which nothing was taken since the last purge.
+static void purge_classes(void)
 {
     for (size_t index = 0; index < POOL_CLASSES; index++) {
         const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(x.pools[index]));
@@ -164,19 +165,19 @@ static void look_for_quiet_classes(void)
     }
 }
 
-static void end_turn(void)
+static void purge_now_and_then(void)
 {
-    enum { CALLS = 64, TURN_SECONDS = 2 };  // by a clock of whole seconds: at least one
+    enum { CALLS = 64, PURGE_SECONDS = 2 };  // at least one: the clock has whole seconds
     if (__atomic_add_fetch(&x.calls, 1, __ATOMIC_RELAXED) % CALLS != 0 ||
-        __atomic_exchange_n(&x.is_looking, 1, __ATOMIC_ACQUIRE) != 0) {
+        __atomic_exchange_n(&x.is_purging, 1, __ATOMIC_ACQUIRE) != 0) {
         return;
     }
     const time_t now = time(NULL);
-    if (now - x.turn >= TURN_SECONDS) {
-        x.turn = now;
-        look_for_quiet_classes();
+    if (now - x.purged_at >= PURGE_SECONDS) {
+        x.purged_at = now;
+        purge_classes();
     }
-    __atomic_store_n(&x.is_looking, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&x.is_purging, 0, __ATOMIC_RELEASE);
 }
 
 // ---- large blocks -------------------------------------------------------------------------------
@@ -187,8 +188,8 @@ static bool is_large_size(size_t size)
            size <= PTRDIFF_MAX - HEADER_BYTES;
 }
 
-// Which class of large blocks `block` is of, from LARGE_CLASSES on: none. Large blocks are asked
-// for with the header's 8 bytes, so that what the heap says of their length tells the class.
+// The class of a large block; LARGE_CLASSES or more: `block` is not large. A large block is
+// requested with HEADER_BYTES more, so that its length in the heap tells the class.
 static size_t large_class_of(const void* block)
 {
     const size_t bytes = egb_pool_of(block).generation == 0 ? egb_block_bytes(block) : 0;
@@ -200,7 +201,7 @@ static void count_large_in(const void* block)
 {
     const size_t index = large_class_of(block);
     if (index >= LARGE_CLASSES) {
-        return;  // of a class of the heap: aligned, and not large
+        return;  // not large, but of a size class of the heap, for its alignment
     }
     put_in_order(index + POOL_CLASSES);
     __atomic_add_fetch(&x.large_in_use, 1, __ATOMIC_RELAXED);
@@ -233,8 +234,8 @@ EGB_COLD static void count_large_out(const void* block)
 
 // ---- the calls ----------------------------------------------------------------------------------
 
-// Programs have functions of these names of their own. Where the library is compiled into one, and
-// comes not out of an archive, those are taken; what is here calls its own.
+// Many programs have functions of their own with these names. The functions here are weak, so that
+// a program into which this file is compiled keeps its own; and they do not call each other.
 
 EGB_WEAK void xalloc_init(void) {}
 
@@ -247,7 +248,7 @@ EGB_COLD static void* take_cold(size_t size)
     if (index >= POOL_CLASSES) {
         return take_large(1, size);
     }
-    end_turn();
+    purge_now_and_then();
     const egb_pool pool = class_pool(index);
     return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
 }
@@ -291,7 +292,7 @@ static bool is_in_use(const void* block)
     return pool.generation == 0 ? egb_block_bytes(block) != 0 : egb_pool_is_live(pool, block);
 }
 
-// The heap knows how to change a region without copying it.
+// egb_realloc() can resize a region without copying it.
 static void* change_large(void* block, size_t size)
 {
     count_large_out(block);
@@ -306,7 +307,7 @@ EGB_WEAK void* xrealloc(void* ptr, size_t size)
         return take_block(size);
     }
     if (size == 0 || !is_in_use(ptr)) {
-        give_block(ptr);  // or refuses it
+        give_block(ptr);  // refused if not in use
         return NULL;
     }
     const size_t room = egb_block_bytes(ptr);
@@ -350,7 +351,7 @@ static bool keep_node(size_t step, void* node)
     return false;
 }
 #else
-// What a thread has that keeps no nodes: before its first free, and after its end.
+// The tables of a thread that keeps no nodes: before its first free, and after its end.
 static egb_xnodes_ nodes_before[EGB_XNODE_STEPS_];
 static egb_xnodes_ nodes_after[EGB_XNODE_STEPS_];
 
@@ -401,7 +402,7 @@ static size_t kept_nodes(size_t step)
     return egb_xnodes_here_[step].most - egb_xnodes_here_[step].room;
 }
 
-// The first node of its size in this thread says whether these are kept.
+// The first node of a size that a thread frees decides whether it keeps nodes of that size.
 static bool keep_node(size_t step, void* block)
 {
     egb_xnodes_* const nodes      = &egb_xnodes_here_[step];
@@ -450,7 +451,7 @@ static void add_to_line(line* to, uint64_t key)
     const egb_pool pool = egb_pool_of_key_(key);
     if (egb_pool_stats(pool, &stats) == EGB_OK) {
         const size_t touched = egb_pool_touched(pool);
-        // Neither is ever too small, but that of a level that does not know.
+        // Neither number is too small, but `touched` is 0 at level "passthrough".
         to->count += touched != 0 && touched < stats.peak ? touched : stats.peak;
         to->in_use += stats.in_use;
     }

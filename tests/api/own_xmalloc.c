@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that compiles the library into itself, and has functions of its own with names that
-// many programs have, and xallocator had: it did not link.
+// A program that compiles the library and the older interfaces into itself, and has functions of
+// its own with names of xallocator, which many programs have. This program once did not link.
 #include "eggbox/pool.h"
 
 #include <stdlib.h>

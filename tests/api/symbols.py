@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads the names that libraries and objects export, and refuses each that is not theirs to use.
+"""Fails if a library or object exports a name that it must not use.
 
 usage: symbols.py NM KIND=FILE...    KIND is main, compat or malloc
 """
@@ -22,7 +22,7 @@ LK_Create LK_Destroy LK_Lock LK_Unlock FaultHandler
 xalloc_init xalloc_destroy xalloc_stats xmalloc xfree xrealloc
 """.split()
 
-# What a C library's malloc consists of, and the calls that libeggbox-malloc.so has to see.
+# The functions of a C library's malloc, and other calls that libeggbox-malloc.so replaces.
 MALLOC = """
 malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree
 aligned_alloc posix_memalign memalign valloc pvalloc
@@ -37,12 +37,12 @@ ALLOWED = {
     "compat": re.compile("|".join([r"egb_\w+", *OLDER_LIBRARIES])),
     "malloc": re.compile("|".join([*MALLOC, NEW_AND_DELETE])),
 }
-# What gcc adds to position-independent objects for 32-bit x86, hidden from other libraries.
+# gcc adds these to position-independent objects for 32-bit x86, hidden from other libraries.
 COMPILERS_OWN = re.compile(r"__x86\.get_pc_thunk\.\w+")
 
 
 def exported(nm, file):
-    """The names that a program, or another library, can get from a file."""
+    """Returns the names to which a program or another library can link."""
     table = ["-D"] if ".so" in pathlib.Path(file).name else ["-g"]
     result = subprocess.run([nm, *table, "--defined-only", "-P", str(file)],
                             capture_output=True, text=True, check=False)
@@ -55,19 +55,19 @@ def exported(nm, file):
 
 
 def problems(nm, kind, file):
-    """What is wrong with the names of a file, in words."""
+    """Yields a text for each name that is not allowed."""
     names = exported(nm, file)
     if not names:
         yield f"{file}: exports nothing"
     for name in sorted(names):
         if not ALLOWED[kind].fullmatch(name):
-            yield f"{file}: exports {name}, which is no name for the library {kind}"
+            yield f"{file}: exports {name}, which is not allowed in {kind}"
 
 
 def main():
     nm, files = sys.argv[1], [argument.split("=", 1) for argument in sys.argv[2:]]
     found = [problem for kind, file in files for problem in problems(nm, kind, file)]
-    print("\n".join(found) or f"the names of {len(files)} files are as they should be")
+    print("\n".join(found) or f"{len(files)} files export allowed names only")
     return 1 if found or not files else 0
 
 

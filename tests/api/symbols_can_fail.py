@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The test of the test `api.symbols`: each name of the wrong kind must be noticed.
+"""Tests the test `api.symbols`: it must find each wrong name.
 
 usage: symbols_can_fail.py NM COMPILER...
 """
@@ -17,7 +17,7 @@ GOOD = [
     ("compat", "int egb_a; int xmalloc; int ALLOC_Alloc; int elr_mpl_init;"),
     ("malloc", "int malloc; int _Znwm; int _ZdaPvRKSt9nothrow_t;"),
 ]
-BAD = [  # (kind, source, the name that must be complained of)
+BAD = [  # (kind, source, text that must be printed)
     ("main", "int xmalloc(int); int xmalloc(int a) { return a; }", "xmalloc"),
     ("main", "__attribute__((weak)) int xfree(int); int xfree(int a) { return a; }", "xfree"),
     ("main", "int line = 1;", "line"),
@@ -40,7 +40,7 @@ def run(nm, *files):
 
 
 def compiled(compiler, folder, name, source):
-    """The object of a source, or the shared library if the name is one."""
+    """Compiles a source to an object, or to a shared library if the name ends with .so."""
     path = pathlib.Path(folder, "part.c")
     path.write_text(source + "\n")
     out = pathlib.Path(folder, name)

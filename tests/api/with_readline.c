@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A program of eggbox and GNU readline. Readline has an xmalloc() and an xfree() of its own, and
-// hands their blocks to free(): when eggbox exported these names, it took readline's calls over,
-// and the program aborted.
+// A program that uses eggbox and GNU readline. Readline has an xmalloc() and an xfree() of its own,
+// and passes their blocks to free(). When eggbox exported these names, readline called eggbox's
+// functions, and the program aborted.
 #include "eggbox/heap.h"
 #include "eggbox/pool.h"
 

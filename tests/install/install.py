@@ -19,7 +19,7 @@ PROGRAM = """#include <eggbox/eggbox.h>
 EGB_FIXED_DEFINE(numbers, double, 10);
 int main(void) { return egb_fixed_alloc(&numbers) != NULL && egb_fixed_whole(&numbers) ? 0 : 1; }
 """
-# As programs for older libraries are: they know their own names only.
+# A program for older libraries uses their names only.
 OLDER_PROGRAM = """#include "elr_mpl.h"
 #include "fb_allocator.h"
 ALLOC_DEFINE(numbers, sizeof(double), 10)
@@ -93,7 +93,7 @@ def use_command(prefix):
 
 
 def check_installed(prefix, nm):
-    """All headers are there, and each library exports names of its own only."""
+    """Checks that all headers are installed, and the names that each library exports."""
     for header in ("Pool_c.h", "pool_c.h"):
         assert (prefix / "include/eggbox/compat" / header).is_file(), header
     count = 0
@@ -103,11 +103,11 @@ def check_installed(prefix, nm):
         assert not wrong, "\n".join(wrong)
         count += 1
     assert count >= 3, sorted((prefix / "lib").iterdir())
-    print(f"{prefix.name}: {count} libraries export what they should")
+    print(f"{prefix.name}: {count} libraries export allowed names only")
 
 
 def flags_of(module, prefix):
-    """What pkg-config says, or would say if it were here."""
+    """Returns the flags that pkg-config prints, or would print if it were installed."""
     if shutil.which("pkg-config"):
         return run("pkg-config", "--cflags", "--libs", module,
                    env={**os.environ, "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig"}).split()
@@ -166,7 +166,7 @@ def main():
 
         if tools == "ON":
             use_command(folder / "prefix-OFF")
-        # Installed elsewhere than was said when it was configured.
+        # The prefix is not the configured one.
         prefix = folder / "moved"
         run("cmake", "--install", folder / "build-OFF", "--prefix", prefix)
         use_flags(folder, compiler, prefix)

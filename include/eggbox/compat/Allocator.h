@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the fixed block Allocator of D. Lafreniere, on pools. C++ only.
+// Layer faces, compatibility: D. Lafreniere's fixed block Allocator, on pools. C++ only.
 //
-//     Allocator(100)                heap blocks    as many as asked for: a pool
+//     Allocator(100)                heap blocks    without a limit: a pool
 //     Allocator(100, 20)            heap pool      20 blocks in a region of its own
 //     Allocator(100, 20, memory)    static pool    20 blocks in the caller's memory
 //
-// As there, a pool hands out its blocks in the order of addresses, touches none before it is asked
-// for it, and prefers the one that was freed last. Other than there, any thread may use any
-// allocator, blocks are aligned, what is no block in use is refused, and a request of more than a
-// block's size is served, by the heap of the process.
+// As in the original, a pool hands out fresh blocks in the order of addresses, touches no block
+// before that, and prefers the block freed last. Unlike in the original, any thread may use any
+// allocator, blocks are aligned, Deallocate() refuses everything but a block in use, and a request
+// of more than a block's size is served, by the heap of the process.
 #ifndef EGGBOX_COMPAT_ALLOCATOR_H
 #define EGGBOX_COMPAT_ALLOCATOR_H
 
@@ -25,16 +25,16 @@
 #include <new>
 #include <stddef.h>
 
-/// Threads  Any, for every call but the end.
+/// Threads  Any thread, for every call but the destructor.
 class Allocator
 {
   public:
-    /// Without `objects` blocks come as they are needed. Else there are `objects` blocks, in
-    /// `memory`, which is size * objects bytes, or without `memory` in a region of its own. Blocks
-    /// that `memory` has no room for, because they are smaller than a pointer, or no multiple of 4
-    /// bytes, or `memory` is not aligned to 4, come from the heap, so that there are `objects`.
+    /// `objects` 0: the number of blocks is not limited. Otherwise there are `objects` blocks, in
+    /// `memory` of size * objects bytes, or without `memory` in a region of the allocator's own. If
+    /// blocks are smaller than a pointer or no multiple of 4 bytes, or `memory` is not aligned to
+    /// 4, not all blocks may fit in `memory`; the rest then comes from the heap.
     ///
-    /// Throws std::bad_alloc if there is no memory for a region. `name` stays the caller's.
+    /// Throws std::bad_alloc if there is no memory for a region. `name` must stay valid.
     Allocator(size_t size, UINT objects = 0, CHAR* memory = NULL, const CHAR* name = NULL)
         : m_size(size), m_block(block_of(size)), m_name(name), m_objects(objects)
     {
@@ -49,15 +49,15 @@ class Allocator
         }
     }
 
-    /// An allocator as the other was when it was made, with no block in use, and memory of its own.
-    /// A copy of the original's blocks was freed twice.
+    /// The copy is as the other allocator was when it was made: with no block in use, and memory of
+    /// its own. A copy of the original class freed its blocks twice.
     Allocator(const Allocator& other) : Allocator(other.m_size, other.m_objects, NULL, other.m_name)
     {
     }
 
     Allocator& operator=(const Allocator&) = delete;
 
-    /// Ends all blocks of a pool. Heap blocks that are in use remain.
+    /// Ends all blocks of a pool. Heap blocks in use stay valid.
     ~Allocator()
     {
         const egb_pool pool = eggbox::pool_at_(&m_key);
@@ -72,12 +72,12 @@ class Allocator
 
     /// Takes a block for `size` bytes.
     ///
-    /// Returns  a block that was freed, of a pool the last one, or a fresh one. When there is none,
-    ///          calls the new-handler. Of a pool tries once more when that returns, and then, or
-    ///          when there is no handler, answers NULL; without `objects` does as operator new:
-    ///          calls it until there is a block, and throws std::bad_alloc when there is none to
-    ///          call.
-    /// Cost     O(1); of a pool, a lock
+    /// Returns  a block that was freed, from a pool the last one, or a fresh block. If there is
+    ///          none, the new-handler is called. With `objects`, the call then tries once more; it
+    ///          returns NULL if that fails, or if there is no handler. Without `objects` it acts as
+    ///          operator new: it calls the handler until there is a block, and throws
+    ///          std::bad_alloc if there is no handler.
+    /// Cost     O(1); with `objects`, a lock
     void* Allocate(size_t size)
     {
         void* const block = take(size);
@@ -87,7 +87,7 @@ class Allocator
     /// Gives a block back. NULL: no effect.
     ///
     /// Misuse   as egb_pool_free() and egb_fixed_free(): refused, and nothing changes.
-    /// Cost     O(1); of a pool, a lock
+    /// Cost     O(1); with `objects`, a lock
     void Deallocate(void* pBlock)
     {
         if (is_in_region(pBlock)) {
@@ -99,21 +99,21 @@ class Allocator
         }
     }
 
-    /// As given; NULL if none was.
+    /// The name as given; NULL if none was.
     const CHAR* GetName() const
     {
         return m_name;
     }
 
-    /// Bytes of a block: the size as given, or a pointer's if that is more.
+    /// Bytes of a block: the size as given, but at least a pointer's.
     size_t GetBlockSize() const
     {
         return m_block;
     }
 
-    /// Blocks that were ever needed at one time, of a pool as well: the number to make one with. Of
-    /// heap blocks never less than that, and up to a few hundred more where thousands come and go.
-    /// The others count exactly what they say. None wraps; UINT_MAX stands for more.
+    /// The most blocks in use at one time: the number with which to make a static pool. For heap
+    /// blocks it is never too small, and up to a few hundred too large if thousands come and go.
+    /// The numbers below are exact. No number wraps; UINT_MAX stands for more.
     /// Cost     O(blocks, threads)
     UINT GetBlockCount() const
     {
@@ -145,7 +145,7 @@ class Allocator
         return number(m_given + of_pool().frees + EGB_LOAD_(m_others_given));
     }
 
-    // For the macros below: operator new, which does not return NULL, and its nothrow form.
+    // For the macros below: operator new, which never returns NULL, and its nothrow form.
     void* new_(size_t size)
     {
         void* const block = Allocate(size);
@@ -161,14 +161,15 @@ class Allocator
         return block != NULL ? block : exhausted(size, false);
     }
 
-    // One that shows a pool of others, which is not ended with it.
+    // Shows a pool of another owner. The pool does not end with this allocator.
     Allocator(egb_pool of, size_t block, const CHAR* name)
         : m_size(block), m_block(block), m_name(name), m_key(egb_pool_key_(of)), m_is_view(true)
     {
     }
 
-    // For 4 bytes in 2 KiB the list of the free blocks is outside of them, so that none is touched:
-    // links as far apart as blocks of 4 KiB would share a few sets of the cache. 0: it is in them.
+    // From 2 KiB on the free list is outside the blocks, 4 bytes for each, so that no block is
+    // touched: links 4 KiB apart, for example, would share a few sets of the cache. 0: it is
+    // inside.
     static constexpr size_t outside_bytes_(size_t size, size_t objects) noexcept
     {
         return size >= 2048 ? EGB_FIXED_OUTSIDE_BYTES(objects) : 0;
@@ -195,7 +196,7 @@ class Allocator
         return size < sizeof(long*) ? sizeof(long*) : size;
     }
 
-    // Aligned for whatever has this size: as from malloc, and for types that are aligned to more.
+    // Enough for any object of this size: as malloc, and more for types that are aligned to more.
     static constexpr size_t align_of(size_t block) noexcept
     {
         const size_t natural = block & (0 - block);
@@ -203,8 +204,8 @@ class Allocator
         return natural > 4096 ? 4096 : natural < least ? least : natural;
     }
 
-    // What heap blocks are apart beyond their size: programs write to their starts first, which at
-    // distances of large powers of two would share a few sets of the cache.
+    // Bytes between heap blocks. Programs write to the start of a block first. If the starts were a
+    // large power of two apart, they would share a few sets of the cache.
     static constexpr size_t colour_of(size_t block) noexcept
     {
         return block >= 1024 && block % 512 == 0 ? 64 : 0;
@@ -221,7 +222,7 @@ class Allocator
         return count > UINT_MAX ? UINT_MAX : static_cast<UINT>(count);
     }
 
-    // Makes a pool of what fits, at most m_objects blocks.
+    // Makes a pool of the blocks that fit, at most m_objects.
     void cut(CHAR* memory, size_t bytes, size_t stride, void* outside, size_t outside_bytes)
     {
         const size_t past     = reinterpret_cast<uintptr_t>(memory) % EGB_WORD_BYTES;
@@ -240,7 +241,7 @@ class Allocator
 
     void cut_own()
     {
-        const size_t stride = stride_of(m_block);  // 0: it would be more than there are addresses
+        const size_t stride = stride_of(m_block);  // 0: more than all addresses
         if (stride == 0 || stride > PTRDIFF_MAX / m_objects) {
             eggbox::throw_bad_alloc_();
         }
@@ -267,8 +268,8 @@ class Allocator
         return egb_pool_pop_(EGB_LOAD_(m_key), &block) ? block : take_more();
     }
 
-    // What the hot path of a fixed pool can do, where nobody else can have the lock. The rest is in
-    // functions of their own, which keeps this one short.
+    // Only the hot path of a fixed pool, and only while no other thread can hold the lock. The rest
+    // is in other functions, which keeps this one short.
     void* take_from_region()
     {
         void* block;
@@ -283,7 +284,7 @@ class Allocator
         return take_with_lock();
     }
 
-    // Among threads, and what the hot path cannot do.
+    // For several threads, and for everything that the hot path cannot do.
     [[gnu::noinline]] void* take_with_lock()
     {
         const egb_lock_held_ held(m_lock);
@@ -295,8 +296,8 @@ class Allocator
         return block;
     }
 
-    // The hot path of the pool, wherever its list is. Says whether it took a block; try_give()
-    // whether a block in use started there, and is free now.
+    // The hot path of the pool, with its free list inside or outside the blocks. True: a block was
+    // taken. try_give(): true if a block in use started there, and is free now.
     bool try_take(void** block)
     {
         if (is_outside()) {
@@ -339,8 +340,8 @@ class Allocator
         give_with_lock(block);
     }
 
-    // What the hot path refuses is in no use, but for blocks that hold the mark of a free one by
-    // chance: then to look twice is no loss.
+    // The hot path refuses blocks that are not in use, and the rare block in use that holds the
+    // mark of a free one by chance. The second check costs only these.
     [[gnu::noinline]] void give_with_lock(void* block)
     {
         const egb_lock_held_ held(m_lock);
@@ -352,7 +353,7 @@ class Allocator
         }
     }
 
-    // Larger than a block: an object of a derived class, whose delete comes here, too.
+    // For a size larger than a block: an object of a derived class, whose delete comes here, too.
     EGB_COLD void* take_other(size_t size)
     {
         void* const block = egb_aligned_alloc(align_of(size), size);
@@ -362,7 +363,7 @@ class Allocator
         return block;
     }
 
-    // All heap blocks, and those that a static pool's memory has no room for.
+    // For heap blocks, and for blocks that do not fit in the memory of a static pool.
     EGB_COLD void* take_more()
     {
         const size_t capacity = egb_fixed_capacity(&m_blocks);
@@ -376,7 +377,7 @@ class Allocator
             options.block_bytes      = m_block + colour_of(m_block);
             options.block_align = colour_of(m_block) != 0 ? colour_of(m_block) : align_of(m_block);
             options.max_blocks  = m_objects == 0 ? 0 : m_objects - capacity;
-            options.check       = "check";  // also where a tool watches: programs know what is next
+            options.check       = "check";  // under a sanitizer, too: programs rely on the order
             pool                = eggbox::make_once_(&m_key, options);
         }
         return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
@@ -407,7 +408,7 @@ class Allocator
         return reinterpret_cast<uintptr_t>(block) - first < m_bytes;
     }
 
-    // A block of the pool, or of the heap, or of nobody.
+    // A block of the pool or of the heap, or a foreign one.
     EGB_COLD void give_other(void* block)
     {
         const egb_pool own  = eggbox::pool_at_(&m_key);
@@ -440,8 +441,8 @@ class Allocator
     const size_t      m_block;
     const CHAR* const m_name         = NULL;
     const UINT        m_objects      = 0;
-    size_t            m_bytes        = 0;            // of the region that is cut into blocks
-    egb_fixed         m_blocks       = egb_fixed();  // with m_taken and m_given, m_lock's
+    size_t            m_bytes        = 0;            // the region's size
+    egb_fixed         m_blocks       = egb_fixed();  // under m_lock, as m_taken and m_given
     CHAR*             m_own          = NULL;         // the region, if it is not the caller's
     uint64_t          m_taken        = 0;
     uint64_t          m_given        = 0;
@@ -455,7 +456,7 @@ class Allocator
 namespace eggbox
 {
 
-// So many words beside what inherits them.
+// Words that lie beside the class that inherits them.
 template <size_t Words>
 struct words_beside_ {
     void* start() noexcept
@@ -480,8 +481,8 @@ struct words_beside_<0> {
 
 }  // namespace eggbox
 
-/// An allocator of `Objects` blocks for a T each, with their memory in it. Static ones take no room
-/// in the program file.
+/// An allocator of `Objects` blocks, each for a T, that contains their memory. A static object
+/// takes no room in the program file.
 template <class T, UINT Objects>
 class AllocatorPool
     : eggbox::words_beside_<Allocator::outside_bytes_(sizeof(T), Objects) / sizeof(UINT32)>,
@@ -504,8 +505,8 @@ class AllocatorPool
     alignas(align) CHAR m_memory[stride * (Objects == 0 ? 1 : Objects)];
 };
 
-/// In a class: its new and delete are those of an allocator of its own. What follows is private.
-/// Arrays are of the global operator new.
+/// In a class: new and delete use an allocator of the class. Members after this macro are private.
+/// Arrays use the global operator new.
 #define DECLARE_ALLOCATOR                                         \
   public:                                                         \
     static void* operator new(size_t size)                        \
@@ -543,16 +544,15 @@ class AllocatorPool
 #define IMPLEMENT_ALLOCATOR(type, objects, memory)                    \
     Allocator type::_allocator(sizeof(type), objects, memory, #type);
 
-/// The allocator of the class that xmalloc(size) is of. NULL: larger than any class, or no memory.
-/// It shows the class's pool, and remains; xalloc_destroy() ends the pool, and the next call finds
-/// the next one.
+/// Returns an allocator that shows the pool that serves xmalloc(size). NULL: `size` is larger than
+/// any class, or no memory. The allocator stays; after xalloc_destroy() has ended the pool, call
+/// this function again for the next one.
 extern "C" inline Allocator* xallocator_get_allocator(size_t size)
 {
-    static egb_lock_ lock;
-    static Allocator*
-                   shown[sizeof(size_t) * CHAR_BIT];  // by pool; those of ended ones are replaced
-    size_t         bytes = 0;
-    const egb_pool pool  = egb_xclass_pool_(size, &bytes);
+    static egb_lock_  lock;
+    static Allocator* shown[sizeof(size_t) * CHAR_BIT];  // replaced after their pool has ended
+    size_t            bytes = 0;
+    const egb_pool    pool  = egb_xclass_pool_(size, &bytes);
     if (pool.generation == 0) {
         return NULL;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the basic types of the fixed block allocators by D. Lafreniere, which
-// programs written for these use as their own. For C and C++.
+// Layer faces, compatibility: the basic types of D. Lafreniere's fixed block allocators. Programs
+// written for these use the types as their own. For C and C++.
 #ifndef _DATA_TYPES_H
 #define _DATA_TYPES_H
 

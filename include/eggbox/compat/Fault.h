@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the assertions of the fixed block allocators by D. Lafreniere. For C
-// and C++.
+// Layer faces, compatibility: the assertions of D. Lafreniere's fixed block allocators. For C and
+// C++.
 #ifndef _FAULT_H
 #define _FAULT_H
 
@@ -10,15 +10,15 @@
 extern "C" {
 #endif
 
-/// Gets every failed assertion, and every call of fb_allocator and x_allocator that cannot be
-/// served: no block left, or one too large. A program may define its own function of this name; if
-/// that returns, the call returns NULL.
+/// Called for every failed assertion, and for every call of fb_allocator and x_allocator that
+/// cannot be served: no block is left, or the size is too large. A program may define its own
+/// function of this name; if that returns, the call returns NULL.
 ///
-/// The library's prints `file` and `line` and aborts, for assertions of the program. Of calls that
-/// cannot be served it does nothing, so that they return NULL.
+/// The library's own function prints `file` and `line` and aborts if an assertion of the program
+/// failed. If a call cannot be served it does nothing, so that the call returns NULL.
 void FaultHandler(const char* file, unsigned short line);
 
-// Not where a test framework has the name.
+// Test frameworks may define this name.
 #ifndef ASSERT
   #define ASSERT() FaultHandler(__FILE__, (unsigned short)__LINE__)
 #endif

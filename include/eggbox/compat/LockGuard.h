@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layer faces: the locks of C_Allocator's port layer, for programs that use them themselves. A
-// program that has its own functions of these names keeps them.
+// Layer faces: the locks of C_Allocator's port layer, for programs that call them directly. A
+// program's own functions of these names are used in place of these.
 #ifndef EGGBOX_COMPAT_LOCKGUARD_H
 #define EGGBOX_COMPAT_LOCKGUARD_H
 
@@ -20,13 +20,13 @@ typedef void* LOCK_HANDLE;
 /// Makes a lock. NULL: the system refused memory.
 LOCK_HANDLE LK_Create(void);
 
-/// Ends it. Misuse: while a thread has it. NULL: no effect, as of the calls below.
+/// Ends a lock. Misuse: while a thread holds it. NULL: no effect, here and in the calls below.
 void LK_Destroy(LOCK_HANDLE hLock);
 
-/// Waits until no thread has the lock, and takes it. Misuse: by the thread that has it.
+/// Waits until no thread holds the lock, and takes it. Misuse: by the thread that holds it.
 void LK_Lock(LOCK_HANDLE hLock);
 
-/// Gives it back. Misuse: by a thread that does not have it.
+/// Releases the lock. Misuse: by a thread that does not hold it.
 void LK_Unlock(LOCK_HANDLE hLock);
 
 #if defined(__cplusplus)

@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /* Layer faces: the interface of elr_mpl, old and new, on eggbox pools. Put this folder on the
- * include path and link eggbox: programs for elr_mpl compile and run as they are.
+ * include path and link eggbox-compat and eggbox: programs for elr_mpl compile and run unchanged.
  *
  *     elr_mpl_t pool = elr_mpl_create(NULL, 256);     // or (NULL, 256, on_alloc, on_free)
  *     void*     mem  = elr_mpl_alloc(&pool);
  *     elr_mpl_free(mem);
  *     elr_mpl_destroy(&pool);
  *
- * Pools are a tree: a pool goes with its parent. A handle is checked by every call, in every build,
- * and never leads to another pool than its own, whatever was destroyed and made since.
+ * Pools form a tree: a pool is destroyed with its parent. Every call checks its handle, in every
+ * build. A handle never leads to another pool, whatever was destroyed and made since.
  *
- * What is better than it was, and each call's native name: docs/guide/migrate.md. This header and
- * elr_mtx.h are for C89, too: hence their comments.
+ * docs/guide/migrate.md lists the improvements and the native name of each call. This header and
+ * elr_mtx.h are for C89, too: hence the style of their comments.
  *
- * Blocks   At least obj_size bytes, aligned to 16 (to 8 for up to 8 bytes). A block that is handed
- *          out for the first time is all zero; later it has what was left in it.
- * Threads  Any thread, any call, at any time, whatever the name of the function that made the pool.
- *          elr_mpl_finalize() as its own comment says. Callbacks run with no lock held: they may
- *          use any pool.
- * Fork     Both sides may go on; the child with elr_mpl_init(), elr_mpl_finalize() and new sizes of
- *          elr_mpl_alloc_multi() only if no other thread was inside one of these.
- * Misuse   goes to eggbox's handler (eggbox/check.h), which by default reports it on stderr, and is
- *          refused. NULL is tolerated everywhere.
+ * Blocks   At least obj_size bytes, aligned to 16 (to 8 for up to 8 bytes). A block is all zero
+ *          when it is handed out for the first time; later it has its old contents.
+ * Threads  Any thread may make any call at any time, whichever function made the pool. For
+ *          elr_mpl_finalize() see there. Callbacks run with no lock held: they may use any pool.
+ * Fork     Both sides may go on. The child may call elr_mpl_init() and elr_mpl_finalize(), and use
+ *          new sizes of elr_mpl_alloc_multi(), only if no other thread was inside such a call.
+ * Misuse   is refused, and goes to eggbox's handler (eggbox/check.h), which by default reports it
+ *          on stderr. NULL is allowed everywhere.
  */
 #ifndef EGGBOX_COMPAT_ELR_MPL_H
 #define EGGBOX_COMPAT_ELR_MPL_H
@@ -42,8 +41,8 @@
   #define ELR_HELPER_LIB_LOCAL
 #endif
 
-/* The functions are in eggbox's library, however that is linked: ELR_MPL_EXPORTS and _IMPORTS, with
- * which programs built elr_mpl themselves, change nothing.
+/* Programs built elr_mpl with ELR_MPL_EXPORTS or _IMPORTS. Here these have no effect: the functions
+ * are in the library eggbox-compat, however that is linked.
  */
 #define ELR_MPL_API
 #define ELR_MPL_LOCAL ELR_HELPER_LIB_LOCAL
@@ -55,19 +54,19 @@ extern "C" {
 /** Called with a block: after it was taken, or before it is given back. */
 typedef void (*elr_mpl_callback)(void*);
 
-/** A handle. Copy it as you like; its members are not the program's. */
+/** A handle. It may be copied; its members are private. */
 typedef struct __elr_mpl_t {
     void* pool; /* NULL: no pool */
-    int   tag;  /* which of the pools that were ever in this place */
+    int   tag;  /* its number among the pools of this place */
 } elr_mpl_t, *elr_mpl_ht;
 
-/** The handle of no pool: initialises a handle, at file scope too, and can be assigned to one. */
+/** The handle of no pool. It initialises a handle, at file scope too, and can be assigned. */
 #if defined(__cplusplus)
-/* In the later library a variable, whose address programs pass. */
+/* The later library had a variable; programs pass its address. */
 [[maybe_unused]] static elr_mpl_t elr_mpl_initializer_ = {NULL, 0};
   #define ELR_MPL_INITIALIZER elr_mpl_initializer_
 #elif defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
-/* With -Wpedantic gcc has no literal for both, but takes a constant. */
+/* No literal serves both purposes with gcc's -Wpedantic, but a constant does. */
 static const elr_mpl_t elr_mpl_initializer_ __attribute__((unused)) = {NULL, 0};
   #define ELR_MPL_INITIALIZER elr_mpl_initializer_
 #elif defined(__GNUC__)
@@ -78,24 +77,24 @@ static const elr_mpl_t elr_mpl_initializer_ __attribute__((unused)) = {NULL, 0};
 
 /** Makes the module ready. Each call needs one of elr_mpl_finalize().
  *
- * Returns  not 0; 0 if the system refused memory, or there are no more pools to be had. Then no
- *          elr_mpl_finalize() is due.
+ * Returns  not 0; 0 if the system refused memory, or no more pools can be made. Then no
+ *          elr_mpl_finalize() must follow.
  */
 int elr_mpl_init(void);
 
-/** Ends the module when it was called as often as elr_mpl_init(): destroys all pools that are left.
- * One call too many has no effect. Blocks must not be in use by other threads any more.
+/** Ends the module if it was called as often as elr_mpl_init(): destroys all remaining pools. Extra
+ * calls have no effect. Other threads must not use blocks any more.
  */
 void elr_mpl_finalize(void);
 
-/** Makes a pool of blocks of `obj_size` bytes, of which there may be as many as memory allows.
- * The callbacks may be NULL, or left remote: the older interface had two arguments.
+/** Makes a pool of blocks of `obj_size` bytes. Memory alone limits their number. The callbacks may
+ * be NULL, or omitted: the older interface had two arguments.
  *
- * `fpool`     the parent, which the pool is destroyed with; NULL: that of all pools.
- * `on_alloc`  called with each block that was taken.
- * `on_free`   called with each block before it is given back, and with those that are still in use
- *             when the pool is destroyed.
- * Returns  the handle; {NULL, 0} if there was no elr_mpl_init(), `*fpool` is no pool, `obj_size`
+ * `fpool`     the parent, with which the pool is destroyed; NULL: the root of all pools.
+ * `on_alloc`  called with each block after it was taken.
+ * `on_free`   called with each block before it is given back, and with each block in use when the
+ *             pool is destroyed.
+ * Returns  the handle; {NULL, 0} if elr_mpl_init() was not called, `*fpool` is no pool, `obj_size`
  *          is too large for any pool, the system refused, or there are 65,535 pools.
  * Misuse   EGB_EVENT_STALE: `*fpool` was destroyed.
  * Cost     touches no block.
@@ -104,7 +103,7 @@ elr_mpl_t elr_mpl_create(
     elr_mpl_ht fpool, size_t obj_size, elr_mpl_callback on_alloc, elr_mpl_callback on_free
 );
 
-/** The same function under the names that other versions had for it. */
+/** The same function under its names in other versions. */
 elr_mpl_t elr_mpl_create_ex(
     elr_mpl_ht fpool, size_t obj_size, elr_mpl_callback on_alloc, elr_mpl_callback on_free
 );
@@ -112,11 +111,11 @@ elr_mpl_t elr_mpl_create_sync(
     elr_mpl_ht fpool, size_t obj_size, elr_mpl_callback on_alloc, elr_mpl_callback on_free
 );
 
-/** Makes a pool of blocks of several sizes, for elr_mpl_alloc_multi(). To elr_mpl_alloc() it is a
- * pool of the first size.
+/** Makes a pool of blocks of several sizes, for elr_mpl_alloc_multi(). elr_mpl_alloc() takes blocks
+ * of the first size.
  *
  * `obj_size`  `obj_size_count` sizes, in any order.
- * Returns  as elr_mpl_create(); {NULL, 0} also if there is no size.
+ * Returns  as elr_mpl_create(); {NULL, 0} also if no size is given.
  */
 elr_mpl_t elr_mpl_create_multi(
     elr_mpl_ht       fpool,
@@ -133,9 +132,9 @@ elr_mpl_t elr_mpl_create_multi_sync(
     elr_mpl_callback on_free
 );
 
-/** The same, with the arguments in the order of versions in between. elr_mpl_create_multi_2() takes
- * the sizes themselves, and so does elr_mpl_create_multi() when its second argument is no number;
- * in C it takes sizes of less than 4 GiB then, as int or as size_t.
+/** The same, with the argument order of intermediate versions. elr_mpl_create_multi_2() takes the
+ * sizes themselves, and so does elr_mpl_create_multi() if its second argument is no number; in C
+ * these sizes must be less than 4 GiB, of type int or size_t.
  *
  *     elr_mpl_create_multi_2(NULL, on_alloc, on_free, 3, 64, 128, 256)
  */
@@ -147,47 +146,48 @@ elr_mpl_t elr_mpl_create_multi_1(
     size_t*          obj_size
 );
 
-/** Says whether the pool of a handle is there: 1, or 0 if it was destroyed, or never made. NULL: 0.
- * Reports nothing, takes no lock, and never reads memory that was given back.
+/** Returns 1 if the pool of a handle exists, 0 if it was destroyed or never made. NULL: 0. The call
+ * reports nothing, takes no lock, and never reads memory that was given back.
  */
 int elr_mpl_avail(elr_mpl_ht pool);
 
 /** Takes a block.
  *
- * Returns  the block; NULL if the system refused memory, or there is no pool.
+ * Returns  the block; NULL if the system refused memory, or the pool does not exist.
  * Misuse   EGB_EVENT_STALE: the pool was destroyed.
- * Cost     O(1), as egb_pool_alloc(), and the callback.
+ * Cost     O(1), as egb_pool_alloc(), plus the callback.
  */
 void* elr_mpl_alloc(elr_mpl_ht pool);
 
-/** Takes a block of at least `size` bytes: of the smallest of the pool's sizes that is enough. If
- * none is, of `size` rounded up to whole KiB, for which the pool makes a size more; or of one of
- * these that is less than an eighth too large.
+/** Takes a block of at least `size` bytes. The smallest size of the pool that is large enough
+ * serves. If there is none, the pool adds a size: `size` rounded up to whole KiB. Such an added
+ * size also serves other requests that waste less than an eighth of their own size, or less than 1
+ * KiB.
  *
- * `pool`   made by elr_mpl_create_multi() and its kin; NULL: one pool of the module's own.
- * Returns  as elr_mpl_alloc(); NULL also if `size` is too large for any pool, or for a pool of one
- *          size alone.
+ * `pool`   made by elr_mpl_create_multi() or a variant of it; NULL: a pool of the module's own.
+ * Returns  as elr_mpl_alloc(); NULL also if `size` is too large for any pool, or if the pool was
+ *          made with elr_mpl_create() and `size` is more than its size.
  * Cost     O(sizes of the pool); for a new size a pool is made.
  */
 void* elr_mpl_alloc_multi(elr_mpl_ht pool, size_t size);
 
-/** How many bytes the pool of a block promised. 0 for NULL, and for what is no block of a pool. */
+/** Returns the size for which the pool of a block was made; 0 if `mem` is NULL or no block. */
 size_t elr_mpl_size(void* mem);
 
-/** Gives a block back, of whatever pool. NULL: no effect.
+/** Gives a block of any pool back. NULL: no effect.
  *
- * Misuse   as egb_free(): foreign pointers, pointers into a block, double frees, for certain. Then
- *          on_free is not called.
- * Cost     O(1), and the callback; a lock from the first pool on that has an on_free.
+ * Misuse   as egb_free(): foreign pointers, pointers into a block and double frees are always
+ *          found. on_free is not called then.
+ * Cost     O(1), plus the callback; a lock as soon as a pool with an on_free was made.
  */
 void elr_mpl_free(void* mem);
 
-/** Destroys a pool and those below it, children first, and makes `*pool` {NULL, 0}. Their blocks in
- * use go with them, each after its pool's on_free. No effect if there is no pool, or not any more.
+/** Destroys a pool and its descendants, children first, and sets `*pool` to {NULL, 0}. Blocks in
+ * use end with their pool, each after the pool's on_free. No effect if the pool does not exist.
  */
 void elr_mpl_destroy(elr_mpl_ht pool);
 
-/* ---- private: how calls with fewer or other arguments get to the functions above ----------- */
+/* ---- private: calls with fewer or other arguments ------------------------------------------ */
 
 elr_mpl_t elr_mpl_create_multi_given_(
     elr_mpl_ht       fpool,
@@ -243,12 +243,12 @@ elr_mpl_t elr_mpl_create_multi(
 
 #else
 
-  /* What is left remote is NULL: the arguments slide to the left. */
+  /* An omitted callback is NULL: the arguments slide to the left. */
   #define elr_mpl_create(...) ELR_MPL_CREATE_(__VA_ARGS__, NULL, NULL, ~)
   #define ELR_MPL_CREATE_(fpool, obj_size, on_alloc, on_free, ...) \
       (elr_mpl_create)((fpool), (obj_size), (on_alloc), (on_free))
 
-  /* A callback as the second argument is followed by the sizes themselves. */
+  /* The sizes themselves follow if the second argument is a callback. */
   #define elr_mpl_create_multi(...) ELR_MPL_MULTI_(__VA_ARGS__)
   #define ELR_MPL_MULTI_(fpool, second, ...)                    \
       ELR_MPL_MULTI_OF_(second)((fpool), (second), __VA_ARGS__)

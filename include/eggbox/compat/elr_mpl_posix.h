@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layer faces: the name under which elr_mpl's fork for POSIX had the same interface.
+// Layer faces: elr_mpl.h, under its name in the fork of elr_mpl for POSIX.
 #ifndef EGGBOX_COMPAT_ELR_MPL_POSIX_H
 #define EGGBOX_COMPAT_ELR_MPL_POSIX_H
 

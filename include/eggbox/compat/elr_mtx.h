@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Layer faces: the locks and counters that elr_mpl asked its users for. eggbox's pools need none of
- * them; they are here for programs that use them for themselves. A program that has its own
- * functions of these names keeps them.
+/* Layer faces: the locks and counters that users of elr_mpl had to supply. eggbox's pools do not
+ * use them; they are for programs that call them directly. A program's own functions of these names
+ * are used in place of these.
  *
- * Threads  Any thread, any call, but elr_mtx_init() and elr_mtx_finalize() of one mutex.
+ * Threads  Any thread may make any call. While elr_mtx_init() or elr_mtx_finalize() of a mutex
+ *          runs, no other thread may use this mutex.
  */
 #ifndef EGGBOX_COMPAT_ELR_MTX_H
 #define EGGBOX_COMPAT_ELR_MTX_H
@@ -12,7 +13,7 @@
 extern "C" {
 #endif
 
-/** A mutex: room for the system's, and private. The thread that has it may lock it again. */
+/** A recursive mutex: room for the system's, and private. */
 typedef struct __elr_mtx {
     union {
         double number;
@@ -21,25 +22,25 @@ typedef struct __elr_mtx {
     } system_;
 } elr_mtx;
 
-/** A counter that threads share, its value, and what it starts with. */
+/** A counter that threads share, the type of its value, and its initial value. */
 typedef volatile int elr_atomic_t;
 typedef int          elr_counter_t;
 #define ELR_ATOMIC_ZERO 0
 
-/** Adds or subtracts one. Returns the counter's value then. */
+/** Adds or subtracts one. Returns the new value. */
 elr_counter_t elr_atomic_inc(elr_atomic_t* v);
 elr_counter_t elr_atomic_dec(elr_atomic_t* v);
 
-/** Makes a mutex. Returns 1; 0 if `mtx` is NULL or the system refused: then nothing is to end. */
+/** Makes a mutex. Returns 1; 0 if `mtx` is NULL or the system refused: do not finalize it then. */
 int elr_mtx_init(elr_mtx* mtx);
 
 /** Waits until no other thread has the mutex, and takes it. */
 void elr_mtx_lock(elr_mtx* mtx);
 
-/** Gives it back. Misuse: by a thread that does not have it. */
+/** Releases the mutex. Misuse: by a thread that does not hold it. */
 void elr_mtx_unlock(elr_mtx* mtx);
 
-/** Ends a mutex. Misuse: while a thread has it. */
+/** Ends a mutex. Misuse: while a thread holds it. */
 void elr_mtx_finalize(elr_mtx* mtx);
 
 #if defined(__cplusplus)

@@ -2,10 +2,10 @@
 // Layer faces, compatibility: Pool_c, the class printed in B. Kenwright, "Fast Efficient Fixed-Size
 // Memory Pool", 2012, on a fixed pool. C++ only.
 //
-// As there, a fresh pool hands its blocks out in the order of addresses, and then the one that was
-// freed last; nothing stands in or between the blocks; making a pool costs the same whatever the
-// number of blocks. Other than there, sizes are of 64 bits, a pool may be made again, what is no
-// block in use is refused by DeAllocate(), and any thread may use the pool.
+// As in the paper, a fresh pool hands its blocks out in the order of addresses, and prefers the
+// block freed last; there is nothing in or between blocks in use; the cost of making a pool does
+// not depend on the number of blocks. Unlike in the paper, sizes have 64 bits, a pool may be made
+// again, DeAllocate() refuses everything but a block in use, and any thread may use the pool.
 #ifndef EGGBOX_COMPAT_KENWRIGHT_H
 #define EGGBOX_COMPAT_KENWRIGHT_H
 
@@ -18,8 +18,8 @@
 #include <new>
 #include <stddef.h>
 
-/// Threads  Any, for every call but CreatePool(), DestroyPool(), assignment and the end. The
-///          original was for one at a time.
+/// Threads  Any thread, for every call but CreatePool(), DestroyPool(), assignment and destruction.
+///          The original was for one thread at a time.
 class Pool_c
 {
     typedef unsigned int  uint;
@@ -28,11 +28,10 @@ class Pool_c
   public:
     Pool_c() noexcept {}
 
-    /// Not created, as the original that is not created either. A copy of the original's blocks
-    /// was freed twice.
+    /// The copy is a pool that is not created. A copy of the original class freed its blocks twice.
     Pool_c(const Pool_c&) noexcept {}
 
-    /// As a copy: the pool is not created any more, whatever the other is.
+    /// As a copy: afterwards the pool is not created, whatever the other pool is.
     Pool_c& operator=(const Pool_c& other) noexcept
     {
         if (this != &other) {
@@ -61,8 +60,9 @@ class Pool_c
         DestroyPool();
     }
 
-    /// Makes all blocks, and frees those of an earlier call. A block is a multiple of 4 bytes, and
-    /// as aligned as that is, up to a page. Throws std::bad_alloc, after the new-handler.
+    /// Makes all blocks, and frees those of an earlier call. The size of a block is rounded up to a
+    /// multiple of 4 bytes. The alignment is the largest power of two that divides it, up to a
+    /// page. Calls the new-handler and throws std::bad_alloc.
     /// Cost     O(1); touches no block
     void CreatePool(size_t sizeOfEachBlock, uint numOfBlocks)
     {
@@ -73,7 +73,7 @@ class Pool_c
         stride_             = stride_of(sizeOfEachBlock);
         const size_t region = stride_ == 0 ? 0 : egb_fixed_bytes(stride_, numOfBlocks);
         start_              = static_cast<uchar*>(alloc(region, align_of(stride_)));
-        // Region and stride are as it wants them.
+        // This does not fail: region and stride are valid.
         const egb_status status = egb_fixed_init(&blocks_, start_, region, stride_);
         (void)status;
     }
@@ -87,13 +87,13 @@ class Pool_c
         stride_ = 0;
     }
 
-    /// Where block `i` is: of a pool that is not created, NULL.
+    /// The address of block `i`; NULL if the pool is not created.
     uchar* AddrFromIndex(uint i) const
     {
         return start_ == nullptr ? nullptr : start_ + i * stride_;
     }
 
-    /// Which block an address is in: of a pool that is not created, 0.
+    /// The index of the block that contains an address; 0 if the pool is not created.
     uint IndexFromAddr(const uchar* p) const
     {
         return stride_ == 0 ? 0 : static_cast<uint>(static_cast<size_t>(p - start_) / stride_);
@@ -101,8 +101,8 @@ class Pool_c
 
     /// Takes a block.
     ///
-    /// Returns  the block freed last, else the next fresh one; NULL: all are in use, or the pool is
-    ///          not created.
+    /// Returns  the block freed last, else the next fresh one; NULL if all are in use, or the pool
+    ///          is not created.
     /// Cost     O(1), and a lock
     void* Allocate()
     {
@@ -121,11 +121,11 @@ class Pool_c
     }
 
   private:
-    // 0: there is no such block.
+    // The size of a block, rounded up; 0: too large.
     static size_t stride_of(size_t bytes) noexcept
     {
         const size_t             word = EGB_WORD_BYTES;
-        const unsigned long long wide = bytes;  // the bound is more than a size_t of 32 bits has
+        const unsigned long long wide = bytes;  // the bound does not fit in a size_t of 32 bits
         if (wide > EGB_FIXED_BYTES_MAX / 2) {
             return 0;
         }
@@ -139,7 +139,7 @@ class Pool_c
         return natural > 4096 ? 4096 : natural;
     }
 
-    // As operator new. No pool has a region of 0 bytes.
+    // As operator new. 0 bytes: the size was too large, so there is no use in the new-handler.
     static void* alloc(size_t bytes, size_t align)
     {
         for (;;) {
@@ -165,7 +165,7 @@ class Pool_c
         other.stride_ = 0;
     }
 
-    egb_fixed blocks_{};          // refers to its region by address: may be moved
+    egb_fixed blocks_{};          // may be moved: its region is elsewhere
     uchar*    start_  = nullptr;  // NULL: not created
     size_t    stride_ = 0;
     egb_lock_ lock_{};

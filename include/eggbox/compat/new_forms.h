@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: what the macros that give classes their operator new share. C++ only;
-// a program may include the headers with these macros in an extern "C" of its own.
+// Layer faces, compatibility: shared by the macros that give classes their operator new. C++ only.
+// A program may include the headers with these macros inside its own extern "C".
 #ifndef EGGBOX_COMPAT_NEW_FORMS_H
 #define EGGBOX_COMPAT_NEW_FORMS_H
 
@@ -9,7 +9,7 @@ extern "C++" {
 #include <new>
 #include <type_traits>
 
-// Forms that the originals' macros did not have are templates: a class that has its own keeps that.
+// Forms of new that the originals' macros lacked are templates, so that a class can have its own.
 template <class Tag>
 using egb_if_nothrow_ = std::enable_if_t<std::is_same<Tag, std::nothrow_t>::value, int>;
 }

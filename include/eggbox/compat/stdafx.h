@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: empty. The demonstration programs of the fixed block allocators by
-// D. Lafreniere include a header of this name, which Visual Studio compiles in advance; a program
-// that has one of its own finds that first.
+// Layer faces, compatibility: empty. The demonstration programs of D. Lafreniere's fixed block
+// allocators include a header of this name, which Visual Studio precompiles. A program that has its
+// own finds that first.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the stl_allocator of D. Lafreniere, on pools. C++ only.
+// Layer faces, compatibility: D. Lafreniere's stl_allocator, on pools. C++ only.
 //
-// Nodes of up to 512 bytes come from a pool of their size, all else from xmalloc().
+// Nodes of up to 512 bytes come from a pool of their size, everything else from xmalloc().
 #ifndef _STL_ALLOCATOR_H
 #define _STL_ALLOCATOR_H
 
@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-/// A node cache that ends with its thread.
+/// Ends the thread's node cache with the thread.
 struct egb_xnodes_ender_ {
     egb_xnodes_ender_() {}
     egb_xnodes_ender_(const egb_xnodes_ender_&)            = delete;
@@ -27,7 +27,7 @@ struct egb_xnodes_ender_ {
     }
 };
 
-/// The thread's table of nodes does not take this one: there is none yet, or no room in it.
+/// For a node that the thread's table does not take: there is no table yet, or no room in it.
 EGB_COLD inline void egb_xnode_free_cold_(std::size_t step, void* node) noexcept
 {
     if (egb_xnodes_begin_()) {
@@ -89,8 +89,8 @@ class stl_allocator<void>
 
 /// An allocator for the containers of the C++ library. All are equal.
 ///
-/// Threads  Any: as a container, one at a time. A container may be filled by one thread and emptied
-///          by another.
+/// Threads  As for containers: one thread at a time. One thread may fill a container and another
+///          one may empty it.
 template <typename T>
 class stl_allocator
 {
@@ -115,8 +115,9 @@ class stl_allocator
     {
     }
 
-    /// Room for `n` objects, aligned for them. Calls the new-handler, and throws std::bad_alloc,
-    /// if there is none, and std::bad_array_new_length if there are no such addresses.
+    /// Returns room for `n` objects, aligned for them. Without memory it calls the new-handler;
+    /// with no handler it throws std::bad_alloc. Throws std::bad_array_new_length if `n` is too
+    /// large for any memory.
     EGB_ALWAYS_INLINE pointer allocate(size_type n, const void* hint = nullptr)
     {
         (void)hint;
@@ -127,7 +128,7 @@ class stl_allocator
         return static_cast<pointer>(allocate_many(n));
     }
 
-    /// Gives back what allocate(n) gave.
+    /// Gives the memory of allocate(n) back.
     EGB_ALWAYS_INLINE void deallocate(pointer p, size_type n) noexcept
     {
         if (is_node && EGB_LIKELY(n == 1 && p != nullptr)) {
@@ -137,7 +138,7 @@ class stl_allocator
         xfree(p);
     }
 
-    /// What older programs call by name.
+    /// Older programs call these by name.
     pointer address(reference object) const noexcept
     {
         return std::addressof(object);

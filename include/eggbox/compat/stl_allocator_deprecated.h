@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the stl_allocator in the style of before C++11. It is the same class,
-// which has address(), max_size(), construct() and destroy() as well. C++ only.
+// Layer faces, compatibility: the stl_allocator in the style before C++11. The class is
+// the same, and has address(), max_size(), construct() and destroy(), too. C++ only.
 #include "Fault.h"
 #include "stl_allocator.h"

@@ -11,7 +11,7 @@
 //     void* block = XALLOC_Alloc(&self, 100);
 //     XALLOC_Free(block);
 //
-// What is better than it was, and each call's native name: docs/guide/migrate.md.
+// docs/guide/migrate.md lists the improvements and the native name of each call.
 //
 // Threads, Misuse  as fb_allocator.h.
 #ifndef EGGBOX_COMPAT_X_ALLOCATOR_H
@@ -25,35 +25,35 @@
 extern "C" {
 #endif
 
-/// What users add to the sizes they define. Nothing is kept there any more: a block is all of it
-/// the program's, and as aligned as its allocator's blocks.
+/// Users add this to the sizes they define. Nothing is kept there any more: the program may use the
+/// whole block, which is aligned as all blocks of its allocator.
 #define XALLOC_BLOCK_META_DATA_SIZE sizeof(ALLOC_Allocator*)
 
 typedef struct {
-    ALLOC_Allocator* const* allocators;  // those that are NULL are passed over
+    ALLOC_Allocator* const* allocators;  // NULL entries are skipped
     const UINT16            maxAllocators;
 } XAllocData;
 
-/// Takes a block of at least `size` bytes: of the first allocator whose objects are that large, and
-/// XALLOC_BLOCK_META_DATA_SIZE more; when it has none left, of the next one.
+/// Takes a block of at least `size` bytes. The first allocator that has a block left serves, among
+/// those whose objects have at least `size` + XALLOC_BLOCK_META_DATA_SIZE bytes.
 ///
-/// Returns  the block; NULL, and before that FaultHandler() is called (Fault.h), if no allocator is
-///          large enough or none that is has a block left, or `self` is NULL.
+/// Returns  the block; NULL if no such allocator has a block left, or `self` is NULL.
+///          FaultHandler() (Fault.h) is called before NULL is returned.
 /// Cost     O(allocators of `self`)
 void* XALLOC_Alloc(XAllocData* self, size_t size);
 
-/// Gives a block back to the allocator that it is of. NULL: no effect.
+/// Gives a block back to its allocator. NULL: no effect.
 ///
-/// Misuse   as ALLOC_Free(); EGB_EVENT_FOREIGN: it is of no allocator.
+/// Misuse   as ALLOC_Free(); EGB_EVENT_FOREIGN: no allocator has such a block.
 /// Cost     O(allocators in use in the process)
 void XALLOC_Free(void* ptr);
 
-/// Makes a block larger or smaller: stays where it is if XALLOC_Alloc() would take the same
-/// allocator, else moves the contents. NULL: as XALLOC_Alloc(). 0 bytes: as XALLOC_Free(), and
-/// NULL is returned.
+/// Resizes a block. The block stays in place if XALLOC_Alloc() would choose the same allocator;
+/// otherwise the contents move. `ptr` NULL: as XALLOC_Alloc(). `new_size` 0: as XALLOC_Free(), and
+/// returns NULL.
 ///
-/// Returns  as XALLOC_Alloc(); on NULL for more than 0 bytes the block is as it was. A block that
-///          is large enough already is never refused.
+/// Returns  as XALLOC_Alloc(); on NULL for more than 0 bytes the old block is unchanged. A block
+///          that is large enough already is never refused.
 /// Misuse   as XALLOC_Free(): returns NULL, and nothing changes.
 void* XALLOC_Realloc(XAllocData* self, void* ptr, size_t new_size);
 

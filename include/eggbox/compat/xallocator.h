@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the xallocator of D. Lafreniere, on pools. For C and C++.
+// Layer faces, compatibility: D. Lafreniere's xallocator, on pools. For C and C++.
 //
-// Classes of blocks are as there: a block is `size` and 8 bytes, rounded up to a power of two, or
-// to 396 or 768. Here these 8 bytes are the caller's. Each class has a pool; requests of more than
-// 65528 bytes are regions of the heap. Blocks are aligned to 16 bytes.
+// The size classes are those of the original: a block has `size` + 8 bytes, rounded up to a power
+// of two, or to 396 or 768. Here the caller may use these 8 bytes. Each class has a pool; a request
+// of more than 65528 bytes gets a region of the heap. Blocks are aligned to 16 bytes.
 //
-// Threads  Any thread, any call but xalloc_destroy(), at any time, static constructors and
-//          destructors included. No lock while the thread's magazine of the class serves the call.
-// Memory   that is free, of a class from which nothing was taken for a second or two, goes back to
-//          the system: now and then a call that had to go further than its thread's magazine looks.
+// Threads  Any thread may make any call but xalloc_destroy() at any time, also from constructors
+//          and destructors of static objects. A call that the thread's magazine serves takes no
+//          lock.
+// Memory   Free memory of a class goes back to the system after a second or two in which nothing
+//          was taken from the class. Calls that no magazine serves check that now and then.
 #ifndef _XALLOCATOR_H
 #define _XALLOCATOR_H
 
@@ -29,18 +30,18 @@ extern "C++" {
 extern "C" {
 #endif
 
-/// Has no effect: there is nothing to prepare.
+/// No effect: there is nothing to prepare.
 void xalloc_init(void);
 
-/// Gives all memory back to the system but that of blocks in use, which remain valid. The next
-/// xmalloc() begins anew. Programs need not call it.
+/// Gives all memory but that of blocks in use back to the system; these blocks stay valid. The next
+/// xmalloc() begins anew. Programs need not call this function.
 ///
 /// Threads  No other thread may be inside a call of this header.
 void xalloc_destroy(void);
 
-/// Takes a block of at least `size` bytes. Of 0 bytes: a block of its own.
+/// Takes a block of at least `size` bytes. `size` 0 gets a block, too.
 ///
-/// Returns  NULL if `size` is over PTRDIFF_MAX, or the system refused.
+/// Returns  the block; NULL if `size` is over PTRDIFF_MAX - 8, or the system refused.
 /// Cost     egb_pool_alloc(); of more than 65528 bytes, egb_malloc()
 void* xmalloc(size_t size);
 
@@ -49,21 +50,23 @@ void* xmalloc(size_t size);
 /// Misuse   as egb_free(): refused, and nothing changes.
 void xfree(void* ptr);
 
-/// Makes a block larger or smaller. It stays where it is while it is of the same class; else its
-/// contents go to another. `ptr` NULL: as xmalloc(). `size` 0: as xfree(), and returns NULL.
+/// Resizes a block. The block stays in place if `size` fits and is more than half of its room;
+/// otherwise the contents move, unless a region of the heap can be resized. `ptr` NULL: as
+/// xmalloc(). `size` 0: as xfree(), and returns NULL.
 ///
-/// Returns  NULL if there is no memory; then the block is as it was.
+/// Returns  the block; NULL if there is no memory: then the old block is unchanged.
 /// Misuse   as egb_free(): returns NULL, and nothing changes.
 void* xrealloc(void* ptr, size_t size);
 
-/// Writes a line for each class to stdout, of C++ programs to std::cout, in the order in which the
-/// classes were first used. Exact, as long as no other thread holds free blocks of x-containers.
+/// Writes a line for each class that was used, in the order of first use, to stdout, or in C++
+/// programs to std::cout. Blocks In Use is exact unless other threads keep free nodes of
+/// x-containers; Block Count may be a few too large.
 void xalloc_stats(void);
 
-// For C++, which knows of alignment: as xmalloc(), aligned to more than 16 bytes.
+// For C++ types of larger alignment: as xmalloc(), aligned to more than 16 bytes.
 void* egb_xmalloc_aligned_(size_t align, size_t size);
 
-// Where xalloc_stats() writes to from now on, if it wrote to `from`; NULL: to stdout.
+// If xalloc_stats() writes to `from`, it writes to `to` from now on. NULL: stdout.
 typedef void (*egb_xwrite_fn_)(const char* text, size_t bytes);
 void egb_xstats_to_(egb_xwrite_fn_ from, egb_xwrite_fn_ to);
 
@@ -78,9 +81,9 @@ inline void egb_xwrite_(const char* text, size_t bytes)
     std::cout.write(text, static_cast<std::streamsize>(bytes)).flush();
 }
 
-  /// Every source file that includes this header has an object of this class. The last one that
-  /// ends, after all static objects of those files, gives free memory back. It does not call
-  /// xalloc_destroy(): other threads may still be at work when the program ends.
+  /// Every source file that includes this header has an object of this class. The last one to end,
+  /// after all static objects of those files, gives free memory back to the system. It does not
+  /// call xalloc_destroy(), because other threads may still be running when the program ends.
   #define AUTOMATIC_XALLOCATOR_INIT_DESTROY
 class XallocInitDestroy
 {
@@ -133,8 +136,8 @@ inline void* egb_xnew_(size_t size, size_t align)
     }
 }
 
-  /// In a class: new and delete, of single objects and of arrays, are xmalloc() and xfree(). What
-  /// follows is public. Derived classes have it, too.
+  /// In a class: new and delete of objects and of arrays use xmalloc() and xfree(). Members after
+  /// this macro are public. Derived classes inherit the operators.
   #define XALLOCATOR                         \
     public:                                  \
       EGB_XALLOCATOR_FORMS_(new, delete)     \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Layer faces, compatibility: std::map and std::multimap with stl_allocator. C++ only.
 //
-// The third parameter was the allocator; it may be a comparator now, and then the fourth is the
+// The third parameter is the allocator, as in the original, or a comparator; then the fourth is the
 // allocator.
 #ifndef EGGBOX_COMPAT_XMAP_H
 #define EGGBOX_COMPAT_XMAP_H
