@@ -4,6 +4,7 @@
 // from eggbox.c because it exports names that other programs and libraries have as well: GNU
 // readline, for one, has an xmalloc() of its own.
 #include "compat/elr_mtx.c"  // first: it tells the system's headers what it needs
+
 #include "compat/elr_mpl.c"
 #include "compat/elr_multi.c"
 #include "compat/fault.c"
