@@ -112,8 +112,7 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
     };
     egb_pool made = {0, 0};
     if (egb_pool_create(&made, &options) != EGB_OK) {
-        return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE)
-        );  // perhaps another thread made one
+        return egb_pool_of_key_(__atomic_load_n(place, __ATOMIC_ACQUIRE));  // another thread's?
     }
     put_in_order(index);
     if (__atomic_compare_exchange_n(

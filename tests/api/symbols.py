@@ -37,8 +37,8 @@ ALLOWED = {
     "compat": re.compile("|".join([r"egb_\w+", *OLDER_LIBRARIES])),
     "malloc": re.compile("|".join([*MALLOC, NEW_AND_DELETE])),
 }
-# gcc adds these to position-independent objects for 32-bit x86, and to objects for Windows. They are
-# no names that C has.
+# gcc adds these to position-independent objects for 32-bit x86, and to objects for Windows. They
+# are not names of C.
 COMPILERS_OWN = re.compile(r"__x86\.get_pc_thunk\.\w+|\.refptr\.\w+")
 
 
