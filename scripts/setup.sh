@@ -5,7 +5,7 @@
 # usage: setup.sh test|all|bench|fuzz|prove
 set -eu
 
-build="gcc g++ libc6-dev make cmake ninja-build"
+build="gcc g++ libc6-dev make cmake ninja-build ccache"
 # The command eggbox: its libraries, and what its tests look at its pages and completion with.
 tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev groff-base libcap2-bin"
 # Programs that the library is put under, to see that they do not notice.
