@@ -8,7 +8,7 @@
 # behind -Xclang, so those paths are shortened here. A precompiled header hides macros and times
 # from ccache; the headers of this project have neither.
 set -eu
-export CCACHE_BASEDIR="$1" CCACHE_NOHASHDIR=1
+export CCACHE_BASEDIR="$1" CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 shift
 for word do

@@ -46,6 +46,7 @@ static struct {
     EGB_ALIGNAS_(8) uint64_t pools[POOL_CLASSES];  // keys; 0: not made
     EGB_ALIGNAS_(8) uint64_t nodes[EGB_XNODE_STEPS_];
     uint64_t taken_before[POOL_CLASSES];  // allocations at the last purge
+    size_t   count_before[POOL_CLASSES];  // blocks made before the last trim
     uint32_t order[CLASSES];              // the order of first use, from 1; 0: not used
     uint32_t ordered;
     size_t   in_use[LARGE_CLASSES];
@@ -148,6 +149,31 @@ egb_pool egb_xclass_pool_(size_t size, size_t* block_bytes)
 
 // ---- purge --------------------------------------------------------------------------------------
 
+// Returns the number of blocks that the pool ever made. A trim forgets touched blocks: `before` is
+// the number at that time.
+static size_t count_of(egb_pool pool, const egb_stats* stats, size_t before)
+{
+    const size_t touched = egb_pool_touched(pool);
+    if (touched == 0 && before != 0) {
+        return before;
+    }
+    // Neither number is too small, but `touched` is 0 at level "passthrough".
+    const size_t now = touched != 0 && touched < stats->peak ? touched : stats->peak;
+    return now > before ? now : before;
+}
+
+// The count must not depend on the time of a purge.
+static void trim_class(size_t index)
+{
+    const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(x.pools[index]));
+    egb_stats      stats;
+    if (egb_pool_stats(pool, &stats) == EGB_OK) {
+        const size_t before = EGB_LOAD_(x.count_before[index]);
+        EGB_STORE_(x.count_before[index], count_of(pool, &stats, before));
+        (void)egb_pool_trim(pool, 0);
+    }
+}
+
 // Trims each class from which nothing was taken since the last purge.
 static void purge_classes(void)
 {
@@ -158,7 +184,7 @@ static void purge_classes(void)
             continue;
         }
         if (stats.allocations == x.taken_before[index]) {
-            (void)egb_pool_trim(pool, 0);
+            trim_class(index);
         }
         x.taken_before[index] = stats.allocations;
     }
@@ -444,14 +470,12 @@ typedef struct line {
     size_t   in_use;
 } line;
 
-static void add_to_line(line* to, uint64_t key)
+static void add_to_line(line* to, uint64_t key, size_t before)
 {
     egb_stats      stats;
     const egb_pool pool = egb_pool_of_key_(key);
     if (egb_pool_stats(pool, &stats) == EGB_OK) {
-        const size_t touched = egb_pool_touched(pool);
-        // Neither number is too small, but `touched` is 0 at level "passthrough".
-        to->count += touched != 0 && touched < stats.peak ? touched : stats.peak;
+        to->count += count_of(pool, &stats, before);
         to->in_use += stats.in_use;
     }
 }
@@ -464,10 +488,10 @@ static line line_of(size_t index)
         of.in_use = EGB_LOAD_(x.in_use[index - POOL_CLASSES]);
         return of;
     }
-    add_to_line(&of, EGB_LOAD_(x.pools[index]));
+    add_to_line(&of, EGB_LOAD_(x.pools[index]), EGB_LOAD_(x.count_before[index]));
     for (size_t step = 1; step < EGB_XNODE_STEPS_; step++) {
         if (class_of(step * EGB_XNODE_STEP_BYTES_) == index) {
-            add_to_line(&of, EGB_LOAD_(x.nodes[step]));
+            add_to_line(&of, EGB_LOAD_(x.nodes[step]), 0);
             of.in_use -= kept_nodes(step);
         }
     }
@@ -517,22 +541,17 @@ EGB_WEAK void xalloc_stats(void)
     }
 }
 
-static void trim_pool(const uint64_t* place)
-{
-    const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(*place));
-    if (pool.generation != 0) {
-        (void)egb_pool_trim(pool, 0);
-    }
-}
-
 void egb_xtrim_(void)
 {
     drop_all_nodes();
     for (size_t index = 0; index < POOL_CLASSES; index++) {
-        trim_pool(&x.pools[index]);
+        trim_class(index);
     }
     for (size_t step = 1; step < EGB_XNODE_STEPS_; step++) {
-        trim_pool(&x.nodes[step]);
+        const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(x.nodes[step]));
+        if (pool.generation != 0) {
+            (void)egb_pool_trim(pool, 0);
+        }
     }
 }
 
@@ -565,6 +584,9 @@ EGB_WEAK void xalloc_destroy(void)
     for (size_t index = 0; index < CLASSES; index++) {
         if (is_gone[index]) {
             EGB_STORE_(x.order[index], 0);
+        }
+        if (is_gone[index] && index < POOL_CLASSES) {
+            EGB_STORE_(x.count_before[index], 0);
         }
     }
 }
