@@ -35,14 +35,14 @@ def compiled(folder, name, *options):
 
 
 def plain(command):
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60,
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=600,
                           cwd=SOURCE.parent)
 
 
 def run(program, fault, *options):
     done = subprocess.run([EGGBOX, "run", "--report", program.parent / "report.json", *options,
                            "--", program, fault], capture_output=True, text=True, check=False,
-                          timeout=60, env={**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY},
+                          timeout=600, env={**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY},
                           cwd=SOURCE.parent)
     said = "".join(line[len("eggbox: "):] for line in done.stderr.splitlines(True)
                    if line.startswith("eggbox: "))

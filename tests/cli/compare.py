@@ -29,7 +29,7 @@ def check(truth, what, *seen):
 def compare(command, *options, **more):
     environment = {**os.environ, "EGGBOX_MALLOC_LIB": DOUBLE, **more.pop("extra", {})}
     return subprocess.run([EGGBOX, "compare", *options, "--", *command], capture_output=True,
-                          text=True, check=False, timeout=120, env=environment, **more)
+                          text=True, check=False, timeout=600, env=environment, **more)
 
 
 def the_page(folder):

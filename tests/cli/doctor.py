@@ -37,7 +37,7 @@ def build(folder, name, text, *options):
 def doctor(program, *options, **more):
     environment = {**os.environ, "EGGBOX_MALLOC_LIB": DOUBLE, **more.pop("extra", {})}
     return subprocess.run([EGGBOX, "doctor", str(program), *options], capture_output=True,
-                          text=True, check=False, env=environment, timeout=60, **more)
+                          text=True, check=False, env=environment, timeout=600, **more)
 
 
 def expect(what, program, reason, *words, **more):

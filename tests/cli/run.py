@@ -34,7 +34,7 @@ def environment(**more):
 def run(command, *options, **more):
     extra = more.pop("extra", {})
     return subprocess.run([EGGBOX, "run", *options, "--", *command], capture_output=True,
-                          check=False, timeout=60, env=environment(**extra), **more)
+                          check=False, timeout=600, env=environment(**extra), **more)
 
 
 def output_and_input_pass(folder):
@@ -85,7 +85,7 @@ def arguments_and_environment_pass(folder):
 def options_end_at_the_program(folder):
     done = subprocess.run([EGGBOX, "run", "--report", str(folder / "b.json"), *PYTHON,
                            "import sys; print(sys.argv[1:])", "--report", "x", "--help"],
-                          env=environment(), capture_output=True, check=False, timeout=60)
+                          env=environment(), capture_output=True, check=False, timeout=600)
     check(done.stdout == b"['--report', 'x', '--help']\n", "without --", done)
 
 
@@ -114,7 +114,7 @@ def stop(number, frame):
     sys.exit(40)
 signal.signal({0}, stop)
 os.write(1, b'ready\\n')
-for i in range(600):
+for i in range(12000):
     time.sleep(0.05)
 """
 
@@ -127,7 +127,7 @@ def signals_are_passed_on(folder):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             check(process.stdout.readline() == "ready\n", f"signal {number}: start")
             process.send_signal(number)
-            text, talk = process.communicate(timeout=30)
+            text, talk = process.communicate(timeout=600)
             check(text == f"got {int(number)}\n", f"signal {number} arrives, once", text, talk)
             check(process.returncode == 40, f"signal {number}: exit status", process.returncode)
             check("took effect" in talk, f"signal {number}: summary", talk)
@@ -135,7 +135,7 @@ def signals_are_passed_on(folder):
 
 INTERRUPTED = """
 import os, signal, sys, time
-left = 600
+left = 12000
 def interrupt(number, frame):
     global left
     left = 12
@@ -194,7 +194,7 @@ def the_terminal_stops_and_continues(folder):
               "print('status', os.WEXITSTATUS(os.waitpid(child, 0)[1]), flush=True)\n")
     program = [*PYTHON, "import os, signal; os.kill(os.getpid(), signal.SIGTSTP); "
                "print('went on'); raise SystemExit(5)"]
-    done = subprocess.run([*PYTHON, script], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([*PYTHON, script], capture_output=True, text=True, timeout=600,
                           check=False, env=environment(E=EGGBOX, R=str(folder / "f.json"),
                                                        C=repr(program)))
     check(done.stdout == "stopped\nwent on\nstatus 5\n", "stop and go on", done)
@@ -248,7 +248,7 @@ def children_are_covered(folder):
 DRAIN = """
 i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i + 1)); done
 i=0; set -- "$EGGBOX_REPORT"/*.json
-while [ $# -gt 50 ] && [ $i -lt 300 ]; do
+while [ $# -gt 50 ] && [ $i -lt 6000 ]; do
   sleep 0.1; i=$((i + 1)); set -- "$EGGBOX_REPORT"/*.json
 done
 echo $#

@@ -77,7 +77,7 @@ TEST(pool_ask, the_size_of_a_block_in_use_needs_no_lock)
         auto               asked   = std::async(std::launch::async, [block, &pool] {
             return egb_pool_is_live(pool, block) ? egb_block_bytes(block) : 0;
         });
-        const auto         answer  = asked.wait_for(std::chrono::seconds(20));
+        const auto         answer  = asked.wait_for(std::chrono::minutes(10));
         egb_pool_unlock_(control);
         EXPECT_EQ(answer, std::future_status::ready) << "it waited for the lock, at " << level;
         EXPECT_EQ(asked.get(), 40u);

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 failures = []
-SECONDS_MAX = 120  # a deadlock
+SECONDS_MAX = 600  # a deadlock
 # What would reach the programs from whoever runs the tests. A make inside a make tells its folder.
 FOREIGN = {"LD_PRELOAD", "EGGBOX_REPORT", "EGGBOX_CHECK", "EGGBOX_GUARD_PAGES",
            "ASAN_OPTIONS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"}

@@ -94,7 +94,7 @@ ln -s "$(command -v redis-check-rdb)" redis-server
 ./redis-server --port 0 --unixsocket s --save '' --logfile log &
 ask() { redis-cli -s s "$@"; }
 tries=0
-until ask ping 2> no | grep -q PONG || [ $tries -gt 200 ]; do tries=$((tries + 1)); sleep 0.05; done
+until ask ping 2> no | grep -q PONG || [ $tries -gt 999 ]; do tries=$((tries + 1)); sleep 0.05; done
 ask eval "for i = 1, 20000 do redis.call('set', 'key:' .. i, string.rep('v', i % 300))
 redis.call('rpush', 'list:' .. i % 50, i); redis.call('zadd', 'sorted', i * 7919 % 10007, 'm' .. i)
 redis.call('hset', 'hash:' .. i % 500, 'f' .. i, i) end return redis.call('dbsize')" 0
@@ -104,7 +104,7 @@ ask eval "for i = 1, 20000, 2 do redis.call('del', 'key:' .. i) end return redis
 ask debug sleep 0 > no; ask flushall async; ask dbsize; ask shutdown nosave; wait
 ./redis-server --port 0 --unixsocket s --logfile log --dbfilename dump.rdb &
 tries=0
-until ask ping 2> no | grep -q PONG || [ $tries -gt 200 ]; do tries=$((tries + 1)); sleep 0.05; done
+until ask ping 2> no | grep -q PONG || [ $tries -gt 999 ]; do tries=$((tries + 1)); sleep 0.05; done
 ask dbsize; ask get key:42; ask shutdown nosave; wait
 """
 

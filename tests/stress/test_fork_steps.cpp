@@ -80,7 +80,7 @@ void fork_once()
     has_begun         = true;
     const pid_t child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(600);
         _exit(use_in_child());
     }
     int status = -1;
