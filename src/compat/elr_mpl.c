@@ -16,26 +16,26 @@ static struct {
 
 // ---- handles ------------------------------------------------------------------------------------
 
-egb_pool egb_elr_pool_of(const egb_elr_record* record)
+egb_pool egb_elr_pool_of_(const egb_elr_record* record)
 {
     return egb_pool_of_key_(__atomic_load_n(&record->key, __ATOMIC_ACQUIRE));
 }
 
-elr_mpl_t egb_elr_handle_of(const egb_elr_record* record)
+elr_mpl_t egb_elr_handle_of_(const egb_elr_record* record)
 {
     const elr_mpl_t none   = {NULL, 0};
     elr_mpl_t       handle = {(void*)(uintptr_t)record, 0};
     if (record == NULL) {
         return none;
     }
-    handle.tag = (int)egb_elr_pool_of(record).generation;
+    handle.tag = (int)egb_elr_pool_of_(record).generation;
     return handle;
 }
 
-egb_elr_record* egb_elr_of(egb_pool pool)
+egb_elr_record* egb_elr_of_(egb_pool pool)
 {
     egb_elr_record* const record = &elr_records[pool.slot / EGB_SLOT_STEP_];
-    return pool.generation != 0 && egb_pool_key_(egb_elr_pool_of(record)) == egb_pool_key_(pool)
+    return pool.generation != 0 && egb_pool_key_(egb_elr_pool_of_(record)) == egb_pool_key_(pool)
                ? record
                : NULL;
 }
@@ -60,14 +60,14 @@ static void elr_report_stale(const elr_mpl_t* handle, const void* site)
     egb_misuse(&event);
 }
 
-egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void* site)
+egb_elr_record* egb_elr_find_(const elr_mpl_t* handle, egb_pool* pool, const void* site)
 {
     if (handle == NULL || handle->pool == NULL) {
         return NULL;  // the handle that a failed create returned
     }
     egb_elr_record* const record = elr_record_at(handle);
     if (record != NULL) {
-        *pool = egb_elr_pool_of(record);
+        *pool = egb_elr_pool_of_(record);
         if (pool->generation == (uint32_t)handle->tag) {
             return record;
         }
@@ -81,21 +81,21 @@ egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void
 int elr_mpl_avail(elr_mpl_ht pool)
 {
     egb_pool native;
-    return egb_elr_find(pool, &native, NULL) != NULL && egb_pool_alive(native);
+    return egb_elr_find_(pool, &native, NULL) != NULL && egb_pool_alive(native);
 }
 
 // ---- pools --------------------------------------------------------------------------------------
 
-bool egb_elr_parent(const elr_mpl_t* fpool, egb_pool* parent, const void* site)
+bool egb_elr_parent_(const elr_mpl_t* fpool, egb_pool* parent, const void* site)
 {
     if (fpool != NULL) {
-        return egb_elr_find(fpool, parent, site) != NULL;
+        return egb_elr_find_(fpool, parent, site) != NULL;
     }
     *parent = egb_pool_of_key_(__atomic_load_n(&elr_module.root, __ATOMIC_ACQUIRE));
     return parent->generation != 0;
 }
 
-egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape)
+egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape)
 {
     const egb_pool_options options = {
         .name        = "elr",
@@ -126,8 +126,8 @@ egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape)
 static elr_mpl_t elr_create(const elr_mpl_t* fpool, egb_elr_shape shape, const void* site)
 {
     egb_pool parent;
-    return egb_elr_handle_of(
-        egb_elr_parent(fpool, &parent, site) ? egb_elr_make(parent, shape) : NULL
+    return egb_elr_handle_of_(
+        egb_elr_parent_(fpool, &parent, site) ? egb_elr_make_(parent, shape) : NULL
     );
 }
 
@@ -157,7 +157,7 @@ elr_mpl_t elr_mpl_create_sync(
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-void* egb_elr_take(const egb_elr_record* record, egb_pool pool)
+void* egb_elr_take_(const egb_elr_record* record, egb_pool pool)
 {
     void* const block = egb_pool_alloc(pool);
     if (block != NULL && record->on_alloc != NULL) {
@@ -169,13 +169,13 @@ void* egb_elr_take(const egb_elr_record* record, egb_pool pool)
 void* elr_mpl_alloc(elr_mpl_ht pool)
 {
     egb_pool                    native;
-    const egb_elr_record* const record = egb_elr_find(pool, &native, EGB_CALLER());
-    return record == NULL ? NULL : egb_elr_take(record, native);
+    const egb_elr_record* const record = egb_elr_find_(pool, &native, EGB_CALLER());
+    return record == NULL ? NULL : egb_elr_take_(record, native);
 }
 
 size_t elr_mpl_size(void* mem)
 {
-    const egb_elr_record* const record = egb_elr_of(egb_pool_of(mem));
+    const egb_elr_record* const record = egb_elr_of_(egb_pool_of(mem));
     return record == NULL ? 0 : record->size;
 }
 
@@ -183,7 +183,7 @@ size_t elr_mpl_size(void* mem)
 static void elr_call_on_free(void* mem)
 {
     const egb_pool              pool   = egb_pool_of(mem);
-    const egb_elr_record* const record = egb_elr_of(pool);
+    const egb_elr_record* const record = egb_elr_of_(pool);
     if (record != NULL && record->on_free != NULL && egb_pool_is_live(pool, mem)) {
         record->on_free(mem);
     }
@@ -249,7 +249,7 @@ static void elr_free_all(egb_pool pool, elr_mpl_callback on_free)
 static void elr_find_last_with_on_free(egb_pool pool, void* user)
 {
     egb_elr_record** const last   = user;
-    egb_elr_record* const  record = egb_elr_of(pool);
+    egb_elr_record* const  record = egb_elr_of_(pool);
     if (record != NULL && record->on_free != NULL) {
         *last = record;
     }
@@ -257,7 +257,7 @@ static void elr_find_last_with_on_free(egb_pool pool, void* user)
 
 static void elr_forget(egb_pool pool, void* unused)
 {
-    egb_elr_record* const record = egb_elr_of(pool);
+    egb_elr_record* const record = egb_elr_of_(pool);
     (void)unused;
     if (record != NULL) {
         __atomic_store_n(&record->key, 0, __ATOMIC_RELEASE);
@@ -275,7 +275,7 @@ static void elr_destroy(egb_pool pool)
             break;
         }
         const elr_mpl_callback on_free = last->on_free;
-        elr_free_all(egb_elr_pool_of(last), on_free);
+        elr_free_all(egb_elr_pool_of_(last), on_free);
         last->on_free = NULL;
     }
     egb_pool_each(pool, elr_forget, NULL);
@@ -286,7 +286,7 @@ void elr_mpl_destroy(elr_mpl_ht pool)
 {
     const elr_mpl_t none = {NULL, 0};
     egb_pool        native;
-    if (egb_elr_find(pool, &native, NULL) != NULL) {
+    if (egb_elr_find_(pool, &native, NULL) != NULL) {
         elr_destroy(native);
     }
     if (pool != NULL) {
@@ -317,12 +317,12 @@ int elr_mpl_init(void)
     egb_lock_take_(&elr_module.lock);
     bool is_ready = elr_module.inits != 0;
     if (!is_ready) {
-        const egb_elr_record* const root = egb_elr_make(none, shape);
+        const egb_elr_record* const root = egb_elr_make_(none, shape);
         is_ready                         = root != NULL;
         if (is_ready) {
             elr_warm_up();
             __atomic_store_n(
-                &elr_module.root, egb_pool_key_(egb_elr_pool_of(root)), __ATOMIC_RELEASE
+                &elr_module.root, egb_pool_key_(egb_elr_pool_of_(root)), __ATOMIC_RELEASE
             );
         }
     }
@@ -340,7 +340,7 @@ void elr_mpl_finalize(void)
     if (elr_module.inits == 1) {
         root = elr_module.root;
         __atomic_store_n(&elr_module.root, 0, __ATOMIC_RELEASE);
-        egb_elr_forget_multi();
+        egb_elr_forget_multi_();
     }
     elr_module.inits -= elr_module.inits != 0 ? 1 : 0;
     egb_lock_give_(&elr_module.lock);

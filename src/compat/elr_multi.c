@@ -36,7 +36,7 @@ static void elr_put_in_order(egb_elr_record* first, egb_elr_record* added)
 static egb_elr_record* elr_add_size(egb_elr_record* first, size_t size, bool is_extra)
 {
     const egb_elr_shape   shape = {size, first->on_alloc, first->on_free};
-    egb_elr_record* const added = egb_elr_make(egb_elr_pool_of(first), shape);
+    egb_elr_record* const added = egb_elr_make_(egb_elr_pool_of_(first), shape);
     if (added != NULL) {
         added->is_extra = is_extra;
         elr_put_in_order(first, added);
@@ -55,14 +55,14 @@ static egb_elr_record* elr_make_multi(
 )
 {
     const egb_elr_shape   shape = {sizes[0], on_alloc, on_free};
-    egb_elr_record* const first = egb_elr_make(parent, shape);
+    egb_elr_record* const first = egb_elr_make_(parent, shape);
     if (first == NULL) {
         return NULL;
     }
     first->is_multi = true;
     for (size_t i = 1; i < size_count; i++) {
         if (elr_add_size(first, sizes[i], false) == NULL) {
-            (void)egb_pool_destroy(egb_elr_pool_of(first), EGB_DESTROY_FORCE);
+            (void)egb_pool_destroy(egb_elr_pool_of_(first), EGB_DESTROY_FORCE);
             return NULL;
         }
     }
@@ -81,10 +81,10 @@ elr_mpl_t elr_mpl_create_multi_given_(
     egb_pool        parent;
     egb_elr_record* first = NULL;
     if (obj_size != NULL && obj_size_count > 0 && (size_t)obj_size_count <= given &&
-        egb_elr_parent(fpool, &parent, EGB_CALLER())) {
+        egb_elr_parent_(fpool, &parent, EGB_CALLER())) {
         first = elr_make_multi(parent, obj_size, (size_t)obj_size_count, on_alloc, on_free);
     }
-    return egb_elr_handle_of(first);
+    return egb_elr_handle_of_(first);
 }
 
 elr_mpl_t(elr_mpl_create_multi)(
@@ -188,7 +188,7 @@ static egb_elr_record* elr_make_common(void)
         64, 96, 128, 192, 256, 384, 512, 768, 1024, 1280, 1536, 1792, 2048
     };
     egb_pool parent;
-    return egb_elr_parent(NULL, &parent, NULL)
+    return egb_elr_parent_(NULL, &parent, NULL)
                ? elr_make_multi(parent, sizes, sizeof sizes / sizeof *sizes, NULL, NULL)
                : NULL;
 }
@@ -208,7 +208,7 @@ static egb_elr_record* elr_common_pool(void)
     return common;
 }
 
-void egb_elr_forget_multi(void)
+void egb_elr_forget_multi_(void)
 {
     __atomic_store_n(&elr_common, NULL, __ATOMIC_RELEASE);
 }
@@ -217,7 +217,7 @@ void* elr_mpl_alloc_multi(elr_mpl_ht pool, size_t size)
 {
     egb_pool              native;
     egb_elr_record* const first =
-        pool == NULL ? elr_common_pool() : egb_elr_find(pool, &native, EGB_CALLER());
+        pool == NULL ? elr_common_pool() : egb_elr_find_(pool, &native, EGB_CALLER());
     const egb_elr_record* const best = first == NULL ? NULL : elr_best_or_extra(first, size);
-    return best == NULL ? NULL : egb_elr_take(best, egb_elr_pool_of(best));
+    return best == NULL ? NULL : egb_elr_take_(best, egb_elr_pool_of_(best));
 }

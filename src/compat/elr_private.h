@@ -35,24 +35,24 @@ typedef struct egb_elr_shape {
 /// Returns the record of a handle, and sets `*pool`. NULL: the pool was destroyed, or never made.
 /// (If egb_pool_destroy() ended the pool, the record is still there, and calls of the pool report
 /// the stale handle.) `site`: the caller, for the report of a stale handle; NULL: no report.
-egb_elr_record* egb_elr_find(const elr_mpl_t* handle, egb_pool* pool, const void* site);
+egb_elr_record* egb_elr_find_(const elr_mpl_t* handle, egb_pool* pool, const void* site);
 
 /// Returns the record of a pool of elr_mpl; NULL for other pools, and for the null pool.
-egb_elr_record* egb_elr_of(egb_pool pool);
+egb_elr_record* egb_elr_of_(egb_pool pool);
 
-egb_pool  egb_elr_pool_of(const egb_elr_record* record);
-elr_mpl_t egb_elr_handle_of(const egb_elr_record* record);
+egb_pool  egb_elr_pool_of_(const egb_elr_record* record);
+elr_mpl_t egb_elr_handle_of_(const egb_elr_record* record);
 
 /// Sets `*parent` to the pool of `fpool`, for NULL to the module's root. False: there is none.
-bool egb_elr_parent(const elr_mpl_t* fpool, egb_pool* parent, const void* site);
+bool egb_elr_parent_(const elr_mpl_t* fpool, egb_pool* parent, const void* site);
 
 /// Makes a pool. NULL: refused.
-egb_elr_record* egb_elr_make(egb_pool parent, egb_elr_shape shape);
+egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape);
 
 /// Takes a block, and calls on_alloc.
-void* egb_elr_take(const egb_elr_record* record, egb_pool pool);
+void* egb_elr_take_(const egb_elr_record* record, egb_pool pool);
 
 /// Forgets the pool of elr_mpl_alloc_multi(NULL), which is destroyed with all others.
-void egb_elr_forget_multi(void);
+void egb_elr_forget_multi_(void);
 
 #endif  // EGGBOX_COMPAT_ELR_PRIVATE_H

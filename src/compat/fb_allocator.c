@@ -15,11 +15,11 @@ EGB_STATIC_ASSERT(
     "ALLOC_OUTSIDE_ words are enough"
 );
 
-const char egb_fb_not_served[] = "fb_allocator";
+const char egb_fb_not_served_[] = "fb_allocator";
 
-void* egb_fb_fault(unsigned short line)
+void* egb_fb_fault_(unsigned short line)
 {
-    FaultHandler(egb_fb_not_served, line);
+    FaultHandler(egb_fb_not_served_, line);
     return NULL;
 }
 
@@ -29,7 +29,7 @@ void* egb_fb_fault(unsigned short line)
 // original library, there is none yet, and it is allocated here. NULL: no memory.
 static egb_fb_core* fb_core(ALLOC_Allocator* self)
 {
-    egb_fb_core* const there = egb_fb_core_of(self);
+    egb_fb_core* const there = egb_fb_core_of_(self);
     if (there != NULL) {
         return there;
     }
@@ -54,15 +54,15 @@ static bool fb_add_outside(ALLOC_Allocator* self)
     return self->live != NULL;
 }
 
-size_t egb_fb_stride(const ALLOC_Allocator* self)
+size_t egb_fb_stride_(const ALLOC_Allocator* self)
 {
     const size_t word = EGB_WORD_BYTES;
     return (self->blockSize + word - 1) / word * word;
 }
 
-size_t egb_fb_bytes(const ALLOC_Allocator* self)
+size_t egb_fb_bytes_(const ALLOC_Allocator* self)
 {
-    return egb_fb_stride(self) * self->maxBlocks;
+    return egb_fb_stride_(self) * self->maxBlocks;
 }
 
 // A fixed pool needs memory aligned to a word, and blocks of whole words. Only an allocator that a
@@ -82,7 +82,7 @@ static bool fb_add_blocks(ALLOC_Allocator* self, size_t stride)
 
 static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
 {
-    const size_t stride = egb_fb_stride(self);
+    const size_t stride = egb_fb_stride_(self);
     if (!fb_add_outside(self) || !fb_add_blocks(self, stride)) {
         return false;
     }
@@ -90,7 +90,7 @@ static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
     return (has_links ? egb_fixed_init_outside : egb_fixed_init_checked)(
                &core->blocks,
                (char*)(uintptr_t)self->pPool,
-               egb_fb_bytes(self),
+               egb_fb_bytes_(self),
                stride,
                self->live,
                self->liveBytes
@@ -114,7 +114,7 @@ static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distan
 // The event for a free of a block that is not in use.
 static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
 {
-    const size_t    stride   = egb_fb_stride(self);
+    const size_t    stride   = egb_fb_stride_(self);
     const size_t    distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
     const size_t    index    = distance / stride;
     const egb_event event    = {
@@ -138,7 +138,7 @@ static void fb_report_no_allocator(const void* block, egb_event_kind kind, const
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-void* egb_fb_take(ALLOC_Allocator* self, const void* site)
+void* egb_fb_take_(ALLOC_Allocator* self, const void* site)
 {
     egb_fb_core* const core  = fb_core(self);
     void*              block = NULL;
@@ -146,11 +146,11 @@ void* egb_fb_take(ALLOC_Allocator* self, const void* site)
         return NULL;
     }
     egb_lock_take_(&core->lock);
-    if (egb_fb_is_made(core) || fb_make(self, core)) {
+    if (egb_fb_is_made_(core) || fb_make(self, core)) {
         block = egb_fixed_alloc_live_(&core->blocks, site);
     }
     if (block != NULL) {
-        egb_fb_count_alloc(self);
+        egb_fb_count_alloc_(self);
     }
     egb_lock_give_(&core->lock);
     return block;
@@ -174,7 +174,7 @@ static void fb_release(
     egb_misuse(&event);
 }
 
-void egb_fb_give(ALLOC_Allocator* self, const void* block, const void* site)
+void egb_fb_give_(ALLOC_Allocator* self, const void* block, const void* site)
 {
     egb_fb_core* const core = self == NULL ? NULL : fb_core(self);
     if (core == NULL) {
@@ -184,14 +184,14 @@ void egb_fb_give(ALLOC_Allocator* self, const void* block, const void* site)
     egb_fixed* const blocks = &core->blocks;
     egb_lock_take_(&core->lock);
     const bool is_live =
-        egb_fb_is_made(core) && egb_fixed_push_live_(blocks, egb_fixed_distance_(blocks, block));
+        egb_fb_is_made_(core) && egb_fixed_push_live_(blocks, egb_fixed_distance_(blocks, block));
     if (is_live) {
-        egb_fb_count_free(self);
+        egb_fb_count_free_(self);
     }
     fb_release(self, core, block, is_live, site);
 }
 
-bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
+bool egb_fb_is_live_(ALLOC_Allocator* self, const void* block, const void* site)
 {
     egb_fb_core* const core = self == NULL ? NULL : fb_core(self);
     if (core == NULL) {
@@ -204,7 +204,7 @@ bool egb_fb_is_live(ALLOC_Allocator* self, const void* block, const void* site)
     return is_live;
 }
 
-bool egb_fb_product(size_t num, size_t size, size_t* product)
+bool egb_fb_product_(size_t num, size_t size, size_t* product)
 {
     if (size != 0 && num > SIZE_MAX / size) {
         return false;
@@ -221,15 +221,15 @@ void ALLOC_Term(void) {}
 
 EGB_COLD static void* fb_alloc_cold(ALLOC_Allocator* self, size_t size, const void* site)
 {
-    void* const block = self == NULL || size > self->blockSize ? NULL : egb_fb_take(self, site);
-    return block != NULL ? block : egb_fb_fault(__LINE__);
+    void* const block = self == NULL || size > self->blockSize ? NULL : egb_fb_take_(self, site);
+    return block != NULL ? block : egb_fb_fault_(__LINE__);
 }
 
 void* ALLOC_Alloc(ALLOC_HANDLE hAlloc, size_t size)
 {
     ALLOC_Allocator* const self = hAlloc;
     void*                  block;
-    if (EGB_LIKELY(self != NULL && size <= self->blockSize) && egb_fb_pop(self, &block)) {
+    if (EGB_LIKELY(self != NULL && size <= self->blockSize) && egb_fb_pop_(self, &block)) {
         return block;
     }
     return fb_alloc_cold(self, size, EGB_CALLER());
@@ -238,8 +238,8 @@ void* ALLOC_Alloc(ALLOC_HANDLE hAlloc, size_t size)
 void* ALLOC_Calloc(ALLOC_HANDLE hAlloc, size_t num, size_t size)
 {
     size_t bytes;
-    if (!egb_fb_product(num, size, &bytes)) {
-        return egb_fb_fault(__LINE__);
+    if (!egb_fb_product_(num, size, &bytes)) {
+        return egb_fb_fault_(__LINE__);
     }
     void* const block = ALLOC_Alloc(hAlloc, bytes);
     return block == NULL ? NULL : memset(block, 0, bytes);
@@ -250,14 +250,14 @@ EGB_COLD static void fb_free_cold(ALLOC_Allocator* self, const void* block, cons
     if (block != NULL && self == NULL) {
         fb_report_no_allocator(block, EGB_EVENT_NO_POOL, site);
     } else if (block != NULL) {
-        egb_fb_give(self, block, site);
+        egb_fb_give_(self, block, site);
     }
 }
 
 void ALLOC_Free(ALLOC_HANDLE hAlloc, void* pBlock)
 {
     ALLOC_Allocator* const self = hAlloc;
-    if (EGB_UNLIKELY(self == NULL) || !egb_fb_push(self, pBlock)) {
+    if (EGB_UNLIKELY(self == NULL) || !egb_fb_push_(self, pBlock)) {
         fb_free_cold(self, pBlock, EGB_CALLER());
     }
 }

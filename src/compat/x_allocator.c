@@ -65,7 +65,7 @@ static x_note* x_find_note(const ALLOC_Allocator* self, uintptr_t first, size_t 
 static bool x_note_down(ALLOC_Allocator* self)
 {
     const uintptr_t first = (uintptr_t)self->pPool;
-    const size_t    bytes = egb_fb_bytes(self);
+    const size_t    bytes = egb_fb_bytes_(self);
     egb_lock_take_(&x_notes.lock);
     x_note* note = x_find_note(self, first, bytes);
     if (note == NULL) {
@@ -119,9 +119,9 @@ static ALLOC_Allocator* x_class_of(const XAllocData* self, size_t size)
 // The note follows the first block: until the pool is made, the allocator's memory may change.
 static void* x_take_of(ALLOC_Allocator* allocator, const void* site)
 {
-    void* const block = egb_fb_take(allocator, site);
+    void* const block = egb_fb_take_(allocator, site);
     if (block != NULL && !x_is_noted(allocator) && !x_note_down(allocator)) {
-        egb_fb_give(allocator, block, site);
+        egb_fb_give_(allocator, block, site);
         return NULL;
     }
     return block;
@@ -143,14 +143,14 @@ static void* x_take(const XAllocData* self, size_t size, const void* site)
 EGB_COLD static void* x_alloc_cold(const XAllocData* self, size_t size, const void* site)
 {
     void* const block = self == NULL ? NULL : x_take(self, size, site);
-    return block != NULL ? block : egb_fb_fault(__LINE__);
+    return block != NULL ? block : egb_fb_fault_(__LINE__);
 }
 
 void* XALLOC_Alloc(XAllocData* self, size_t size)
 {
     ALLOC_Allocator* const first = EGB_LIKELY(self != NULL) ? x_class_of(self, size) : NULL;
     void*                  block;
-    if (EGB_LIKELY(first != NULL && x_is_noted(first)) && egb_fb_pop(first, &block)) {
+    if (EGB_LIKELY(first != NULL && x_is_noted(first)) && egb_fb_pop_(first, &block)) {
         return block;
     }
     return x_alloc_cold(self, size, EGB_CALLER());
@@ -159,14 +159,14 @@ void* XALLOC_Alloc(XAllocData* self, size_t size)
 EGB_COLD static void x_free_cold(ALLOC_Allocator* owner, const void* block, const void* site)
 {
     if (block != NULL) {
-        egb_fb_give(owner, block, site);
+        egb_fb_give_(owner, block, site);
     }
 }
 
 void XALLOC_Free(void* ptr)
 {
     ALLOC_Allocator* const owner = x_owner(ptr);
-    if (EGB_UNLIKELY(owner == NULL) || !egb_fb_push(owner, ptr)) {
+    if (EGB_UNLIKELY(owner == NULL) || !egb_fb_push_(owner, ptr)) {
         x_free_cold(owner, ptr, EGB_CALLER());
     }
 }
@@ -176,10 +176,10 @@ x_move(XAllocData* self, ALLOC_Allocator* owner, void* from, size_t size, const 
 {
     void* const to = x_take(self, size, site);
     if (to == NULL) {
-        return x_is_large_enough(owner, x_object_bytes(size)) ? from : egb_fb_fault(__LINE__);
+        return x_is_large_enough(owner, x_object_bytes(size)) ? from : egb_fb_fault_(__LINE__);
     }
     (void)memcpy(to, from, owner->blockSize < size ? owner->blockSize : size);
-    egb_fb_give(owner, from, site);
+    egb_fb_give_(owner, from, site);
     return to;
 }
 
@@ -193,10 +193,10 @@ void* XALLOC_Realloc(XAllocData* self, void* ptr, size_t new_size)
         return NULL;
     }
     if (self == NULL) {
-        return egb_fb_fault(__LINE__);
+        return egb_fb_fault_(__LINE__);
     }
     ALLOC_Allocator* const owner = x_owner(ptr);
-    if (!egb_fb_is_live(owner, ptr, EGB_CALLER())) {
+    if (!egb_fb_is_live_(owner, ptr, EGB_CALLER())) {
         return NULL;
     }
     return x_class_of(self, new_size) == owner ? ptr
@@ -206,8 +206,8 @@ void* XALLOC_Realloc(XAllocData* self, void* ptr, size_t new_size)
 void* XALLOC_Calloc(XAllocData* self, size_t num, size_t size)
 {
     size_t bytes;
-    if (!egb_fb_product(num, size, &bytes)) {
-        return egb_fb_fault(__LINE__);
+    if (!egb_fb_product_(num, size, &bytes)) {
+        return egb_fb_fault_(__LINE__);
     }
     void* const block = XALLOC_Alloc(self, bytes);
     return block == NULL ? NULL : memset(block, 0, bytes);

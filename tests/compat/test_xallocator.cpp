@@ -379,8 +379,7 @@ TEST_F(xallocator, XB_8_memory_was_never_given_back)
     EXPECT_LE(now.bytes_held, before.bytes_held / 10);
 }
 
-// The clock had quiet classes trimmed, and then the count was the peak of blocks in use or in a
-// magazine.
+// A purge trimmed the class, and then the count was the peak of blocks in use or in a magazine.
 TEST_F(xallocator, a_trim_changes_no_count)
 {
     for (int i = 0; i < 2; i++) {
