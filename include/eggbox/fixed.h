@@ -95,9 +95,9 @@ typedef struct egb_fixed {
     uint32_t limit;   // free takes blocks below this index inline: the touched ones, or 0 for none
     uint32_t reach;   // every block starts before this distance, the last one right before
     uint32_t stride;  // words from one block to the next
-    uint16_t seal;    // checksum of the fields that never change between init and resize
-    uint8_t  shift;   // a block's bytes are their odd part times 2^shift, 4 at least
-    uint8_t  mode;    // EGB_FIXED_MARKED_ ...
+    uint16_t checksum;  // checksum of the fields that never change between init and resize
+    uint8_t  shift;     // a block's bytes are their odd part times 2^shift, 4 at least
+    uint8_t  mode;      // EGB_FIXED_MARKED_ ...
 } egb_fixed;
 
 /// Makes a pool of as many blocks of exactly `block_bytes` as fit in `region`, all free.

@@ -44,7 +44,9 @@ typedef struct egb_backing {
     void*  user;     // passed on to the functions
     size_t granule;  // power of two that divides addresses and sizes of ranges; or 0: any address
                      // and size, and a range that holds no block once it is aligned goes back
-    bool zeroed;     // memory from it is all zero at first, so the pool need not clear it
+    bool   zeroed;   // memory from it is all zero at first, so the pool need not clear it
+    size_t extra_bytes;  // kept free for the backing at the end of each range: a multiple of 8 up
+                         // to EGB_LEAD_BYTES_MAX
 } egb_backing;
 
 /// A region as a backing that never grows: it hands all of the region out once.
@@ -125,7 +127,8 @@ typedef struct egb_growing {
 /// Returns  EGB_OK;
 ///          EGB_INVALID if a pointer is NULL; `block_bytes` is 0 or no multiple of 4; `block_align`
 ///          is no power of two or does not divide `block_bytes`; `lead_bytes` is more than
-///          `block_bytes` or EGB_LEAD_BYTES_MAX; `backing.reserve` is NULL or `granule` is neither
+///          `block_bytes` or EGB_LEAD_BYTES_MAX; `backing.extra_bytes` is no such multiple;
+///          `backing.reserve` is NULL or `granule` is neither
 ///          0 nor a power of two of at least `block_align` and 4;
 ///          EGB_LIMIT if no chunk can be large enough: `block_bytes` over 16 GiB - 8 bytes, or too
 ///          close to SIZE_MAX. On anything but EGB_OK `*pool` is unchanged.
