@@ -75,6 +75,7 @@
   #include "hosted/pool/memory.c"
   #include "hosted/pool/owned_magazine.c"
   #include "hosted/pool/passthrough.c"
+  #include "hosted/pool/plain.c"
   #include "hosted/pool/redzone.c"
   #include "hosted/pool/registry.c"
   #include "hosted/pool/reports.c"

@@ -19,7 +19,8 @@ def structure(name, *fields):
 
 Pool = structure("egb_pool", ("slot", ctypes.c_uint32), ("generation", ctypes.c_uint32))
 Backing = structure("egb_backing", ("reserve", PTR), ("commit", PTR), ("give_back", PTR),
-                    ("user", PTR), ("granule", SIZE), ("zeroed", BOOL))
+                    ("user", PTR), ("granule", SIZE), ("zeroed", BOOL),
+                    ("extra_bytes", SIZE))
 Region = structure("egb_static_region", ("region", PTR), ("bytes", SIZE), ("is_out", BOOL))
 GrowingOptions = structure(
     "egb_growing_options", ("block_bytes", SIZE), ("block_align", SIZE), ("max_blocks", SIZE),

@@ -3,6 +3,7 @@
 #include "../../os/os.h"
 #include "../cache/magazine.h"
 #include "../pool/fork.h"
+#include "../pool/layout.h"
 #include "../pool/registry.h"
 #include "../pool/reports.h"
 #include "../pool/request.h"
@@ -152,7 +153,7 @@ static void shape_chunks(egb_pool pool)
     egb_growing_lengthen_lazily_(
         &control->depot.growing, bytes <= SHORT_BLOCK_BYTES_MAX ? SHORT_CHUNK_BYTES : CHUNK_BYTES
     );
-    if (control->redzones == NULL) {  // they have the blocks start elsewhere anyway
+    if (control->layout->has_fixed_bytes) {  // they have the blocks start elsewhere anyway
         egb_growing_lead_(&control->depot.growing, egb_heap_class_lead_(bytes));
     }
     egb_pool_unlock_(control);

@@ -2,9 +2,8 @@
 // Alloc where the thread's magazine could not serve it.
 #include "../../os/os.h"
 #include "free.h"
+#include "layout.h"
 #include "live_sites.h"
-#include "passthrough.h"
-#include "redzone.h"
 #include "registry.h"
 #include "reports.h"
 
@@ -30,39 +29,6 @@ egb_magazine_* egb_magazine_for_(egb_pool pool, egb_cache* cache)
         return &cache->magazine;
     }
     cache->pool = pool;  // it goes on without a magazine
-    return NULL;
-}
-
-static void* take_without_magazine(egb_control* control)
-{
-    egb_entry_ entry;
-    if (egb_take_one_(&control->depot, &entry) == NULL) {
-        return NULL;
-    }
-    const unsigned state = control->depot.is_checked ? *entry.state : EGB_STATE_FREE_;
-    egb_watch_taken_(control, entry.block, control->block_bytes, state);
-    if (control->depot.is_checked) {
-        EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
-    }
-    return entry.block;
-}
-
-static void*
-take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
-{
-    if (control->redzones != NULL) {
-        return egb_redzone_take_(control, request);
-    }
-    if (egb_is_passthrough_(control)) {
-        return egb_pass_take_(control, request);
-    }
-    if (!egb_magazine_attach_(&control->depot, magazine, pool)) {
-        return take_without_magazine(control);
-    }
-    void* block;
-    if (egb_magazine_refill_(&control->depot, magazine) && egb_magazine_pop_(magazine, &block)) {
-        return block;
-    }
     return NULL;
 }
 
@@ -121,7 +87,7 @@ static void* alloc(egb_pool pool, egb_cache* cache, const egb_request* request)
             egb_pool_report_handle_(pool, NULL, request->site);
             return NULL;
         }
-        void* const            block        = take(control, magazine, pool, request);
+        void* const            block = control->layout->take(control, magazine, pool, request);
         const egb_exhausted_fn on_exhausted = control->exhaustion.handler;
         void* const            user         = control->exhaustion.user;
         const bool             is_damaged   = control->depot.damage.was_found;

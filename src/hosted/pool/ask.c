@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Questions about pools, and the calls that look at every chunk or every pool.
 #include "../region/large.h"
+#include "layout.h"
 #include "passthrough.h"
-#include "redzone.h"
 #include "registry.h"
 
 bool egb_pool_alive(egb_pool pool)
@@ -64,36 +64,11 @@ egb_pool egb_pool_of(const void* address)
                : static_pool_of(address);
 }
 
-// At level "off" every block may be in use.
-static bool is_live_in(const egb_shape_* shape, size_t blocks, const void* block)
-{
-    const size_t index = egb_shape_index_(shape, block);
-    return index < blocks &&
-           (shape->states == NULL || EGB_LOAD_(shape->states[index]) == EGB_STATE_LIVE_);
-}
-
-static bool is_live_in_chunk(const egb_chunk_* chunk, const void* block)
-{
-    return is_live_in(&chunk->shape, chunk->shape.blocks, block);
-}
-
-// With guards, which stand behind what was asked for, no more than that.
-static size_t bytes_of(const egb_control* control, const void* block)
-{
-    if (egb_is_passthrough_(control)) {
-        return egb_pass_find_(block).bytes;
-    }
-    const egb_chunk_* const chunk =
-        control->redzones == NULL ? NULL : egb_depot_chunk_of_(&control->depot, block);
-    return chunk != NULL && is_live_in_chunk(chunk, block) ? egb_redzone_bytes_(control, block)
-                                                           : control->block_bytes;
-}
-
 size_t egb_plain_bytes_(const void* block)
 {
     const egb_unit* const unit = egb_unit_of_(block);
     const bool            has  = egb_key_of_unit_(unit) != 0;
-    return has && is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block)
+    return has && egb_is_live_in_(&unit->shape, EGB_LOAD_(unit->blocks), block)
                ? EGB_LOAD_(unit->block_bytes)
                : 0;
 }
@@ -108,7 +83,7 @@ size_t egb_block_bytes(const void* block)
     if (control == NULL) {
         return egb_large_bytes_(block);
     }
-    const size_t bytes = bytes_of(control, block);
+    const size_t bytes = control->layout->bytes_of(control, block);
     egb_pool_unlock_(control);
     return bytes;
 }
@@ -118,16 +93,12 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
     const egb_unit* const unit = egb_unit_of_(block);
     const uint64_t        key  = egb_key_of_unit_(unit);
     if (key != 0 && key == egb_pool_key_(pool)) {
-        return is_live_in(&unit->shape, EGB_LOAD_(unit->blocks), block);
+        return egb_is_live_in_(&unit->shape, EGB_LOAD_(unit->blocks), block);
     }
     bool               is_live = false;
     egb_control* const control = egb_pool_lock_(pool);
-    if (control != NULL && egb_is_passthrough_(control)) {
-        is_live = egb_pass_find_(block).control == control;
-        egb_pool_unlock_(control);
-    } else if (control != NULL) {
-        const egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);
-        is_live                       = chunk != NULL && is_live_in_chunk(chunk, block);
+    if (control != NULL) {
+        is_live = control->layout->is_live(control, block);
         egb_pool_unlock_(control);
     }
     return is_live;
@@ -135,38 +106,13 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
 
 // ---- all blocks ---------------------------------------------------------------------------------
 
-typedef struct egb_block_visitor {
-    egb_block_visit_fn visit;
-    void*              user;
-} egb_block_visitor;
-
-static void visit_live(egb_chunk_* chunk, void* user)
-{
-    const egb_block_visitor* const caller  = user;
-    const egb_fixed* const         fixed   = &chunk->fixed;
-    const size_t                   touched = egb_fixed_touched(fixed);
-    for (size_t index = 0; index < touched; index++) {
-        if (EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_) {
-            caller->visit(fixed->first + index * fixed->stride, caller->user);
-        }
-    }
-}
-
-// Without states the free lists must tell, which know nothing about what is in magazines.
 void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
 {
     egb_os_lock_(&egb_threads_.lock);
     egb_control* const control = visit == NULL ? NULL : egb_pool_lock_(pool);
     if (control != NULL) {
         egb_reclaim_(control);
-        egb_block_visitor caller = {visit, user};
-        if (egb_is_passthrough_(control)) {
-            egb_pass_each_(control, visit, user);
-        } else if (control->depot.is_checked) {
-            egb_growing_each_chunk_(&control->depot.growing, visit_live, &caller);
-        } else {
-            egb_growing_each_by_list_(&control->depot.growing, visit, user);
-        }
+        control->layout->each(control, visit, user);
         egb_pool_unlock_(control);
     }
     egb_os_unlock_(&egb_threads_.lock);

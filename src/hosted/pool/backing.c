@@ -5,6 +5,7 @@
 #include "../../os/os.h"
 #include "../region/ask.h"
 #include "../region/large.h"
+#include "layout.h"
 #include "registry.h"
 
 // What is known of the pages of a chunk's region: behind the chunk's header.
@@ -130,7 +131,7 @@ static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t b
         return NULL;
     }
     unit.blocks      = unit.shape.blocks;
-    unit.block_bytes = control->redzones == NULL ? control->block_bytes : 0;
+    unit.block_bytes = control->layout->has_fixed_bytes ? control->block_bytes : 0;
     if (unit.shape.states == NULL) {
         unit.shape.blocks = 0;  // for a free that takes the pool for one at level "check"
     }

@@ -58,16 +58,17 @@ typedef struct egb_control {
     egb_depot depot;
 
     EGB_ALIGNAS_(64) egb_identity id;
-    egb_level            level;
-    unsigned             flags;
-    size_t               block_bytes;
-    struct egb_redzones* redzones;  // NULL: the blocks have none
-    egb_exhaustion       exhaustion;
-    egb_chunk_source     source;
-    egb_budget           budget;
-    egb_tree_links       tree;
-    struct egb_control*  next_free;  // of all slots without a pool: kept by the budget lock
-    char                 name[EGB_NAME_BYTES];
+    egb_level                level;
+    unsigned                 flags;
+    size_t                   block_bytes;
+    const struct egb_layout* layout;    // of the blocks
+    struct egb_redzones*     redzones;  // what that needs; NULL: nothing
+    egb_exhaustion           exhaustion;
+    egb_chunk_source         source;
+    egb_budget               budget;
+    egb_tree_links           tree;
+    struct egb_control*      next_free;  // of all slots without a pool: kept by the budget lock
+    char                     name[EGB_NAME_BYTES];
 } egb_control;
 
 EGB_STATIC_ASSERT(offsetof(egb_control, depot) == 0, "a depot leads to its control block");

@@ -7,7 +7,6 @@
 #include "../report/text.h"
 #include "backing.h"
 #include "live_sites.h"
-#include "passthrough.h"
 #include "redzone.h"
 #include "registry.h"
 
@@ -15,7 +14,6 @@
 static void finish(egb_control* control)
 {
     egb_growing_destroy(&control->depot.growing);
-    egb_redzones_drop_(control->redzones);
     egb_slot_give_back_(control);
 }
 
@@ -50,9 +48,7 @@ static void unlink_static(egb_control* control)
 
 static void end(egb_control* control)
 {
-    if (egb_is_passthrough_(control)) {
-        egb_pass_drop_all_(control);
-    }
+    control->layout->end(control);
     egb_revoke_(&control->depot);
     __atomic_store_n(&control->id.generation, 0, __ATOMIC_RELEASE);
     egb_os_watch_pool_(control, false);
@@ -147,7 +143,7 @@ static void take_finding(egb_last_finding* last, egb_control* control)
     if (last->finding.kind != 0) {
         return;
     }
-    last->finding = egb_redzone_finding_(control);
+    last->finding = control->layout->take_finding(control);
     egb_text_copy_(last->name, sizeof last->name, control->name);
 }
 

@@ -4,8 +4,7 @@
 #include "../report/text.h"
 #include "../settings/settings.h"
 #include "backing.h"
-#include "passthrough.h"
-#include "redzone.h"
+#include "layout.h"
 #include "registry.h"
 #include "reports.h"
 
@@ -29,12 +28,22 @@ static egb_status level_of(const egb_pool_options* options, egb_level* level)
     return status;
 }
 
-// At least 4 bytes, the unit of fixed pools, or what guards need.
-static size_t align_of(const egb_pool_options* options, bool has_redzones)
+static const egb_layout* layout_of(egb_level level)
+{
+    switch (level) {
+        case EGB_LEVEL_GUARD:
+        case EGB_LEVEL_TRACK: return &egb_layout_redzone_;
+        case EGB_LEVEL_PASSTHROUGH: return &egb_layout_passthrough_;
+        default: return &egb_layout_plain_;
+    }
+}
+
+// At least 4 bytes, the unit of fixed pools, or what the layout needs.
+static size_t align_of(const egb_pool_options* options, const egb_layout* layout)
 {
     // A block that is less than a word has a link in it from the start.
     const bool   is_zero = (options->flags & EGB_FRESH_ZERO) != 0;
-    const size_t least   = has_redzones ? EGB_REDZONE_ALIGN : is_zero ? 8 : EGB_WORD_BYTES;
+    const size_t least   = egb_larger_(layout->align_min, is_zero ? 8 : 0);
 
     size_t align = options->block_align;
     if (align == 0) {
@@ -130,6 +139,7 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     const egb_tree_links   tree   = {.parent = parent};
     EGB_STORE_(control->level, level);
     EGB_STORE_(control->redzones, NULL);
+    control->layout = layout_of(level);
     EGB_STORE_(control->id.slot, slot_for(control, level != EGB_LEVEL_OFF));
     const egb_pool pool = {control->id.slot, control->id.last_generation + 1};
     set_up_depot(&control->depot, options, pool);
@@ -145,13 +155,13 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
 
 static egb_status make_chunks(egb_control* control, const egb_pool_options* options)
 {
-    const bool        is_static    = options->memory != NULL;
-    const bool        has_redzones = control->redzones != NULL;
-    const size_t      align        = align_of(options, has_redzones);
-    const size_t      lead         = has_redzones ? egb_redzone_lead_(control->level, align) : 0;
-    const size_t      around       = lead + (has_redzones ? EGB_BACK_BYTES_MIN : 0);
-    const size_t      stride       = (around + options->block_bytes + align - 1) & ~(align - 1);
-    const egb_backing backing =
+    const bool              is_static = options->memory != NULL;
+    const egb_layout* const layout    = control->layout;
+    const size_t            align     = align_of(options, layout);
+    const size_t            lead      = layout->lead(control->level, align);
+    const size_t            around    = lead + layout->back_bytes;
+    const size_t            stride    = (around + options->block_bytes + align - 1) & ~(align - 1);
+    const egb_backing       backing =
         is_static ? egb_static_backing(&control->source.memory) : egb_pool_backing_(control);
     const egb_growing_options growing = {
         .block_bytes = stride,
@@ -178,7 +188,7 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
         return EGB_INVALID;
     }
     EGB_STORE_(control->depot.static_shape, is_static ? &control->depot.growing.tree->shape : NULL);
-    const size_t     ahead    = egb_is_passthrough_(control) ? 0 : options->reserve_blocks;
+    const size_t     ahead    = control->layout->has_chunks ? options->reserve_blocks : 0;
     const egb_status reserved = egb_growing_reserve(&control->depot.growing, ahead);
     if (reserved != EGB_NO_MEMORY) {
         return reserved;
@@ -202,16 +212,14 @@ static void link_into_tree(egb_control* control, egb_control* parent)
 
 static egb_status make_blocks(egb_control* control, const egb_pool_options* options)
 {
-    if (control->level == EGB_LEVEL_GUARD || control->level == EGB_LEVEL_TRACK) {
-        EGB_STORE_(control->redzones, egb_redzones_new_(control->level));
-        if (control->redzones == NULL) {
-            return EGB_NO_MEMORY;
-        }
+    const egb_status begun = control->layout->begin(control);
+    if (begun != EGB_OK) {
+        return begun;
     }
     const egb_status status = make_chunks(control, options);
     if (status != EGB_OK) {
         egb_growing_destroy(&control->depot.growing);
-        egb_redzones_drop_(control->redzones);
+        control->layout->end(control);
     } else {
         egb_os_watch_pool_(control, true);
     }

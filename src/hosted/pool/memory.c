@@ -3,13 +3,13 @@
 #include "../region/ask.h"
 #include "../region/chunk_cache.h"
 #include "backing.h"
-#include "passthrough.h"
+#include "layout.h"
 #include "registry.h"
 #include "reports.h"
 
 static egb_status reserve(egb_control* control, size_t blocks)
 {
-    if (egb_is_passthrough_(control)) {
+    if (!control->layout->has_chunks) {
         return EGB_OK;  // there is nothing to keep them in
     }
     const egb_status status = egb_growing_reserve(&control->depot.growing, blocks);

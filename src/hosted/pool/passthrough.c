@@ -5,6 +5,8 @@
 #include "../cache/magazine.h"
 #include "../region/pages.h"
 #include "backing.h"
+#include "layout.h"
+#include "registry.h"
 
 // A table by address, at most half full, with linear probing. Removal moves what follows back, so
 // that there are no traces of what was removed: D. Knuth, "The Art of Computer Programming", volume
@@ -119,8 +121,11 @@ static void count_block(egb_control* control, bool is_more)
     growing->held += one * growing->options.block_bytes;
 }
 
-void* egb_pass_take_(egb_control* control, const egb_request* request)
+static void*
+pass_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
 {
+    (void)magazine;
+    (void)pool;
     const egb_growing_options* const options = &control->depot.growing.options;
     const bool                       is_full =
         options->max_blocks != 0 && control->depot.growing.in_use >= options->max_blocks;
@@ -146,7 +151,7 @@ void* egb_pass_take_(egb_control* control, const egb_request* request)
     return block;
 }
 
-bool egb_pass_give_(egb_control* control, void* block)
+static bool give_if_its(egb_control* control, void* block)
 {
     egb_os_lock_(&the_register.lock);
     egb_passed* const place = find_passed(block);
@@ -164,7 +169,7 @@ bool egb_pass_give_(egb_control* control, void* block)
     return is_in;
 }
 
-void egb_pass_drop_all_(egb_control* control)
+static void pass_end(egb_control* control)
 {
     egb_os_lock_(&the_register.lock);
     for (size_t at = 0; at < the_register.size;) {
@@ -178,7 +183,7 @@ void egb_pass_drop_all_(egb_control* control)
     egb_os_unlock_(&the_register.lock);
 }
 
-void egb_pass_each_(const egb_control* control, egb_block_visit_fn visit, void* user)
+static void pass_each(const egb_control* control, egb_block_visit_fn visit, void* user)
 {
     egb_os_lock_(&the_register.lock);
     for (size_t at = 0; at < the_register.size; at++) {
@@ -188,6 +193,52 @@ void egb_pass_each_(const egb_control* control, egb_block_visit_fn visit, void* 
     }
     egb_os_unlock_(&the_register.lock);
 }
+
+// ---- the layout ---------------------------------------------------------------------------------
+
+static egb_free_fault pass_give(
+    egb_control* control, egb_magazine_* magazine, egb_pool pool, void* block, const void* site
+)
+{
+    egb_free_fault fault = {0, EGB_NO_INDEX};
+    (void)magazine;
+    (void)pool;
+    (void)site;
+    if (!give_if_its(control, block)) {
+        const bool is_others =
+            egb_pass_find_(block).control != NULL || egb_owner_of_(block) != NULL;
+        fault.kind = is_others ? EGB_EVENT_WRONG_POOL : EGB_EVENT_FOREIGN;
+    }
+    return fault;
+}
+
+static size_t pass_bytes_of(const egb_control* control, const void* block)
+{
+    (void)control;
+    return egb_pass_find_(block).bytes;
+}
+
+static bool pass_is_live(const egb_control* control, const void* block)
+{
+    return egb_pass_find_(block).control == control;
+}
+
+const egb_layout egb_layout_passthrough_ = {
+    .passes_foreign_on = true,
+    .lead              = egb_plain_lead_,
+    .align_min         = EGB_WORD_BYTES,
+    .take              = pass_take,
+    .give              = pass_give,
+    .bytes_of          = pass_bytes_of,
+    .is_live           = pass_is_live,
+    .each              = pass_each,
+    .check             = egb_plain_check_,
+    .is_whole          = egb_plain_is_whole_,
+    .take_finding      = egb_plain_finding_,
+    .history           = egb_plain_history_,
+    .begin             = egb_plain_begin_,
+    .end               = pass_end,
+};
 
 // ---- fork ---------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ static bool is_tracked(const egb_control* control)
 
 // ---- sizes --------------------------------------------------------------------------------------
 
-size_t egb_redzone_lead_(egb_level level, size_t align)
+static size_t redzone_lead(egb_level level, size_t align)
 {
     const size_t bytes = sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
     return (bytes + align - 1) / align * align;
@@ -81,18 +81,19 @@ bool egb_has_tracked_(void)
     return EGB_LOAD_(has_tracked);
 }
 
-egb_redzones* egb_redzones_new_(egb_level level)
+static egb_status redzone_begin(egb_control* control)
 {
-    if (level == EGB_LEVEL_TRACK) {
+    if (control->level == EGB_LEVEL_TRACK) {
         EGB_STORE_(has_tracked, true);
     }
-    return egb_pages_(sizeof(egb_redzones));
+    EGB_STORE_(control->redzones, egb_pages_(sizeof(egb_redzones)));
+    return control->redzones != NULL ? EGB_OK : EGB_NO_MEMORY;
 }
 
-void egb_redzones_drop_(egb_redzones* redzones)
+static void redzone_end(egb_control* control)
 {
-    if (redzones != NULL) {
-        egb_pages_release_(redzones, sizeof(egb_redzones));
+    if (control->redzones != NULL) {
+        egb_pages_release_(control->redzones, sizeof(egb_redzones));
     }
 }
 
@@ -188,13 +189,10 @@ static void note(
     }
 }
 
-egb_finding egb_redzone_finding_(egb_control* control)
+static egb_finding redzone_finding(egb_control* control)
 {
-    egb_finding finding = {.kind = 0};
-    if (control->redzones != NULL) {
-        finding                         = control->redzones->finding;
-        control->redzones->finding.kind = 0;
-    }
+    const egb_finding finding       = control->redzones->finding;
+    control->redzones->finding.kind = 0;
     return finding;
 }
 
@@ -310,8 +308,12 @@ static void write_record(egb_control* control, const void* block, const egb_requ
     record->check            = check_of(record) & 0xFFFFF;
 }
 
-void* egb_redzone_take_(egb_control* control, const egb_request* request)
+static void* redzone_take(
+    egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request
+)
 {
+    (void)magazine;
+    (void)pool;
     if (egb_is_frozen_() && !egb_growing_has_free_(&control->depot.growing)) {
         egb_quarantine_flush_(control);  // before the system would be asked
     }
@@ -336,22 +338,31 @@ void* egb_redzone_take_(egb_control* control, const egb_request* request)
     return block;
 }
 
-void egb_redzone_give_(egb_control* control, egb_chunk_* chunk, void* block, const void* site)
+static egb_free_fault redzone_give(
+    egb_control* control, egb_magazine_* magazine, egb_pool pool, void* block, const void* site
+)
 {
-    (void)is_intact(control, chunk, block);
+    const egb_free_request freeing = egb_free_find_(control, block);
+    (void)magazine;
+    (void)pool;
+    if (freeing.fault.kind != 0) {
+        return freeing.fault;
+    }
+    (void)is_intact(control, freeing.chunk, block);
     control->depot.frees++;
-    EGB_STORE_(chunk->shape.states[egb_chunk_index_(chunk, block)], EGB_STATE_FREE_);
+    EGB_STORE_(*freeing.state, EGB_STATE_FREE_);
     (void)__builtin_memset(block, FILL, filled_bytes(control));
     if (is_tracked(control)) {
         record_of(block)->free_site = site;
     }
     egb_os_watch_given_(control, block, room_of(control));
     put_into_quarantine(control, block);
+    return freeing.fault;
 }
 
 // ---- looking ------------------------------------------------------------------------------------
 
-bool egb_redzone_is_whole_(egb_control* control, const egb_chunk_* chunk, size_t index)
+static bool is_block_whole(egb_control* control, const egb_chunk_* chunk, size_t index)
 {
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
     switch (egb_state_at_(&chunk->shape, index)) {
@@ -371,13 +382,44 @@ static void look_at_chunk(egb_chunk_* chunk, void* user)
     egb_redzone_sweep* const look    = user;
     const size_t             touched = egb_fixed_touched(&chunk->fixed);
     for (size_t index = 0; index < touched; index++) {
-        look->damaged += egb_redzone_is_whole_(look->control, chunk, index) ? 0 : 1;
+        look->damaged += is_block_whole(look->control, chunk, index) ? 0 : 1;
     }
 }
 
-size_t egb_redzone_check_(egb_control* control)
+static size_t redzone_check(egb_control* control)
 {
     egb_redzone_sweep look = {control, 0};
     egb_growing_each_chunk_(&control->depot.growing, look_at_chunk, &look);
     return look.damaged;
 }
+
+static bool redzone_is_whole(egb_control* control, const void* block)
+{
+    const egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);
+    return chunk == NULL || is_block_whole(control, chunk, egb_chunk_index_(chunk, block));
+}
+
+// No more than was asked for: the red zone stands right behind that.
+static size_t redzone_bytes_of(const egb_control* control, const void* block)
+{
+    return egb_is_live_in_chunk_(control, block) ? egb_redzone_bytes_(control, block)
+                                                 : control->block_bytes;
+}
+
+const egb_layout egb_layout_redzone_ = {
+    .has_chunks   = true,
+    .lead         = redzone_lead,
+    .back_bytes   = EGB_BACK_BYTES_MIN,
+    .align_min    = EGB_REDZONE_ALIGN,
+    .take         = redzone_take,
+    .give         = redzone_give,
+    .bytes_of     = redzone_bytes_of,
+    .is_live      = egb_is_live_in_chunk_,
+    .each         = egb_each_live_,
+    .check        = redzone_check,
+    .is_whole     = redzone_is_whole,
+    .take_finding = redzone_finding,
+    .history      = egb_redzone_history_,
+    .begin        = redzone_begin,
+    .end          = redzone_end,
+};

@@ -12,8 +12,7 @@
 #ifndef EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 #define EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 
-#include "../report/misuse.h"
-#include "request.h"
+#include "layout.h"
 
 enum {
     EGB_REDZONE_ALIGN         = 8,     // of blocks, at least
@@ -23,9 +22,6 @@ enum {
     EGB_QUARANTINE_BLOCKS_MAX = 256,
     EGB_QUARANTINE_BYTES_MAX  = 262144
 };
-
-// What was found in a pool since the last time.
-egb_finding egb_redzone_finding_(egb_control* control);
 
 // What a pool with guards has beside its control block.
 typedef struct egb_redzones {
@@ -37,30 +33,11 @@ typedef struct egb_redzones {
     void*       quarantine[EGB_QUARANTINE_BLOCKS_MAX];
 } egb_redzones;
 
-// Bytes before the first block of each chunk, and before each block.
-size_t egb_redzone_lead_(egb_level level, size_t align);
-
 // Whether there ever was a pool at level "track".
 bool egb_has_tracked_(void);
 
-// What a pool with guards needs; NULL: refused. And back; NULL is none.
-egb_redzones* egb_redzones_new_(egb_level level);
-void          egb_redzones_drop_(egb_redzones* redzones);
-
-// A block, in use from now on; NULL: there is none.
-void* egb_redzone_take_(egb_control* control, const egb_request* request);
-
-// Takes back a block that is in use, and looks at what is around it.
-void egb_redzone_give_(egb_control* control, egb_chunk_* chunk, void* block, const void* site);
-
 // All blocks in quarantine become free.
 void egb_quarantine_flush_(egb_control* control);
-
-// Looks at every block. Returns how many are not as they should be.
-size_t egb_redzone_check_(egb_control* control);
-
-// Looks at one block of a chunk.
-bool egb_redzone_is_whole_(egb_control* control, const egb_chunk_* chunk, size_t index);
 
 // What is known of a block, damaged or not.
 egb_history egb_redzone_history_(const egb_control* control, const void* block);

@@ -6,7 +6,7 @@
 #include "../report/text.h"
 #include "../settings/settings.h"
 #include "eggbox/guard.h"
-#include "redzone.h"
+#include "layout.h"
 #include "registry.h"
 
 // The event is complete but for what the pool knows of itself, and of the block.
@@ -18,9 +18,8 @@ static void report_event(egb_event* event, egb_pool pool, egb_history* history)
         history->level = egb_level_of_no_pool_();
     } else {
         history->level = control->level;
-        if (control->redzones != NULL && event->block_index != EGB_NO_INDEX &&
-            history->bytes == 0) {
-            *history = egb_redzone_history_(control, event->address);
+        if (event->block_index != EGB_NO_INDEX && history->bytes == 0) {
+            *history = control->layout->history(control, event->address);
         }
         egb_text_copy_(name, sizeof name, control->name);
         event->pool      = control;
@@ -51,12 +50,8 @@ void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const v
 
 void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void* site)
 {
-    if (!control->depot.damage.was_found && control->redzones == NULL) {
-        egb_pool_unlock_(control);
-        return;
-    }
     const egb_damage  damage        = control->depot.damage;
-    const egb_finding finding       = egb_redzone_finding_(control);
+    const egb_finding finding       = control->layout->take_finding(control);
     control->depot.damage.was_found = false;
     egb_pool_unlock_(control);
     if (damage.was_found) {

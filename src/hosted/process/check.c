@@ -2,7 +2,7 @@
 // What eggbox/guard.h offers of blocks that are damaged.
 #include "eggbox/guard.h"
 
-#include "../pool/redzone.h"
+#include "../pool/layout.h"
 #include "../pool/registry.h"
 #include "../pool/reports.h"
 #include "../region/large.h"
@@ -14,7 +14,7 @@ static size_t check_pool(egb_pool pool, const void* site)
     if (control == NULL) {
         return 0;
     }
-    const size_t damaged = control->redzones == NULL ? 0 : egb_redzone_check_(control);
+    const size_t damaged = control->layout->check(control);
     egb_pool_unlock_and_report_(control, pool, site);
     return damaged;
 }
@@ -54,9 +54,7 @@ egb_status egb_block_check(const void* block)
     if (control == NULL) {
         return EGB_INVALID;
     }
-    const egb_chunk_* const chunk    = egb_depot_chunk_of_(&control->depot, block);
-    const bool              is_whole = control->redzones == NULL || chunk == NULL ||
-                          egb_redzone_is_whole_(control, chunk, egb_chunk_index_(chunk, block));
+    const bool is_whole = control->layout->is_whole(control, block);
     egb_pool_unlock_and_report_(control, pool, EGB_CALLER());
     return is_whole ? EGB_OK : EGB_CORRUPT;
 }

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Room pool: how the blocks of a pool lie in memory. A pool has one
+// layout for its whole life, which make.c chooses by the level:
+//
+//     plain.c         levels "off" and "check": blocks and nothing else, handed out by magazines
+//     redzone.c       levels "guard" and "track": red zones around each block, and a quarantine
+//     passthrough.c   level "passthrough": each block is one of the C library's malloc
+//
+// The functions are called with the pool locked.
+#ifndef EGGBOX_SRC_HOSTED_POOL_LAYOUT_H
+#define EGGBOX_SRC_HOSTED_POOL_LAYOUT_H
+
+#include "../report/misuse.h"
+#include "request.h"
+
+// Why a free was refused; `kind` 0: it was not.
+typedef struct egb_free_fault {
+    int    kind;   // an egb_event_kind
+    size_t index;  // of the block; EGB_NO_INDEX: no block starts there
+} egb_free_fault;
+
+typedef struct egb_layout {
+    bool has_chunks;         // the pool's memory is its own, and can be reserved
+    bool has_fixed_bytes;    // every block is `block_bytes` long: the chunk map may say so
+    bool passes_foreign_on;  // a block of no pool is given to the C library's free()
+
+    // What stands around each block: bytes before it and behind it, and the least alignment.
+    size_t (*lead)(egb_level level, size_t align);
+    size_t back_bytes;
+    size_t align_min;
+
+    // A block, in use from now on; NULL: there is none.
+    void* (*take)(
+        egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request
+    );
+
+    // Takes a block back, unless that is misuse.
+    egb_free_fault (*give)(
+        egb_control* control, egb_magazine_* magazine, egb_pool pool, void* block, const void* site
+    );
+
+    // How many bytes the owner of a block may use; and whether a block in use starts there.
+    size_t (*bytes_of)(const egb_control* control, const void* block);
+    bool (*is_live)(const egb_control* control, const void* block);
+
+    // Calls `visit` with each block in use. No block is in a magazine.
+    void (*each)(const egb_control* control, egb_block_visit_fn visit, void* user);
+
+    // How many blocks are damaged; and whether this one is not. What was found is a finding.
+    size_t (*check)(egb_control* control);
+    bool (*is_whole)(egb_control* control, const void* block);
+
+    // What was found since the last call; and what is known of a block.
+    egb_finding (*take_finding)(egb_control* control);
+    egb_history (*history)(const egb_control* control, const void* block);
+
+    // What the layout has beside the chunks: made before them, and ended.
+    egb_status (*begin)(egb_control* control);
+    void (*end)(egb_control* control);
+} egb_layout;
+
+extern const egb_layout egb_layout_plain_;
+extern const egb_layout egb_layout_redzone_;
+extern const egb_layout egb_layout_passthrough_;
+
+// What a layout has that puts nothing around blocks.
+size_t      egb_plain_lead_(egb_level level, size_t align);
+size_t      egb_plain_check_(egb_control* control);
+bool        egb_plain_is_whole_(egb_control* control, const void* block);
+egb_finding egb_plain_finding_(egb_control* control);
+egb_history egb_plain_history_(const egb_control* control, const void* block);
+egb_status  egb_plain_begin_(egb_control* control);
+
+// Finds the block of a chunk that is to be freed, and says what is wrong with that.
+typedef struct egb_free_request {
+    void*          block;
+    egb_chunk_*    chunk;
+    unsigned char* state;  // NULL: its pool has none
+    egb_free_fault fault;
+} egb_free_request;
+
+egb_free_request egb_free_find_(const egb_control* control, void* block);
+
+// Whether a block in use starts there, by the states of its chunk. At level "off" every block may
+// be in use.
+static inline bool egb_is_live_in_(const egb_shape_* shape, size_t blocks, const void* block)
+{
+    const size_t index = egb_shape_index_(shape, block);
+    return index < blocks &&
+           (shape->states == NULL || EGB_LOAD_(shape->states[index]) == EGB_STATE_LIVE_);
+}
+
+// The same, by the pool's chunks.
+bool egb_is_live_in_chunk_(const egb_control* control, const void* block);
+
+// By the states of the chunks, as egb_layout.each.
+void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user);
+
+#endif  // EGGBOX_SRC_HOSTED_POOL_LAYOUT_H

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// The layout of the levels "off" and "check": see layout.h.
+#include "../../os/os.h"
+#include "free.h"
+#include "layout.h"
+#include "registry.h"
+
+// ---- take ---------------------------------------------------------------------------------------
+
+static void* take_without_magazine(egb_control* control)
+{
+    egb_entry_ entry;
+    if (egb_take_one_(&control->depot, &entry) == NULL) {
+        return NULL;
+    }
+    const unsigned state = control->depot.is_checked ? *entry.state : EGB_STATE_FREE_;
+    egb_watch_taken_(control, entry.block, control->block_bytes, state);
+    if (control->depot.is_checked) {
+        EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
+    }
+    return entry.block;
+}
+
+static void*
+plain_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
+{
+    void* block;
+    (void)request;
+    if (!egb_magazine_attach_(&control->depot, magazine, pool)) {
+        return take_without_magazine(control);
+    }
+    return egb_magazine_refill_(&control->depot, magazine) && egb_magazine_pop_(magazine, &block)
+               ? block
+               : NULL;
+}
+
+// ---- give ---------------------------------------------------------------------------------------
+
+// At level "off" only what cannot be freed is a fault.
+egb_free_request egb_free_find_(const egb_control* control, void* block)
+{
+    egb_free_request found = {.block = block, .fault = {EGB_EVENT_FOREIGN, EGB_NO_INDEX}};
+    found.chunk            = egb_depot_chunk_of_(&control->depot, block);
+    if (found.chunk == NULL || !egb_chunk_has_(found.chunk, block)) {
+        return found;
+    }
+    const size_t index = egb_chunk_index_(found.chunk, block);
+    if (index >= egb_fixed_capacity(&found.chunk->fixed)) {
+        found.fault.kind = EGB_EVENT_INTERIOR;
+        return found;
+    }
+    found.fault.index = index;
+    found.fault.kind  = 0;
+    if (control->depot.is_checked) {
+        found.state = found.chunk->shape.states + index;
+        switch (egb_state_at_(&found.chunk->shape, index)) {
+            case EGB_STATE_LIVE_: break;
+            case EGB_STATE_FREE_: found.fault.kind = EGB_EVENT_DOUBLE_FREE; break;
+            default: found.fault.kind = EGB_EVENT_NEVER_ALLOCATED; break;
+        }
+    }
+    return found;
+}
+
+static void
+free_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_free_request freeing)
+{
+    if (!egb_magazine_attach_(&control->depot, magazine, pool)) {
+        if (freeing.state != NULL) {
+            EGB_STORE_(*freeing.state, EGB_STATE_FREE_);
+        }
+        const size_t before = control->depot.growing.in_use;
+        egb_put_back_(&control->depot, freeing.block);
+        control->depot.frees += before - control->depot.growing.in_use;  // 0: it was free already
+        egb_os_watch_given_(control, freeing.block, control->block_bytes);
+        egb_open_link_(&control->depot, freeing.block);
+        return;
+    }
+    if (control->depot.is_checked && egb_has_own_chunks_(&control->depot) &&
+        egb_key_of_chunk_(freeing.chunk) != magazine->chunk_key &&
+        egb_magazine_make_room_remote_(&control->depot, magazine)) {
+        (void)egb_push_remote_(magazine, freeing.block, freeing.state);
+        return;
+    }
+    while (!egb_push_local_(magazine, freeing.block, freeing.state, control->depot.is_checked)) {
+        egb_magazine_make_room_(&control->depot, magazine);
+    }
+}
+
+static egb_free_fault plain_give(
+    egb_control* control, egb_magazine_* magazine, egb_pool pool, void* block, const void* site
+)
+{
+    const egb_free_request freeing = egb_free_find_(control, block);
+    (void)site;
+    if (freeing.fault.kind == 0) {
+        free_locked(control, magazine, pool, freeing);
+    }
+    return freeing.fault;
+}
+
+// ---- questions ----------------------------------------------------------------------------------
+
+bool egb_is_live_in_chunk_(const egb_control* control, const void* block)
+{
+    const egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);
+    return chunk != NULL && egb_is_live_in_(&chunk->shape, chunk->shape.blocks, block);
+}
+
+static size_t plain_bytes_of(const egb_control* control, const void* block)
+{
+    (void)block;
+    return control->block_bytes;
+}
+
+typedef struct egb_block_visitor {
+    egb_block_visit_fn visit;
+    void*              user;
+} egb_block_visitor;
+
+static void visit_live(egb_chunk_* chunk, void* user)
+{
+    const egb_block_visitor* const caller  = user;
+    const egb_fixed* const         fixed   = &chunk->fixed;
+    const size_t                   touched = egb_fixed_touched(fixed);
+    for (size_t index = 0; index < touched; index++) {
+        if (EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_) {
+            caller->visit(fixed->first + index * fixed->stride, caller->user);
+        }
+    }
+}
+
+void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user)
+{
+    egb_block_visitor caller = {visit, user};
+    egb_growing_each_chunk_(&control->depot.growing, visit_live, &caller);
+}
+
+// Without states the free lists must tell, which know nothing about the blocks in magazines.
+static void plain_each(const egb_control* control, egb_block_visit_fn visit, void* user)
+{
+    if (control->depot.is_checked) {
+        egb_each_live_(control, visit, user);
+    } else {
+        egb_growing_each_by_list_(&control->depot.growing, visit, user);
+    }
+}
+
+size_t egb_plain_lead_(egb_level level, size_t align)
+{
+    (void)level;
+    (void)align;
+    return 0;
+}
+
+// Nothing stands around the blocks, so nothing can be found there.
+size_t egb_plain_check_(egb_control* control)
+{
+    (void)control;
+    return 0;
+}
+
+bool egb_plain_is_whole_(egb_control* control, const void* block)
+{
+    (void)control;
+    (void)block;
+    return true;
+}
+
+egb_finding egb_plain_finding_(egb_control* control)
+{
+    const egb_finding none = {.kind = 0};
+    (void)control;
+    return none;
+}
+
+egb_history egb_plain_history_(const egb_control* control, const void* block)
+{
+    const egb_history unknown = {.level = control->level};
+    (void)block;
+    return unknown;
+}
+
+egb_status egb_plain_begin_(egb_control* control)
+{
+    (void)control;
+    return EGB_OK;
+}
+
+static void plain_end(egb_control* control)
+{
+    (void)control;
+}
+
+const egb_layout egb_layout_plain_ = {
+    .has_chunks      = true,
+    .has_fixed_bytes = true,
+    .lead            = egb_plain_lead_,
+    .align_min       = EGB_WORD_BYTES,
+    .take            = plain_take,
+    .give            = plain_give,
+    .bytes_of        = plain_bytes_of,
+    .is_live         = egb_is_live_in_chunk_,
+    .each            = plain_each,
+    .check           = egb_plain_check_,
+    .is_whole        = egb_plain_is_whole_,
+    .take_finding    = egb_plain_finding_,
+    .history         = egb_plain_history_,
+    .begin           = egb_plain_begin_,
+    .end             = plain_end,
+};
