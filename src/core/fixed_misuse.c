@@ -11,7 +11,7 @@ void egb_report_(
     egb_misuse(&event);
 }
 
-size_t egb_fixed_index_at(const egb_fixed* pool, const void* address)
+size_t egb_fixed_index_of_(const egb_fixed* pool, const void* address)
 {
     const size_t index = egb_fixed_index_at_(pool, address);
     return index < egb_fixed_capacity(pool) ? index : EGB_NO_INDEX;
@@ -24,7 +24,7 @@ void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site)
 
 void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site)
 {
-    egb_report_(EGB_EVENT_OVERWRITTEN, pool, address, egb_fixed_index_at(pool, address), site);
+    egb_report_(EGB_EVENT_OVERWRITTEN, pool, address, egb_fixed_index_of_(pool, address), site);
 }
 
 egb_event_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index)
@@ -44,7 +44,7 @@ void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const vo
         egb_report_(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
         return;
     }
-    const size_t index = egb_fixed_index_at(pool, address);
+    const size_t index = egb_fixed_index_of_(pool, address);
     egb_report_(egb_fixed_kind_of_free_(pool, address, index), pool, address, index, site);
 }
 

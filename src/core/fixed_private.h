@@ -79,7 +79,7 @@ void* egb_fixed_drop_list_(egb_fixed* pool, const void* site);
 
 // The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`; and what is wrong
 // with a free of `address`, whose index that is.
-size_t         egb_fixed_index_at(const egb_fixed* pool, const void* address);
+size_t         egb_fixed_index_of_(const egb_fixed* pool, const void* address);
 egb_event_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index);
 
 // Tells the handler of a misuse of any pool.

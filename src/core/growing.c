@@ -102,7 +102,7 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     }
     damage->was_found = true;
     damage->address   = led_to;
-    damage->index     = egb_fixed_index_at(fixed, led_to);
+    damage->index     = egb_fixed_index_of_(fixed, led_to);
     write_off(pool, chunk, struck);
     return NULL;
 }
@@ -256,7 +256,7 @@ report_free(const egb_growing* pool, const egb_chunk_* chunk, const void* block,
         egb_report_(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
         return;
     }
-    const size_t index = egb_fixed_index_at(&chunk->fixed, block);
+    const size_t index = egb_fixed_index_of_(&chunk->fixed, block);
     const bool   is_home =
         has_states(chunk) && index < chunk->shape.blocks && egb_is_in_chunk_(&chunk->shape, index);
     const egb_event_kind kind =
