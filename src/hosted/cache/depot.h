@@ -31,7 +31,7 @@ typedef struct egb_lane {
 
 // What a pool shares with the magazines of its threads.
 typedef struct egb_depot {
-    EGB_ALIGNAS_(128) egb_os_mutex lock;
+    EGB_ALIGNAS_(64) egb_os_mutex lock;
 
     // What an exchange writes stands together, and nothing else does: it comes from the processor
     // of the thread that had the lock before, a line at a time.

@@ -55,9 +55,9 @@ typedef struct egb_exhaustion {
 // There is an array of control blocks, which is never given back: a stale handle leads to a control
 // block that says so. Unless a part says otherwise, the pool's lock keeps it, which is the depot's.
 typedef struct egb_control {
-    egb_depot depot;
+    EGB_ALIGNAS_(128) egb_depot depot;
 
-    EGB_ALIGNAS_(64) egb_identity id;
+    egb_identity             id;
     egb_level                level;
     unsigned                 flags;
     size_t                   block_bytes;
