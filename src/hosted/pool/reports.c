@@ -50,6 +50,10 @@ void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const v
 
 void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void* site)
 {
+    if (!control->depot.damage.was_found && control->redzones == NULL) {
+        egb_pool_unlock_(control);
+        return;
+    }
     const egb_damage  damage        = control->depot.damage;
     const egb_finding finding       = control->layout->take_finding(control);
     control->depot.damage.was_found = false;
