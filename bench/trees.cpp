@@ -154,12 +154,12 @@ void run_cold(benchmark::State& state, std::size_t count)
 
 // ---- storage given to a pool --------------------------------------------------------------------
 
-void run_static(benchmark::State& state, std::size_t bytes, const char* level)
+void run_static(benchmark::State& state, std::size_t bytes, egb_level level)
 {
     const fresh      memory(bytes);
     egb_pool_options options{};
     options.block_bytes  = block_bytes;
-    options.check        = level;
+    options.level        = level;
     options.memory       = memory.where().at;
     options.memory_bytes = bytes;
     egb_pool pool;
@@ -204,7 +204,7 @@ void bench::add_trees(scale size)
         for_each(tree_rivals{}, add_one{}, count);
     }
     constexpr std::size_t bytes      = std::size_t{64} << 20;
-    const auto            add_static = [=](const char* rival, const char* level) {
+    const auto            add_static = [=](const char* rival, egb_level level) {
         const std::string name = case_name("create_static", bytes, rival);
         benchmark::RegisterBenchmark(name.c_str(), run_static, bytes, level);
     };

@@ -100,11 +100,11 @@ least_window(work run, egb_pool pool, progress& own, const progress* other, time
     return least;
 }
 
-egb_pool make_pool(const char* level)
+egb_pool make_pool(egb_level level)
 {
     egb_pool_options options{};
     options.block_bytes = block_bytes;
-    options.check       = level;
+    options.level       = level;
     egb_pool pool{};
     if (egb_pool_create(&pool, &options) != EGB_OK) {
         std::abort();
@@ -115,7 +115,7 @@ egb_pool make_pool(const char* level)
 // On the processors from `first` up to `end`.
 void measure(
     work            run,
-    const char*     level,
+    egb_level       level,
     bool            is_together,
     std::size_t     first,
     std::size_t     end,
@@ -145,7 +145,7 @@ void measure(
 }
 
 struct one_case {
-    const char* level;
+    egb_level   level;
     const char* name;
     work        run;
     nanoseconds alone    = nothing_yet;
@@ -164,13 +164,15 @@ void measure_all(one_case& what, timer::duration time)
 void print(const one_case& what, const char* how, const nanoseconds& two)
 {
     if (std::max({what.alone[0], what.alone[1], two[0], two[1]}) == no_window) {
-        std::printf("%-6s %-8s %-9s no window that counts\n", what.level, what.name, how);
+        std::printf(
+            "%-6s %-8s %-9s no window that counts\n", egb_level_text(what.level), what.name, how
+        );
         return;
     }
     const double speeds = what.alone[0] / two[0] + what.alone[1] / two[1];
     std::printf(
         "%-6s %-8s %-9s %7.2f %7.2f %10.2f %7.2f %11.2fx\n",
-        what.level,
+        egb_level_text(what.level),
         what.name,
         how,
         what.alone[0],
@@ -192,10 +194,10 @@ int main(int argc, char** argv)
         return 2;
     }
     std::array<one_case, 4> cases = {
-        {{"check", "pairs", run_pairs},
-         {"check", "batches", run_batches},
-         {"off", "pairs", run_pairs},
-         {"off", "batches", run_batches}}
+        {{EGB_LEVEL_CHECK, "pairs", run_pairs},
+         {EGB_LEVEL_CHECK, "batches", run_batches},
+         {EGB_LEVEL_OFF, "pairs", run_pairs},
+         {EGB_LEVEL_OFF, "batches", run_batches}}
     };
     const timer::time_point end = timer::now() + std::chrono::seconds(is_smoke ? 0 : seconds);
     do {

@@ -49,8 +49,8 @@ class invoice final
 
 void print(const char* when)
 {
-    egb_stats stats{};
-    if (egb_pool_stats(order::pool(), &stats) == EGB_OK) {
+    egb_pool_stats stats{};
+    if (egb_pool_get_stats(order::pool(), &stats) == EGB_OK) {
         std::printf("%s: %zu orders in blocks of %zu bytes\n", when, stats.in_use, sizeof(order));
     }
 }

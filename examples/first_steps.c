@@ -15,10 +15,10 @@ static alignas(struct message) char memory[EGB_FIXED_BYTES(sizeof(struct message
 
 // Gets every misuse. Without this handler the library prints a line of its own. The call is refused
 // either way.
-static void tell(const egb_event* event, void* user)
+static void tell(const egb_misuse_event* event, void* user)
 {
     (void)user;
-    printf("misuse: %s of block %zu\n", egb_event_text(event->kind), event->block_index);
+    printf("misuse: %s of block %zu\n", egb_misuse_text(event->kind), event->block_index);
 }
 
 int main(void)
@@ -30,7 +30,7 @@ int main(void)
         printf("no pool: %s\n", egb_status_text(status));
         return 1;
     }
-    egb_set_misuse_handler(tell, NULL);
+    egb_misuse_set_handler(tell, NULL);
 
     // Take blocks until there is none: NULL, and nothing else happens.
     struct message* taken[4];

@@ -72,8 +72,8 @@ int main(void)
         egb_pool_free(frames, seen);
     }
     (void)pthread_join(thread, NULL);
-    egb_stats stats;
-    (void)egb_pool_stats(frames, &stats);
+    egb_pool_stats stats;
+    (void)egb_pool_get_stats(frames, &stats);
     printf("frames in order %d, at most 4 at once: %d\n", in_order, stats.peak <= 4);
     printf("end: %s\n", egb_status_text(egb_pool_destroy(frames, EGB_DESTROY_REFUSE)));
     return 0;

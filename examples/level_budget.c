@@ -55,8 +55,8 @@ int main(void)
     while (egb_pool_alloc(one.textures) != NULL) {  // until the level's 8 MiB are used up
         loaded++;
     }
-    egb_stats all;
-    (void)egb_pool_stats_subtree(one.all, &all);
+    egb_pool_stats all;
+    (void)egb_pool_get_subtree_stats(one.all, &all);
     printf("textures: %s\n", loaded > 100 && loaded < 128 ? "more than 100" : "?");
     printf("budget kept: %s\n", all.bytes_held <= all.budget_bytes ? "yes" : "no");
     printf(

@@ -33,8 +33,8 @@ struct order : eggbox::pooled<order> {
 
 std::size_t orders_in_use()
 {
-    egb_stats stats{};
-    return egb_pool_stats(order::pool(), &stats) == EGB_OK ? stats.in_use : 0;
+    egb_pool_stats stats{};
+    return egb_pool_get_stats(order::pool(), &stats) == EGB_OK ? stats.in_use : 0;
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ static image* see(int number)
 // The new part: numbers, from any block.
 static void print_numbers(const void* block)
 {
-    egb_stats stats;
-    if (egb_pool_stats(egb_pool_of(block), &stats) == EGB_OK) {
+    egb_pool_stats stats;
+    if (egb_pool_get_stats(egb_pool_of(block), &stats) == EGB_OK) {
         printf(
             "%s: %d in use, %d of %d bytes each are ours\n",
             stats.name,

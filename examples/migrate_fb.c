@@ -47,10 +47,10 @@ static void use_new(void)
 }
 
 // The fault that used to hand one block to two callers is found, with either.
-static void say(const egb_event* event, void* user)
+static void say(const egb_misuse_event* event, void* user)
 {
     (void)user;
-    printf("%s, block %d\n", egb_event_text(event->kind), (int)event->block_index);
+    printf("%s, block %d\n", egb_misuse_text(event->kind), (int)event->block_index);
 }
 
 static void free_twice(void)
@@ -62,7 +62,7 @@ static void free_twice(void)
 
 int main(void)
 {
-    egb_set_misuse_handler(say, NULL);
+    egb_misuse_set_handler(say, NULL);
     ALLOC_Init();
     use_old();
     use_new();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A program without a heap, as on a microcontroller: static pools that need no call before their
 // first use, a handler of its own for misuse, and the peak, which says how large the pool must be.
-#include "eggbox/check.h"
 #include "eggbox/fixed.h"
+#include "eggbox/misuse.h"
 
 #include <stdio.h>  // in place of a serial line
 
@@ -15,9 +15,9 @@ struct sample {
 EGB_FIXED_DEFINE(samples, struct sample, 8);
 
 // Replaces the library's handler. On a device: light a lamp, store the event, stop in a debugger.
-void egb_misuse(const egb_event* event)
+void egb_misuse(const egb_misuse_event* event)
 {
-    printf("misuse: %s\n", egb_event_text(event->kind));
+    printf("misuse: %s\n", egb_misuse_text(event->kind));
 }
 
 static struct sample*  oldest;

@@ -23,12 +23,12 @@ static int      elsewhere;
 static unsigned watched;
 static uint32_t before;
 
-static egb_fixed   pool;
-static block_state model[BLOCKS];
-static unsigned    stack[BLOCKS];  // the free blocks, the newest last
-static unsigned    free_count, touched_count;
-static unsigned    events;
-static egb_event   last;
+static egb_fixed        pool;
+static block_state      model[BLOCKS];
+static unsigned         stack[BLOCKS];  // the free blocks, the newest last
+static unsigned         free_count, touched_count;
+static unsigned         events;
+static egb_misuse_event last;
 
 unsigned nondet_unsigned(void);
 uint32_t nondet_word(void);
@@ -40,7 +40,7 @@ void* __builtin_return_address(unsigned level)
     return &elsewhere;
 }
 
-void egb_misuse(const egb_event* event)
+void egb_misuse(const egb_misuse_event* event)
 {
     events++;
     last = *event;
@@ -69,7 +69,7 @@ static void check_untouched(void)
     check(MODE != 3 || memory[watched] == before);
 }
 
-static void check_event(egb_event_kind kind, const void* address, size_t index)
+static void check_event(egb_misuse_kind kind, const void* address, size_t index)
 {
     check(events == 1 && last.kind == kind && last.pool == &pool);
     check(last.address == address && last.block_index == index);
@@ -93,7 +93,7 @@ static void alloc(void)
     } else {
         check(!has_bits || (free_count == 0 && egb_fixed_touched(&pool) == BLOCKS));
     }
-    check(events == 0 || (events == 1 && last.kind == EGB_EVENT_OVERWRITTEN));
+    check(events == 0 || (events == 1 && last.kind == EGB_MISUSE_OVERWRITTEN));
 #else
     check(events == 0);
     if (free_count == 0 && touched_count == BLOCKS) {
@@ -144,16 +144,16 @@ static void free_anything(void)
     if (where == NULL) {
         check(events == 0);
     } else if (at >= all_bytes || byte >= BLOCKS * WORDS * 4) {
-        check_event(EGB_EVENT_FOREIGN, where, EGB_NO_INDEX);
+        check_event(EGB_MISUSE_FOREIGN, where, EGB_NO_INDEX);
     } else if (!block) {
-        check_event(EGB_EVENT_INTERIOR, where, EGB_NO_INDEX);
+        check_event(EGB_MISUSE_INTERIOR, where, EGB_NO_INDEX);
     } else if (model[index] == fresh) {
-        check_event(EGB_EVENT_NEVER_ALLOCATED, where, index);
+        check_event(EGB_MISUSE_NEVER_ALLOCATED, where, index);
     } else if (model[index] == used && !DAMAGE) {
         check(events == 0);
         release(index);
     } else if (!DAMAGE) {
-        check_event(EGB_EVENT_DOUBLE_FREE, where, index);
+        check_event(EGB_MISUSE_DOUBLE_FREE, where, index);
     } else if (has_bits) {
         check(events == (model[index] == freed));
         if (model[index] == used) {

@@ -14,7 +14,7 @@ FREESTANDING = {"stdalign.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "
 ANY = None
 LAYERS = {
     "base": (["include/eggbox/base.h"], {"base"}, FREESTANDING),
-    "core": (["include/eggbox/check.h", "include/eggbox/fixed.h", "include/eggbox/fixed_live.h",
+    "core": (["include/eggbox/misuse.h", "include/eggbox/fixed.h", "include/eggbox/fixed_live.h",
               "include/eggbox/growing.h", "src/core/"],
              {"base", "core"}, FREESTANDING),
     "os": (["src/os/"], {"base", "os"}, ANY),

@@ -35,12 +35,12 @@ class hand<eggbox_cache>
   public:
     explicit hand(eggbox_cache& rival)
     {
-        must(egb_cache_open(&cache_, rival.pool()));
+        must(egb_magazine_open(&cache_, rival.pool()));
     }
 
     ~hand()
     {
-        egb_cache_close(&cache_);
+        egb_magazine_close(&cache_);
     }
 
     hand(const hand&)            = delete;
@@ -48,16 +48,16 @@ class hand<eggbox_cache>
 
     BENCH_INLINE void* take()
     {
-        return egb_cache_alloc(&cache_);
+        return egb_magazine_alloc(&cache_);
     }
 
     BENCH_INLINE void give(void* block)
     {
-        egb_cache_free(&cache_, block);
+        egb_magazine_free(&cache_, block);
     }
 
   private:
-    alignas(128) egb_cache cache_;
+    alignas(128) egb_magazine cache_;
 };
 
 }  // namespace bench

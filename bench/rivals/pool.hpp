@@ -10,11 +10,11 @@
 namespace bench
 {
 
-inline egb_pool make_pool(std::size_t block_bytes, const char* check, egb_pool parent = {0, 0})
+inline egb_pool make_pool(std::size_t block_bytes, egb_level level, egb_pool parent = {0, 0})
 {
     egb_pool_options options{};
     options.block_bytes = block_bytes;
-    options.check       = check;
+    options.level       = level;
     options.parent      = parent;
     egb_pool pool;
     must(egb_pool_create(&pool, &options));
@@ -26,7 +26,7 @@ class eggbox_pool_at
 {
   public:
     static constexpr const char* name  = Checked ? "eggbox_pool" : "eggbox_pool_off";
-    static constexpr const char* level = Checked ? "check" : "off";
+    static constexpr egb_level   level = Checked ? EGB_LEVEL_CHECK : EGB_LEVEL_OFF;
 
     eggbox_pool_at(place, std::size_t block_bytes, std::size_t)
         : pool_(make_pool(block_bytes, level))
@@ -65,14 +65,14 @@ class eggbox_cache
     static constexpr const char* name = "eggbox_cache";
 
     eggbox_cache(place, std::size_t block_bytes, std::size_t)
-        : pool_(make_pool(block_bytes, "check"))
+        : pool_(make_pool(block_bytes, EGB_LEVEL_CHECK))
     {
-        must(egb_cache_open(&cache_, pool_));
+        must(egb_magazine_open(&cache_, pool_));
     }
 
     ~eggbox_cache()
     {
-        egb_cache_close(&cache_);
+        egb_magazine_close(&cache_);
         must(egb_pool_destroy(pool_, EGB_DESTROY_FORCE));
     }
 
@@ -81,12 +81,12 @@ class eggbox_cache
 
     BENCH_INLINE void* take()
     {
-        return egb_cache_alloc(&cache_);
+        return egb_magazine_alloc(&cache_);
     }
 
     BENCH_INLINE void give(void* block)
     {
-        egb_cache_free(&cache_, block);
+        egb_magazine_free(&cache_, block);
     }
 
     egb_pool pool() const
@@ -95,8 +95,8 @@ class eggbox_cache
     }
 
   private:
-    egb_cache cache_;
-    egb_pool  pool_;
+    egb_magazine cache_;
+    egb_pool     pool_;
 };
 
 }  // namespace bench

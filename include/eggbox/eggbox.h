@@ -4,11 +4,11 @@
 #define EGGBOX_EGGBOX_H
 
 #include "base.h"
-#include "check.h"
 #include "fixed.h"
 #include "growing.h"
 #include "guard.h"
 #include "heap.h"
+#include "misuse.h"
 #include "pool.h"
 #include "report.h"
 #include "stats.h"

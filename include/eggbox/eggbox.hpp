@@ -552,12 +552,12 @@ class pool
         return status() == EGB_OK ? egb_pool_trim(handle_.get(), keep_bytes) : 0;
     }
 
-    /// egb_pool_stats(); all zero when there is no pool.
-    [[nodiscard]] egb_stats stats() const noexcept
+    /// egb_pool_get_stats(); all zero when there is no pool.
+    [[nodiscard]] egb_pool_stats stats() const noexcept
     {
-        egb_stats        stats{};
+        egb_pool_stats   stats{};
         const egb_pool   one    = handle_.get();
-        const egb_status status = egb_pool_stats(one, &stats);
+        const egb_status status = egb_pool_get_stats(one, &stats);
         (void)status;
         return stats;
     }

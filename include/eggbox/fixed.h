@@ -30,7 +30,7 @@
 #define EGGBOX_FIXED_H
 
 #include "base.h"
-#include "check.h"
+#include "misuse.h"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -146,7 +146,7 @@ EGB_NODISCARD egb_status egb_fixed_init_checked(
 /// `outside`  4-byte aligned, EGB_FIXED_OUTSIDE_BYTES(count) bytes for the `count` blocks of the
 ///            region, or more to let egb_fixed_resize() add blocks. Otherwise as `live_bits`.
 /// Returns    as egb_fixed_init_checked(), with `outside` in place of `live_bits`.
-/// Misuse     EGB_EVENT_OVERWRITTEN tells of writes to `outside` alone.
+/// Misuse     EGB_MISUSE_OVERWRITTEN tells of writes to `outside` alone.
 /// Cost       as egb_fixed_init_checked().
 EGB_NODISCARD egb_status egb_fixed_init_outside(
     egb_fixed* pool,
@@ -168,23 +168,23 @@ egb_fixed_init_unchecked(egb_fixed* pool, void* region, size_t region_bytes, siz
 ///
 /// Returns  the block freed last, else a fresh one, with unspecified contents;
 ///          NULL when every block is in use.
-/// Misuse   EGB_EVENT_NO_POOL: returns NULL. EGB_EVENT_OVERWRITTEN: someone wrote to a free block,
-///          and the free list leads to an address that is no free block. With live bits the list is
-///          built anew and the call goes on with it; no damage to a list can lose a block. Without
-///          live bits the pool cannot tell the blocks behind the damage from blocks in use: they
-///          count as in use until clear, and the call goes on as if none were free. Without live
-///          bits the pool also does not notice a link that was overwritten with the link of another
-///          free block, or with the end of the list; nor, with 4-byte blocks, any link that leads
-///          to a touched block: use live bits for such blocks.
+/// Misuse   EGB_MISUSE_NO_POOL: returns NULL. EGB_MISUSE_OVERWRITTEN: someone wrote to a free
+///          block, and the free list leads to an address that is no free block. With live bits the
+///          list is built anew and the call goes on with it; no damage to a list can lose a block.
+///          Without live bits the pool cannot tell the blocks behind the damage from blocks in use:
+///          they count as in use until clear, and the call goes on as if none were free. Without
+///          live bits the pool also does not notice a link that was overwritten with the link of
+///          another free block, or with the end of the list; nor, with 4-byte blocks, any link that
+///          leads to a touched block: use live bits for such blocks.
 /// Cost     O(1). A recycled block: touches the pool and the block, unless its list is outside. A
 ///          fresh block: a function call.
 EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_fixed_alloc(egb_fixed* pool);
 
 /// Gives a block back. The next alloc returns it, while it is still in the cache. NULL: no effect.
 ///
-/// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN,
-///          EGB_EVENT_INTERIOR, EGB_EVENT_NEVER_ALLOCATED, EGB_EVENT_DOUBLE_FREE. The pool does not
-///          follow the pointer before it is known to be a block of this pool. With live bits a
+/// Misuse   refused, and nothing changes: EGB_MISUSE_NO_POOL, EGB_MISUSE_FOREIGN,
+///          EGB_MISUSE_INTERIOR, EGB_MISUSE_NEVER_ALLOCATED, EGB_MISUSE_DOUBLE_FREE. The pool does
+///          not follow the pointer before it is known to be a block of this pool. With live bits a
 ///          double free is found for certain. Without live bits it is found as long as the block's
 ///          second 4 bytes (the first 4 of a 4-byte block) are as the first free left them, and the
 ///          free list still leads to the block. A block that was freed and then handed out again
@@ -219,7 +219,7 @@ EGB_INLINE_PUBLIC void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
 EGB_NODISCARD egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes);
 
 /// Makes every block free and untouched again, blocks in use included: the program may no longer
-/// use or free any pointer to a block of this pool. `pool` not initialised: EGB_EVENT_NO_POOL.
+/// use or free any pointer to a block of this pool. `pool` not initialised: EGB_MISUSE_NO_POOL.
 void egb_fixed_clear(egb_fixed* pool);
 
 /// Says whether `block` is the start of a block of this pool, free or in use. Never reads through

@@ -144,8 +144,8 @@ void egb_growing_destroy(egb_growing* pool);
 ///
 /// Returns  a block with unspecified contents; NULL if `max_blocks` are in use, or the backing
 ///          refused (the pool asks again for the least that one block needs), or `pool` was never
-///          initialised (then EGB_EVENT_NO_POOL).
-/// Misuse   EGB_EVENT_OVERWRITTEN: someone wrote to a free block. Without states alloc notices as
+///          initialised (then EGB_MISUSE_NO_POOL).
+/// Misuse   EGB_MISUSE_OVERWRITTEN: someone wrote to a free block. Without states alloc notices as
 ///          much as egb_fixed_alloc() does, and also a free list that ends too early (then the
 ///          event's address is NULL). With states it notices that the state of the next block was
 ///          overwritten, or the block's first 8 bytes, if it is shorter than 1 KiB. Lost until
@@ -158,7 +158,7 @@ EGB_NODISCARD void* egb_growing_alloc(egb_growing* pool);
 
 /// Gives a block back. NULL: no effect.
 ///
-/// Misuse   refused, and nothing changes: EGB_EVENT_NO_POOL, EGB_EVENT_FOREIGN, and all that
+/// Misuse   refused, and nothing changes: EGB_MISUSE_NO_POOL, EGB_MISUSE_FOREIGN, and all that
 ///          egb_fixed_free() refuses, found with the same certainty. The event's pool is this one;
 ///          its index counts from the start of the block's chunk.
 /// Cost     O(log chunks); for blocks that look free also the walk of egb_fixed_free()

@@ -8,11 +8,11 @@
 //
 //     EGGBOX_CHECK="frames:track,net*:guard,*:check"   the first entry that fits the pool's name
 //     EGGBOX_CHECK=guard                               every pool
-//     .check = "guard"                                 if no entry of EGGBOX_CHECK fits the name
+//     .level = EGB_LEVEL_GUARD                         if no entry of EGGBOX_CHECK fits the name
 //
 // The heap is a parent pool "heap" and pools of the names "heap 16", "heap 32", ...; large blocks
 // have no level, but may have a guard page: egb_heap_guard_pages(). EGGBOX_CHECK does not change
-// the layout of static memory: there only `check` itself adds red zones, which take their room from
+// the layout of static memory: there only `level` itself adds red zones, which take their room from
 // that memory.
 //
 // A pool at level "passthrough" has no memory of its own: each block comes from the C library's
@@ -46,7 +46,7 @@
 #ifndef EGGBOX_GUARD_H
 #define EGGBOX_GUARD_H
 
-#include "check.h"
+#include "misuse.h"
 #include "pool.h"
 
 #if defined(__cplusplus)
@@ -60,21 +60,22 @@ extern "C" {
 /// Returns  EGB_OK: nothing is wrong, or its pool's level is below "guard" and the block does not
 ///          end at a guard page (heap.h); EGB_CORRUPT: bytes outside of the block were written to;
 ///          EGB_INVALID: no block in use starts there.
-/// Misuse   EGB_EVENT_OVERRUN, EGB_EVENT_UNDERRUN: with EGB_CORRUPT.
+/// Misuse   EGB_MISUSE_OVERRUN, EGB_MISUSE_UNDERRUN: with EGB_CORRUPT.
 /// Cost     O(1)
 egb_status egb_block_check(const void* block);
 
 /// Checks every block of a pool: the bytes around blocks in use, and the contents of free blocks.
 /// Returns how many are damaged; 0 for a stale or null pool, and below level "guard".
 ///
-/// Misuse   the first damage found: EGB_EVENT_OVERRUN, EGB_EVENT_UNDERRUN, EGB_EVENT_OVERWRITTEN.
+/// Misuse   the first damage found: EGB_MISUSE_OVERRUN, EGB_MISUSE_UNDERRUN,
+/// EGB_MISUSE_OVERWRITTEN.
 /// Cost     O(bytes of its blocks that were ever used)
 size_t egb_pool_check(egb_pool pool);
 
 /// Checks all pools, one after the other, and, at any level, the heap's blocks that end at a guard
 /// page. Returns the sum of the results of egb_pool_check() and the number of damaged blocks at
 /// guard pages.
-size_t egb_check_all(void);
+size_t egb_process_check(void);
 
 // ---- no more from the system --------------------------------------------------------------------
 
@@ -84,15 +85,15 @@ size_t egb_check_all(void);
 /// EGB_REGION_CACHE_ADDRESSES_MAX). A call that needs more memory fails as if the system had
 /// refused. Reserve before, and let every thread use every pool once.
 ///
-/// Misuse   EGB_EVENT_SEALED, for every call that would have had to ask the system; also for a call
-///          that then finds another way, such as the pool's lock in place of a magazine for a new
-///          thread.
+/// Misuse   EGB_MISUSE_SEALED, for every call that would have had to ask the system; also for a
+///          call that then finds another way, such as the pool's lock in place of a magazine for a
+///          new thread.
 /// Threads  A call that is asking at this moment may go on.
 void egb_seal(void);
 
 /// Ends the freeze.
 ///
-/// Misuse   EGB_EVENT_SEALED, if something was refused that no call has reported.
+/// Misuse   EGB_MISUSE_SEALED, if something was refused that no call has reported.
 void egb_unseal(void);
 
 // ---- live allocations by site -------------------------------------------------------------------

@@ -121,8 +121,8 @@ void egb_heap_measure(bool is_on);
 /// Returns   EGB_OK; EGB_INVALID: `which` is none of these, and nothing has changed;
 ///           EGB_UNSUPPORTED: this system cannot close pages, or only larger ones than 32 KiB, or
 ///           the level of all pools is "passthrough"; EGB_NO_MEMORY: the heap could not be made.
-/// Misuse    EGB_EVENT_OVERRUN, EGB_EVENT_UNDERRUN, by a free that finds the pattern changed. These
-///           blocks have a history at every level.
+/// Misuse    EGB_MISUSE_OVERRUN, EGB_MISUSE_UNDERRUN, by a free that finds the pattern changed.
+///           These blocks have a history at every level.
 /// Cost      for such a block: one or two system calls in alloc and as many in free, up to two more
 ///           when it leaves quarantine, and page faults; for any other block nothing, except one
 ///           test when a magazine is empty
@@ -136,9 +136,9 @@ typedef struct egb_heap_class {
     uint64_t requested_bytes;  // their bytes: requests * block_bytes less these is the waste
 } egb_heap_class;
 
-/// The numbers of the heap. The numbers of a class are those of its pool: egb_pool_stats() for one,
-/// egb_pool_stats_subtree(egb_heap_pool()) for all.
-typedef struct egb_heap_numbers {
+/// The numbers of the heap. The numbers of a class are those of its pool: egb_pool_get_stats() for
+/// one, egb_pool_get_subtree_stats(egb_heap_pool()) for all.
+typedef struct egb_heap_stats {
     uint64_t       large_allocations;  // blocks handed out, ever: a block that realloc resized
     uint64_t       large_frees;        //   remains the same block
     uint64_t       large_failures;     // large requests that got NULL
@@ -154,10 +154,10 @@ typedef struct egb_heap_numbers {
     size_t         quarantined;      // kept regions that nobody may use
     bool           is_measured;      // true while requests are counted
     egb_heap_class classes[EGB_HEAP_CLASSES];
-} egb_heap_numbers;
+} egb_heap_stats;
 
 /// The numbers of the heap. EGB_INVALID if `out` is NULL.
-egb_status egb_heap_stats(egb_heap_numbers* out);
+egb_status egb_heap_get_stats(egb_heap_stats* out);
 
 #if defined(__cplusplus)
 }

@@ -134,7 +134,7 @@ class heap
     /// Never throws: see status().
     heap() noexcept : heap(egb_pool_options{}) {}
 
-    /// Uses the options name, parent, budget_bytes, flags, check, on_exhausted and user. The others
+    /// Uses the options name, parent, budget_bytes, flags, level, on_exhausted and user. The others
     /// are about blocks of one size.
     explicit heap(const egb_pool_options& options) noexcept : options_(all_sizes(options))
     {
@@ -175,7 +175,7 @@ class heap
     /// Gives a block back, with the size and the alignment of the request, or any larger size up to
     /// the room of the block. nullptr: no effect.
     ///
-    /// Misuse   as egb_pool_free(); with a size of another class EGB_EVENT_WRONG_POOL.
+    /// Misuse   as egb_pool_free(); with a size of another class EGB_MISUSE_WRONG_POOL.
     EGB_ALWAYS_INLINE void
     free(void* block, std::size_t bytes, std::size_t align = natural_align) noexcept
     {
@@ -208,11 +208,11 @@ class heap
     }
 
     /// The sums of all classes. All zero when there is no heap.
-    [[nodiscard]] egb_stats stats() const noexcept
+    [[nodiscard]] egb_pool_stats stats() const noexcept
     {
-        egb_stats stats{};
+        egb_pool_stats stats{};
         if (status_ == EGB_OK) {
-            (void)egb_pool_stats_subtree(top_, &stats);
+            (void)egb_pool_get_subtree_stats(top_, &stats);
         }
         return stats;
     }
@@ -261,7 +261,7 @@ class heap
         options.parent       = wanted.parent;
         options.budget_bytes = wanted.budget_bytes;
         options.flags        = wanted.flags;
-        options.check        = wanted.check;
+        options.level        = wanted.level;
         options.on_exhausted = wanted.on_exhausted;
         options.user         = wanted.user;
         return options;

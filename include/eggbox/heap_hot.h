@@ -28,7 +28,7 @@ void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site);
 
 // As egb_free(), for operator delete of C++, which knows the size requested from new.
 //
-// Misuse  EGB_EVENT_WRONG_SIZE, if the block is of another class than that size, or its size is
+// Misuse  EGB_MISUSE_WRONG_SIZE, if the block is of another class than that size, or its size is
 //         known and differs; not at level "off". The block is freed all the same.
 void egb_free_sized_(void* block, size_t bytes);
 void egb_free_aligned_(void* block, size_t align);

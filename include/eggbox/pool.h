@@ -51,9 +51,9 @@ typedef struct egb_pool {
     uint32_t generation;
 } egb_pool;
 
-/// Options for a pool's pages and blocks, each independent of the others. egb_pool_stats() tells
-/// how much the first two obtained. They have no effect on static memory, and EGB_HUGE_PAGES has
-/// none on chunks under 2 MiB. For EGB_FRESH_ZERO static memory must be zero already.
+/// Options for a pool's pages and blocks, each independent of the others. egb_pool_get_stats()
+/// tells how much the first two obtained. They have no effect on static memory, and EGB_HUGE_PAGES
+/// has none on chunks under 2 MiB. For EGB_FRESH_ZERO static memory must be zero already.
 #define EGB_PREFAULT   1u  // a chunk's pages are in memory before its first block is handed out
 #define EGB_HUGE_PAGES 2u  // chunks are in large pages, if the system has some
 #define EGB_CACHE_LINE 4u  // no two blocks share a cache line: the stride is a multiple of 64 bytes
@@ -86,9 +86,9 @@ typedef struct egb_pool_options {
     size_t memory_bytes;      //   The pool's until it is destroyed. Some 200 bytes, one byte per
                               //   block (none at "off"), and the bytes in front if it is not
                               //   aligned as blocks are, have no room for blocks
-    unsigned    flags;        // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO
-    const char* check;        // the level; NULL: "check", or "guard" if AddressSanitizer or
-                              //   Valgrind watches. All levels: eggbox/check.h;
+    unsigned  flags;          // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO
+    egb_level level;          // EGB_LEVEL_DEFAULT: "check", or "guard" if AddressSanitizer or
+                              //   Valgrind watches. All levels: eggbox/misuse.h;
                               //   EGGBOX_CHECK has precedence: eggbox/guard.h
     egb_exhausted_fn on_exhausted;  // NULL: alloc returns NULL at once
     void*            user;          // passed on to on_exhausted
@@ -99,7 +99,7 @@ typedef struct egb_pool_options {
 ///
 /// Returns  EGB_OK, and the handle in `*out`;
 ///          EGB_INVALID if `out` or `options` is NULL; `block_bytes` is 0; `block_align` is neither
-///          0 nor a power of two from 1 byte to a page; `flags` has unknown bits; `check` is no
+///          0 nor a power of two from 1 byte to a page; `flags` has unknown bits; `level` is no
 ///          level; `memory` holds not even one block, or only one of `memory` and `memory_bytes`
 ///          is given; `budget_bytes` is too small for the reserved blocks;
 ///          EGB_STALE if `parent` is;
@@ -136,7 +136,7 @@ typedef enum egb_destroy {
 /// Threads  Others may be inside alloc and free of the pool: their calls end as usual, or find the
 ///          handle stale. The memory of a static pool is the caller's again when no other thread is
 ///          inside such a call any more. If another thread has a magazine of the pool, or an
-///          egb_cache of the pool is open, pages go back to the system at once, and addresses
+///          egb_magazine of the pool is open, pages go back to the system at once, and addresses
 ///          later: when each of those threads has made an alloc or free that took a lock, or has
 ///          ended, and every cache is closed. At that time, or at once if there are none, chunks go
 ///          to the region cache for new pools, up to EGB_REGION_CACHE_BYTES_MAX of a pool. To make
@@ -156,24 +156,24 @@ bool egb_pool_alive(egb_pool pool);
 /// Returns  a block with unspecified contents; NULL if there is none: `max_blocks` are in use, a
 ///          budget is used up, or the system refused. Before that alloc has tried all free blocks
 ///          in magazines of other threads, and `on_exhausted`.
-/// Misuse   EGB_EVENT_NO_POOL, EGB_EVENT_STALE: returns NULL. EGB_EVENT_OVERWRITTEN: a free block
-///          was written to; as far as the library knows, the write has no other effect. At "check"
-///          it is not noticed in blocks that are 1 KiB or more apart: they are not touched while
-///          they are free.
+/// Misuse   EGB_MISUSE_NO_POOL, EGB_MISUSE_STALE: returns NULL. EGB_MISUSE_OVERWRITTEN: a free
+///          block was written to; as far as the library knows, the write has no other effect. At
+///          "check" it is not noticed in blocks that are 1 KiB or more apart: they are not touched
+///          while they are free.
 /// Cost     O(1) while blocks of the pool are at hand; a system call when they are not.
 EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_pool_alloc(egb_pool pool);
 
 /// Gives a block back to its pool. NULL: no effect.
 ///
-/// Misuse   refused, and nothing changes. At every level: EGB_EVENT_NO_POOL, EGB_EVENT_STALE. At
-///          "check" also EGB_EVENT_FOREIGN, EGB_EVENT_WRONG_POOL, EGB_EVENT_INTERIOR,
-///          EGB_EVENT_NEVER_ALLOCATED and EGB_EVENT_DOUBLE_FREE, each for certain, whatever the
+/// Misuse   refused, and nothing changes. At every level: EGB_MISUSE_NO_POOL, EGB_MISUSE_STALE. At
+///          "check" also EGB_MISUSE_FOREIGN, EGB_MISUSE_WRONG_POOL, EGB_MISUSE_INTERIOR,
+///          EGB_MISUSE_NEVER_ALLOCATED and EGB_MISUSE_DOUBLE_FREE, each for certain, whatever the
 ///          block holds. There are two exceptions: two threads that free the same block at the very
 ///          same moment, neither before the other, may both succeed; and a double free of a block
 ///          whose chunk another thread gives back in egb_pool_trim() at that moment may read
 ///          unmapped memory. At "off" such a free may be found later or never. At "guard" and
-///          "track" also EGB_EVENT_OVERRUN and EGB_EVENT_UNDERRUN: the block is then taken back all
-///          the same.
+///          "track" also EGB_MISUSE_OVERRUN and EGB_MISUSE_UNDERRUN: the block is then taken back
+///          all the same.
 /// Cost     O(1)
 EGB_INLINE_PUBLIC void egb_pool_free(egb_pool pool, void* block);
 
@@ -204,11 +204,11 @@ EGB_NODISCARD egb_status egb_pool_reserve(egb_pool pool, size_t blocks);
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes);
 
 /// The numbers of a pool. EGB_STALE; EGB_INVALID if `out` is NULL or the pool is null. O(threads).
-egb_status egb_pool_stats(egb_pool pool, egb_stats* out);
+egb_status egb_pool_get_stats(egb_pool pool, egb_pool_stats* out);
 
 /// The sums over a pool and all its descendants; for the null pool: over all pools. EGB_STALE;
 /// EGB_INVALID if `out` is NULL; EGB_NO_MEMORY if the library could not begin. O(pools * threads).
-egb_status egb_pool_stats_subtree(egb_pool root, egb_stats* out);
+egb_status egb_pool_get_subtree_stats(egb_pool root, egb_pool_stats* out);
 
 /// Blocks of the pool's chunks that were handed out at least once: as many as a pool without
 /// magazines would have had to make. As long as one thread alone uses the pool, and trims nothing,
@@ -241,7 +241,7 @@ void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user);
 void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user);
 
 /// Gives back a block of any pool. NULL: no effect. Misuse as egb_pool_free(); an address in no
-/// pool's memory is EGB_EVENT_FOREIGN.
+/// pool's memory is EGB_MISUSE_FOREIGN.
 void egb_free(void* block);
 
 /// The pool whose blocks an address is in, at any place inside a block; the null pool for other
@@ -273,7 +273,7 @@ size_t egb_block_bytes(const void* block);
 
 // ---- owned magazines ----------------------------------------------------------------------------
 
-typedef struct egb_cache egb_cache;
+typedef struct egb_magazine egb_magazine;
 
 /// Opens a magazine that the caller owns. It is the shortest way to a block: no thread-local
 /// variable, no check of the handle. It is for one thread at a time, not necessarily the thread
@@ -283,15 +283,15 @@ typedef struct egb_cache egb_cache;
 ///
 /// Returns  EGB_OK; EGB_INVALID if `cache` is NULL, the pool is null, or its blocks are too large
 ///          for magazines (EGB_MAGAZINE_BYTES_MAX); EGB_STALE; EGB_NO_MEMORY.
-EGB_NODISCARD egb_status egb_cache_open(egb_cache* cache, egb_pool pool);
+EGB_NODISCARD egb_status egb_magazine_open(egb_magazine* cache, egb_pool pool);
 
 /// As egb_pool_alloc() and egb_pool_free() of the cache's pool. If the pool was destroyed:
-/// EGB_EVENT_STALE. On a cache that is not open: EGB_EVENT_NO_POOL.
-EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_cache_alloc(egb_cache* cache);
-EGB_INLINE_PUBLIC void                egb_cache_free(egb_cache* cache, void* block);
+/// EGB_MISUSE_STALE. On a cache that is not open: EGB_MISUSE_NO_POOL.
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_magazine_alloc(egb_magazine* cache);
+EGB_INLINE_PUBLIC void                egb_magazine_free(egb_magazine* cache, void* block);
 
 /// Gives the cache's blocks back to the pool. Without effect on a cache that is not open.
-void egb_cache_close(egb_cache* cache);
+void egb_magazine_close(egb_magazine* cache);
 
 #if defined(__cplusplus)
 }

@@ -219,27 +219,27 @@ EGB_INLINE_PUBLIC void egb_pool_free(egb_pool pool, void* block)
 
 // ---- owned magazines ----------------------------------------------------------------------------
 
-struct egb_cache {
+struct egb_magazine {
     egb_magazine_ magazine;  // all zero: not open
     egb_pool      pool;
-    egb_cache*    next;  // in the list of all open caches
-    egb_cache*    previous;
+    egb_magazine* next;  // in the list of all open caches
+    egb_magazine* previous;
     bool          is_unchecked;  // the cache is open, and the pool's level is "off"
 };
 
-EGB_COLD void* egb_cache_alloc_cold_(egb_cache* cache);
-void           egb_cache_free_other_(egb_cache* cache, void* block);
+EGB_COLD void* egb_magazine_alloc_cold_(egb_magazine* cache);
+void           egb_magazine_free_other_(egb_magazine* cache, void* block);
 
-EGB_INLINE_PUBLIC void* egb_cache_alloc(egb_cache* cache)
+EGB_INLINE_PUBLIC void* egb_magazine_alloc(egb_magazine* cache)
 {
     void* block;
     if (EGB_UNLIKELY(!egb_magazine_pop_(&cache->magazine, &block))) {
-        return egb_cache_alloc_cold_(cache);
+        return egb_magazine_alloc_cold_(cache);
     }
     return block;
 }
 
-EGB_INLINE bool egb_cache_undo_(egb_cache* cache, void* block)
+EGB_INLINE bool egb_magazine_undo_owned_(egb_magazine* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
     if (cache->is_unchecked) {
@@ -248,10 +248,10 @@ EGB_INLINE bool egb_cache_undo_(egb_cache* cache, void* block)
     return EGB_LIKELY(EGB_LOAD_(magazine->top) != 0) && egb_magazine_undo_(magazine, block, true);
 }
 
-EGB_INLINE_PUBLIC void egb_cache_free(egb_cache* cache, void* block)
+EGB_INLINE_PUBLIC void egb_magazine_free(egb_magazine* cache, void* block)
 {
-    if (EGB_UNLIKELY(!egb_cache_undo_(cache, block))) {
-        egb_cache_free_other_(cache, block);
+    if (EGB_UNLIKELY(!egb_magazine_undo_owned_(cache, block))) {
+        egb_magazine_free_other_(cache, block);
     }
 }
 

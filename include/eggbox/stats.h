@@ -15,7 +15,7 @@ extern "C" {
 /// meantime may be in one number and not yet in another: then `allocations`, which is the sum of
 /// `frees` and `in_use`, may be less than in an earlier answer. No counter wraps: 64 bits last for
 /// centuries.
-typedef struct egb_stats {
+typedef struct egb_pool_stats {
     char     name[48];          // as given to create, cut to 47 bytes; for a subtree: its root's
     size_t   pools;             // 1, or the number of pools in the subtree
     size_t   block_bytes;       // as given to create; for a subtree: its root's
@@ -24,7 +24,7 @@ typedef struct egb_stats {
     size_t   budget_bytes;      // as given to create; 0: none. For a subtree: its root's
     size_t   capacity;          // blocks in all chunks
     size_t   in_use;            // blocks in the hands of callers
-    size_t   cached;            // free blocks in magazines, depot included
+    size_t   in_magazines;      // free blocks in magazines, depot included
     size_t   peak;              // most blocks in use at one time: see below
     uint64_t allocations;       // blocks handed out, ever
     uint64_t frees;             // blocks taken back, ever
@@ -33,11 +33,12 @@ typedef struct egb_stats {
     size_t   bytes_held;        // size of these regions, with the pool's own data in them
     size_t   bytes_prefaulted;  // part of bytes_held that EGB_PREFAULT put in memory before use
     size_t   bytes_huge;        // part of bytes_held that EGB_HUGE_PAGES put in large pages
-} egb_stats;
+} egb_pool_stats;
 
 // `peak` is never less than the most blocks that were in use at one time. It may be more, by the
 // free blocks that magazines held then. A magazine, of each thread that used the pool and of each
-// egb_cache, holds up to three batches, each of at most EGB_MAGAZINE_BLOCKS_MAX blocks and at most
+// egb_magazine, holds up to three batches, each of at most EGB_MAGAZINE_BLOCKS_MAX blocks and at
+// most
 // EGB_MAGAZINE_BYTES_MAX bytes. `peak` is exact for blocks too large for magazines. The peak of a
 // subtree is the sum of its pools' peaks, which need not have been at the same time.
 

@@ -50,8 +50,8 @@ static egb_elr_record* elr_record_at(const elr_mpl_t* handle)
 
 static void elr_report_stale(const elr_mpl_t* handle, const void* site)
 {
-    const egb_event event = {
-        .kind        = EGB_EVENT_STALE,
+    const egb_misuse_event event = {
+        .kind        = EGB_MISUSE_STALE,
         .pool_name   = "elr",
         .pool        = handle,
         .block_index = EGB_NO_INDEX,
@@ -103,7 +103,7 @@ egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape)
         .block_align = shape.size <= 8 ? 8 : 16,  // enough for any object of this size
         .parent      = parent,
         .flags       = EGB_FRESH_ZERO,
-        .check       = "check"  // under a sanitizer, too: programs rely on the order
+        .level       = EGB_LEVEL_CHECK  // under a sanitizer, too: programs rely on the order
     };
     egb_pool pool;
     if (egb_pool_create(&pool, &options) != EGB_OK) {
@@ -229,11 +229,11 @@ static void elr_free_batch(egb_pool pool, elr_mpl_callback on_free, const elr_ba
 // Frees at most as many blocks as there are now: a callback may allocate more each time.
 static void elr_free_all(egb_pool pool, elr_mpl_callback on_free)
 {
-    void*     few[64];
-    egb_stats stats;
-    size_t    left  = egb_pool_stats(pool, &stats) == EGB_OK ? stats.in_use : 0;
-    void**    all   = left > 64 ? egb_malloc(left * sizeof *all) : NULL;
-    elr_batch batch = {all != NULL ? all : few, all != NULL ? left : 64, 0};
+    void*          few[64];
+    egb_pool_stats stats;
+    size_t         left  = egb_pool_get_stats(pool, &stats) == EGB_OK ? stats.in_use : 0;
+    void**         all   = left > 64 ? egb_malloc(left * sizeof *all) : NULL;
+    elr_batch      batch = {all != NULL ? all : few, all != NULL ? left : 64, 0};
     while (left > 0) {
         batch.count = 0;
         egb_pool_each_block(pool, elr_collect_block, &batch);
@@ -301,7 +301,7 @@ void elr_mpl_destroy(elr_mpl_ht pool)
 static void elr_warm_up(void)
 {
     const egb_pool_options options = {
-        .name = "elr", .block_bytes = 16, .flags = EGB_FRESH_ZERO, .check = "check"
+        .name = "elr", .block_bytes = 16, .flags = EGB_FRESH_ZERO, .level = EGB_LEVEL_CHECK
     };
     egb_pool pool;
     if (egb_pool_create(&pool, &options) == EGB_OK) {

@@ -99,25 +99,26 @@ static bool fb_make(ALLOC_Allocator* self, egb_fb_core* core)
 
 // ---- reports of misuse --------------------------------------------------------------------------
 
-static egb_event_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance, size_t stride)
+static egb_misuse_kind fb_kind_of_free(const ALLOC_Allocator* self, size_t distance, size_t stride)
 {
     const size_t index = distance / stride;
     if (index >= self->maxBlocks) {
-        return EGB_EVENT_FOREIGN;
+        return EGB_MISUSE_FOREIGN;
     }
     if (distance % stride != 0) {
-        return EGB_EVENT_INTERIOR;
+        return EGB_MISUSE_INTERIOR;
     }
-    return index < self->poolIndex ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
+    return index < self->poolIndex ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_NEVER_ALLOCATED;
 }
 
 // The event for a free of a block that is not in use.
-static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
+static egb_misuse_event
+fb_event_of(const ALLOC_Allocator* self, const void* block, const void* site)
 {
-    const size_t    stride   = egb_fb_stride_(self);
-    const size_t    distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
-    const size_t    index    = distance / stride;
-    const egb_event event    = {
+    const size_t           stride   = egb_fb_stride_(self);
+    const size_t           distance = (size_t)((uintptr_t)block - (uintptr_t)self->pPool);
+    const size_t           index    = distance / stride;
+    const egb_misuse_event event    = {
            .kind        = fb_kind_of_free(self, distance, stride),
            .pool_name   = self->name,
            .pool        = self,
@@ -128,9 +129,9 @@ static egb_event fb_event_of(const ALLOC_Allocator* self, const void* block, con
     return event;
 }
 
-static void fb_report_no_allocator(const void* block, egb_event_kind kind, const void* site)
+static void fb_report_no_allocator(const void* block, egb_misuse_kind kind, const void* site)
 {
-    const egb_event event = {
+    const egb_misuse_event event = {
         .kind = kind, .address = block, .block_index = EGB_NO_INDEX, .site = site
     };
     egb_misuse(&event);
@@ -169,7 +170,7 @@ static void fb_release(
         egb_lock_give_(&core->lock);
         return;
     }
-    const egb_event event = fb_event_of(self, block, site);
+    const egb_misuse_event event = fb_event_of(self, block, site);
     egb_lock_give_(&core->lock);
     egb_misuse(&event);
 }
@@ -178,7 +179,7 @@ void egb_fb_give_(ALLOC_Allocator* self, const void* block, const void* site)
 {
     egb_fb_core* const core = self == NULL ? NULL : fb_core(self);
     if (core == NULL) {
-        fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
+        fb_report_no_allocator(block, EGB_MISUSE_FOREIGN, site);
         return;
     }
     egb_fixed* const blocks = &core->blocks;
@@ -195,7 +196,7 @@ bool egb_fb_is_live_(ALLOC_Allocator* self, const void* block, const void* site)
 {
     egb_fb_core* const core = self == NULL ? NULL : fb_core(self);
     if (core == NULL) {
-        fb_report_no_allocator(block, EGB_EVENT_FOREIGN, site);
+        fb_report_no_allocator(block, EGB_MISUSE_FOREIGN, site);
         return false;
     }
     egb_lock_take_(&core->lock);
@@ -248,7 +249,7 @@ void* ALLOC_Calloc(ALLOC_HANDLE hAlloc, size_t num, size_t size)
 EGB_COLD static void fb_free_cold(ALLOC_Allocator* self, const void* block, const void* site)
 {
     if (block != NULL && self == NULL) {
-        fb_report_no_allocator(block, EGB_EVENT_NO_POOL, site);
+        fb_report_no_allocator(block, EGB_MISUSE_NO_POOL, site);
     } else if (block != NULL) {
         egb_fb_give_(self, block, site);
     }

@@ -109,7 +109,7 @@ static egb_pool pool_at(uint64_t* place, size_t block_bytes, size_t align, size_
         .name        = name,
         .block_bytes = block_bytes + (block_bytes < COLOUR_FROM_BYTES ? 0 : COLOUR_BYTES),
         .block_align = align,
-        .check       = "check",  // under a sanitizer, too: programs rely on the order
+        .level       = EGB_LEVEL_CHECK,  // under a sanitizer, too: programs rely on the order
     };
     egb_pool made = {0, 0};
     if (egb_pool_create(&made, &options) != EGB_OK) {
@@ -151,7 +151,7 @@ egb_pool egb_xclass_pool_(size_t size, size_t* block_bytes)
 
 // Returns the number of blocks that the pool ever made. A trim forgets touched blocks: `before` is
 // the number at that time.
-static size_t count_of(egb_pool pool, const egb_stats* stats, size_t before)
+static size_t count_of(egb_pool pool, const egb_pool_stats* stats, size_t before)
 {
     const size_t touched = egb_pool_touched(pool);
     if (touched == 0 && before != 0) {
@@ -166,8 +166,8 @@ static size_t count_of(egb_pool pool, const egb_stats* stats, size_t before)
 static void trim_class(size_t index)
 {
     const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(x.pools[index]));
-    egb_stats      stats;
-    if (egb_pool_stats(pool, &stats) == EGB_OK) {
+    egb_pool_stats stats;
+    if (egb_pool_get_stats(pool, &stats) == EGB_OK) {
         const size_t before = EGB_LOAD_(x.count_before[index]);
         EGB_STORE_(x.count_before[index], count_of(pool, &stats, before));
         (void)egb_pool_trim(pool, 0);
@@ -179,8 +179,8 @@ static void purge_classes(void)
 {
     for (size_t index = 0; index < POOL_CLASSES; index++) {
         const egb_pool pool = egb_pool_of_key_(EGB_LOAD_(x.pools[index]));
-        egb_stats      stats;
-        if (egb_pool_stats(pool, &stats) != EGB_OK) {
+        egb_pool_stats stats;
+        if (egb_pool_get_stats(pool, &stats) != EGB_OK) {
             continue;
         }
         if (stats.allocations == x.taken_before[index]) {
@@ -472,9 +472,9 @@ typedef struct line {
 
 static void add_to_line(line* to, uint64_t key, size_t before)
 {
-    egb_stats      stats;
+    egb_pool_stats stats;
     const egb_pool pool = egb_pool_of_key_(key);
-    if (egb_pool_stats(pool, &stats) == EGB_OK) {
+    if (egb_pool_get_stats(pool, &stats) == EGB_OK) {
         to->count += count_of(pool, &stats, before);
         to->in_use += stats.in_use;
     }

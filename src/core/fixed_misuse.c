@@ -4,10 +4,10 @@
 #include "fixed_private.h"
 
 void egb_report_(
-    egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
+    egb_misuse_kind kind, const void* pool, const void* address, size_t index, const void* site
 )
 {
-    const egb_event event = {kind, NULL, pool, address, index, site, NULL};
+    const egb_misuse_event event = {kind, NULL, pool, address, index, site, NULL};
     egb_misuse(&event);
 }
 
@@ -19,29 +19,29 @@ size_t egb_fixed_index_of_(const egb_fixed* pool, const void* address)
 
 void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site)
 {
-    egb_report_(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
+    egb_report_(EGB_MISUSE_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
 }
 
 void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site)
 {
-    egb_report_(EGB_EVENT_OVERWRITTEN, pool, address, egb_fixed_index_of_(pool, address), site);
+    egb_report_(EGB_MISUSE_OVERWRITTEN, pool, address, egb_fixed_index_of_(pool, address), site);
 }
 
-egb_event_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index)
+egb_misuse_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index)
 {
     if (index != EGB_NO_INDEX) {
-        return index < egb_fixed_count_touched_(pool) ? EGB_EVENT_DOUBLE_FREE
-                                                      : EGB_EVENT_NEVER_ALLOCATED;
+        return index < egb_fixed_count_touched_(pool) ? EGB_MISUSE_DOUBLE_FREE
+                                                      : EGB_MISUSE_NEVER_ALLOCATED;
     }
     const size_t words     = ((uintptr_t)address - (uintptr_t)pool->first) / EGB_WORD_BYTES;
     const bool   is_inside = words < (size_t)pool->reach - 1 + pool->stride;
-    return is_inside ? EGB_EVENT_INTERIOR : EGB_EVENT_FOREIGN;
+    return is_inside ? EGB_MISUSE_INTERIOR : EGB_MISUSE_FOREIGN;
 }
 
 void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const void* site)
 {
     if (!egb_fixed_is_made_(pool)) {
-        egb_report_(EGB_EVENT_NO_POOL, pool, address, EGB_NO_INDEX, site);
+        egb_report_(EGB_MISUSE_NO_POOL, pool, address, EGB_NO_INDEX, site);
         return;
     }
     const size_t index = egb_fixed_index_of_(pool, address);

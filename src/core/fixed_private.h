@@ -79,12 +79,12 @@ void* egb_fixed_drop_list_(egb_fixed* pool, const void* site);
 
 // The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`; and what is wrong
 // with a free of `address`, whose index that is.
-size_t         egb_fixed_index_of_(const egb_fixed* pool, const void* address);
-egb_event_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index);
+size_t          egb_fixed_index_of_(const egb_fixed* pool, const void* address);
+egb_misuse_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index);
 
 // Tells the handler of a misuse of any pool.
 void egb_report_(
-    egb_event_kind kind, const void* pool, const void* address, size_t index, const void* site
+    egb_misuse_kind kind, const void* pool, const void* address, size_t index, const void* site
 );
 
 // Tell the handler what was found: a call on a pool that was never made; a free list that leads to

@@ -178,7 +178,7 @@ size_t egb_growing_take_run_(egb_growing* pool, egb_chunk_** from, void** blocks
 void* egb_growing_alloc(egb_growing* pool)
 {
     if (!egb_growing_is_made_(pool)) {
-        egb_report_(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX, EGB_CALLER());
+        egb_report_(EGB_MISUSE_NO_POOL, pool, NULL, EGB_NO_INDEX, EGB_CALLER());
         return NULL;
     }
     for (;;) {
@@ -188,7 +188,7 @@ void* egb_growing_alloc(egb_growing* pool)
         if (!damage.was_found) {
             return block;
         }
-        egb_report_(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, EGB_CALLER());
+        egb_report_(EGB_MISUSE_OVERWRITTEN, pool, damage.address, damage.index, EGB_CALLER());
     }
 }
 
@@ -253,14 +253,14 @@ static void
 report_free(const egb_growing* pool, const egb_chunk_* chunk, const void* block, const void* site)
 {
     if (chunk == NULL) {
-        egb_report_(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
+        egb_report_(EGB_MISUSE_FOREIGN, pool, block, EGB_NO_INDEX, site);
         return;
     }
     const size_t index = egb_fixed_index_of_(&chunk->fixed, block);
     const bool   is_home =
         has_states(chunk) && index < chunk->shape.blocks && egb_is_in_chunk_(&chunk->shape, index);
-    const egb_event_kind kind =
-        is_home ? EGB_EVENT_DOUBLE_FREE : egb_fixed_kind_of_free_(&chunk->fixed, block, index);
+    const egb_misuse_kind kind =
+        is_home ? EGB_MISUSE_DOUBLE_FREE : egb_fixed_kind_of_free_(&chunk->fixed, block, index);
     egb_report_(kind, pool, block, index, site);
 }
 
@@ -270,7 +270,7 @@ void egb_growing_free(egb_growing* pool, void* block)
         return;
     }
     if (!egb_growing_is_made_(pool)) {
-        egb_report_(EGB_EVENT_NO_POOL, pool, block, EGB_NO_INDEX, EGB_CALLER());
+        egb_report_(EGB_MISUSE_NO_POOL, pool, block, EGB_NO_INDEX, EGB_CALLER());
         return;
     }
     egb_chunk_* const chunk = egb_growing_chunk_of_(pool, block);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "eggbox/base.h"
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
 const char* egb_status_text(egb_status status)
 {
@@ -17,21 +17,21 @@ const char* egb_status_text(egb_status status)
     return "unknown status";
 }
 
-const char* egb_event_text(egb_event_kind kind)
+const char* egb_misuse_text(egb_misuse_kind kind)
 {
     switch (kind) {
-        case EGB_EVENT_NO_POOL: return "use of a pool that was not initialised";
-        case EGB_EVENT_FOREIGN: return "free of a pointer that is not from this pool";
-        case EGB_EVENT_INTERIOR: return "free of a pointer into the middle of a block";
-        case EGB_EVENT_NEVER_ALLOCATED: return "free of a block that was never allocated";
-        case EGB_EVENT_DOUBLE_FREE: return "double free";
-        case EGB_EVENT_OVERWRITTEN: return "write to a block after its free";
-        case EGB_EVENT_WRONG_POOL: return "free of a block that is another pool's";
-        case EGB_EVENT_STALE: return "use of a pool that was destroyed";
-        case EGB_EVENT_OVERRUN: return "write behind the end of a block";
-        case EGB_EVENT_UNDERRUN: return "write before the start of a block";
-        case EGB_EVENT_SEALED: return "request for the system's memory after egb_seal()";
-        case EGB_EVENT_WRONG_SIZE: return "delete of another size or alignment than was asked for";
+        case EGB_MISUSE_NO_POOL: return "use of a pool that was not initialised";
+        case EGB_MISUSE_FOREIGN: return "free of a pointer that is not from this pool";
+        case EGB_MISUSE_INTERIOR: return "free of a pointer into the middle of a block";
+        case EGB_MISUSE_NEVER_ALLOCATED: return "free of a block that was never allocated";
+        case EGB_MISUSE_DOUBLE_FREE: return "double free";
+        case EGB_MISUSE_OVERWRITTEN: return "write to a block after its free";
+        case EGB_MISUSE_WRONG_POOL: return "free of a block that is another pool's";
+        case EGB_MISUSE_STALE: return "use of a pool that was destroyed";
+        case EGB_MISUSE_OVERRUN: return "write behind the end of a block";
+        case EGB_MISUSE_UNDERRUN: return "write before the start of a block";
+        case EGB_MISUSE_SEALED: return "request for the system's memory after egb_seal()";
+        case EGB_MISUSE_WRONG_SIZE: return "delete of another size or alignment than was asked for";
     }
     return "unknown misuse";
 }
@@ -39,6 +39,7 @@ const char* egb_event_text(egb_event_kind kind)
 const char* egb_level_text(egb_level level)
 {
     switch (level) {
+        case EGB_LEVEL_DEFAULT: return "default";
         case EGB_LEVEL_OFF: return "off";
         case EGB_LEVEL_CHECK: return "check";
         case EGB_LEVEL_GUARD: return "guard";

@@ -203,14 +203,14 @@ typedef struct counts {
 
 static counts count_all(void)
 {
-    counts           out = {0};
-    egb_heap_numbers numbers;
-    (void)egb_heap_stats(&numbers);
+    counts         out = {0};
+    egb_heap_stats numbers;
+    (void)egb_heap_get_stats(&numbers);
     out.large       = numbers.large_in_use;
     out.large_bytes = numbers.large_bytes;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        egb_stats one;
-        if (egb_pool_stats(numbers.classes[i].pool, &one) == EGB_OK) {
+        egb_pool_stats one;
+        if (egb_pool_get_stats(numbers.classes[i].pool, &one) == EGB_OK) {
             out.held += one.bytes_held;
             out.chunks += one.chunks;
             out.in_use += one.in_use * one.stride_bytes;

@@ -70,7 +70,7 @@ begin(int argument_count, char** arguments, char** environment)
     }
 }
 
-static void leave_to_the_report(const egb_event* event, void* user)
+static void leave_to_the_report(const egb_misuse_event* event, void* user)
 {
     (void)event;
     (void)user;
@@ -83,11 +83,11 @@ __attribute__((destructor)) static void end(void)
     if (folder[0] == '\0' || getpid() != owner || egb_report_write(folder) != EGB_OK) {
         return;
     }
-    egb_set_misuse_handler(leave_to_the_report, NULL);
-    if (egb_check_all() != 0) {
+    egb_misuse_set_handler(leave_to_the_report, NULL);
+    if (egb_process_check() != 0) {
         write_report();
     }
-    egb_set_misuse_handler(NULL, NULL);
+    egb_misuse_set_handler(NULL, NULL);
 }
 
 // ---- ends without exit handlers -----------------------------------------------------------------

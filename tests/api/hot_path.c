@@ -11,12 +11,12 @@ void* hot_alloc_unchecked(egb_fixed* pool);
 void  hot_free_unchecked(egb_fixed* pool, void* block);
 void* hot_pool_alloc(egb_pool pool);
 void  hot_pool_free(egb_pool pool, void* block);
-void* hot_cache_alloc(egb_cache* cache);
-void  hot_cache_free(egb_cache* cache, void* block);
+void* hot_cache_alloc(egb_magazine* cache);
+void  hot_cache_free(egb_magazine* cache, void* block);
 void* plain_pool_alloc(egb_pool pool);
 void  plain_pool_free(egb_pool pool, void* block);
-void* plain_cache_alloc(egb_cache* cache);
-void  plain_cache_free(egb_cache* cache, void* block);
+void* plain_cache_alloc(egb_magazine* cache);
+void  plain_cache_free(egb_magazine* cache, void* block);
 
 void* hot_alloc(egb_fixed* pool)
 {
@@ -64,14 +64,14 @@ void hot_pool_free(egb_pool pool, void* block)
     egb_pool_free(pool, block);
 }
 
-void* hot_cache_alloc(egb_cache* cache)
+void* hot_cache_alloc(egb_magazine* cache)
 {
-    return egb_cache_alloc(cache);
+    return egb_magazine_alloc(cache);
 }
 
-void hot_cache_free(egb_cache* cache, void* block)
+void hot_cache_free(egb_magazine* cache, void* block)
 {
-    egb_cache_free(cache, block);
+    egb_magazine_free(cache, block);
 }
 
 // The same calls of a library that has no levels: what they take at level "off" must be no more.
@@ -110,18 +110,19 @@ void plain_pool_free(egb_pool pool, void* block)
     }
 }
 
-void* plain_cache_alloc(egb_cache* cache)
+void* plain_cache_alloc(egb_magazine* cache)
 {
     void* block;
-    return EGB_LIKELY(plain_pop(&cache->magazine, &block)) ? block : egb_cache_alloc_cold_(cache);
+    return EGB_LIKELY(plain_pop(&cache->magazine, &block)) ? block
+                                                           : egb_magazine_alloc_cold_(cache);
 }
 
-void plain_cache_free(egb_cache* cache, void* block)
+void plain_cache_free(egb_magazine* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
     if (EGB_UNLIKELY(
             EGB_LOAD_(magazine->top) == 0 || !egb_magazine_undo_(magazine, block, false)
         )) {
-        egb_cache_free_other_(cache, block);
+        egb_magazine_free_other_(cache, block);
     }
 }

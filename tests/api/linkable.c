@@ -18,8 +18,8 @@ void  egb_fixed_free_unchecked(void* pool, void* block);
 void* egb_pool_alloc(handle pool);
 void* egb_pool_alloc_at(handle pool, const char* file, unsigned line);
 void  egb_pool_free(handle pool, void* block);
-void* egb_cache_alloc(void* cache);
-void  egb_cache_free(void* cache, void* block);
+void* egb_magazine_alloc(void* cache);
+void  egb_magazine_free(void* cache, void* block);
 void* egb_malloc(size_t bytes);
 void  egb_free(void* block);
 
@@ -62,9 +62,9 @@ static void blocks_come_and_go(void)
     CHECK(block != NULL);
     egb_pool_free(linkable_pool, block);
 
-    block = egb_cache_alloc(linkable_cache);
+    block = egb_magazine_alloc(linkable_cache);
     CHECK(block != NULL);
-    egb_cache_free(linkable_cache, block);
+    egb_magazine_free(linkable_cache, block);
 
     block = egb_malloc(100);
     CHECK(block != NULL);
@@ -82,8 +82,8 @@ static void functions_are_the_same_in_cpp(void)
         (any_fn)egb_pool_alloc,
         (any_fn)egb_pool_alloc_at,
         (any_fn)egb_pool_free,
-        (any_fn)egb_cache_alloc,
-        (any_fn)egb_cache_free,
+        (any_fn)egb_magazine_alloc,
+        (any_fn)egb_magazine_free,
         (any_fn)egb_malloc,
     };
     for (size_t i = 0; i < sizeof here / sizeof *here; i++) {

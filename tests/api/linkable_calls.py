@@ -32,7 +32,7 @@ PoolOptions = structure(
     ("memory", PTR), ("memory_bytes", SIZE), ("flags", UINT), ("check", TEXT),
     ("on_exhausted", PTR), ("user", PTR))
 Stats = structure(
-    "egb_stats", ("name", ctypes.c_char * 48), ("pools", SIZE), ("block_bytes", SIZE),
+    "egb_pool_stats", ("name", ctypes.c_char * 48), ("pools", SIZE), ("block_bytes", SIZE),
     ("stride_bytes", SIZE), ("max_blocks", SIZE), ("budget_bytes", SIZE), ("capacity", SIZE),
     ("in_use", SIZE), ("cached", SIZE), ("peak", SIZE), ("allocations", ctypes.c_uint64),
     ("frees", ctypes.c_uint64), ("failures", ctypes.c_uint64), ("chunks", SIZE),
@@ -42,7 +42,7 @@ Holder = structure(
     ("line", UINT), ("blocks", SIZE), ("bytes", SIZE), ("oldest_ms", ctypes.c_uint64),
     ("thread", ctypes.c_uint32))
 Event = structure(
-    "egb_event", ("kind", INT), ("pool_name", TEXT), ("pool", PTR), ("address", PTR),
+    "egb_misuse_event", ("kind", INT), ("pool_name", TEXT), ("pool", PTR), ("address", PTR),
     ("block_index", SIZE), ("site", PTR), ("history", PTR))
 
 MISUSE_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Event), PTR)
@@ -54,9 +54,9 @@ HOLDER_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Holder), PTR)
 SIGNATURES = {
     "egb_status_text": (TEXT, [INT]),
     "egb_level_text": (TEXT, [INT]),
-    "egb_event_text": (TEXT, [INT]),
+    "egb_misuse_text": (TEXT, [INT]),
     "egb_misuse": (None, [PTR]),
-    "egb_set_misuse_handler": (None, [PTR, PTR]),
+    "egb_misuse_set_handler": (None, [PTR, PTR]),
     "egb_fixed_bytes": (SIZE, [SIZE, SIZE]),
     "egb_fixed_init": (INT, [PTR, PTR, SIZE, SIZE]),
     "egb_fixed_init_checked": (INT, [PTR, PTR, SIZE, SIZE, PTR, SIZE]),
@@ -92,7 +92,7 @@ SIGNATURES = {
     "egb_growing_whole": (BOOL, [PTR]),
     "egb_block_check": (INT, [PTR]),
     "egb_pool_check": (SIZE, [Pool]),
-    "egb_check_all": (SIZE, []),
+    "egb_process_check": (SIZE, []),
     "egb_seal": (None, []),
     "egb_unseal": (None, []),
     "egb_holders_each": (INT, [Pool, HOLDER_FN, PTR]),
@@ -106,7 +106,7 @@ SIGNATURES = {
     "egb_heap_trim": (SIZE, [SIZE]),
     "egb_heap_measure": (None, [BOOL]),
     "egb_heap_guard_pages": (INT, [TEXT]),
-    "egb_heap_stats": (INT, [PTR]),
+    "egb_heap_get_stats": (INT, [PTR]),
     "egb_pool_create": (INT, [PTR, PTR]),
     "egb_pool_destroy": (INT, [Pool, INT]),
     "egb_pool_alive": (BOOL, [Pool]),
@@ -116,8 +116,8 @@ SIGNATURES = {
     "egb_pool_free_many": (None, [Pool, PTR, SIZE]),
     "egb_pool_reserve": (INT, [Pool, SIZE]),
     "egb_pool_trim": (SIZE, [Pool, SIZE]),
-    "egb_pool_stats": (INT, [Pool, PTR]),
-    "egb_pool_stats_subtree": (INT, [Pool, PTR]),
+    "egb_pool_get_stats": (INT, [Pool, PTR]),
+    "egb_pool_get_subtree_stats": (INT, [Pool, PTR]),
     "egb_pool_touched": (SIZE, [Pool]),
     "egb_pool_parent": (Pool, [Pool]),
     "egb_pool_is_ancestor": (BOOL, [Pool, Pool]),
@@ -127,10 +127,10 @@ SIGNATURES = {
     "egb_pool_of": (Pool, [PTR]),
     "egb_pool_is_live": (BOOL, [Pool, PTR]),
     "egb_block_bytes": (SIZE, [PTR]),
-    "egb_cache_open": (INT, [PTR, Pool]),
-    "egb_cache_alloc": (PTR, [PTR]),
-    "egb_cache_free": (None, [PTR, PTR]),
-    "egb_cache_close": (None, [PTR]),
+    "egb_magazine_open": (INT, [PTR, Pool]),
+    "egb_magazine_alloc": (PTR, [PTR]),
+    "egb_magazine_free": (None, [PTR, PTR]),
+    "egb_magazine_close": (None, [PTR]),
     "egb_report_write": (INT, [TEXT]),
     "egb_report_restart": (None, []),
 }
@@ -176,21 +176,21 @@ def stderr_to(file):
 
 # ---- base, check --------------------------------------------------------------------------------
 
-@calls("egb_status_text", "egb_level_text", "egb_event_text")
+@calls("egb_status_text", "egb_level_text", "egb_misuse_text")
 def texts(library):
     assert library.egb_status_text(OK) == b"ok"
     assert library.egb_level_text(2) == b"guard"
-    assert library.egb_event_text(5) == b"double free"
+    assert library.egb_misuse_text(5) == b"double free"
 
 
-@calls("egb_misuse", "egb_set_misuse_handler")
+@calls("egb_misuse", "egb_misuse_set_handler")
 def misuse(library):
     kinds = []
 
     @MISUSE_FN
     def handler(event, user):
         kinds.append((event.contents.kind, user))
-    library.egb_set_misuse_handler(ctypes.cast(handler, PTR), 77)
+    library.egb_misuse_set_handler(ctypes.cast(handler, PTR), 77)
     library.egb_misuse(ctypes.byref(Event(kind=2)))
     block = library.egb_malloc(40)
     library.egb_free(block)
@@ -293,7 +293,7 @@ def pool_blocks(library):
     assert library.egb_pool_destroy(pool, 1) == OK and not library.egb_pool_alive(pool)
 
 
-@calls("egb_pool_reserve", "egb_pool_trim", "egb_pool_stats", "egb_pool_stats_subtree",
+@calls("egb_pool_reserve", "egb_pool_trim", "egb_pool_get_stats", "egb_pool_get_subtree_stats",
        "egb_pool_touched", "egb_pool_parent", "egb_pool_is_ancestor", "egb_pool_each",
        "egb_pool_each_block")
 def pool_questions(library):
@@ -302,10 +302,10 @@ def pool_questions(library):
     assert library.egb_pool_reserve(below, 1000) == OK
     block = library.egb_pool_alloc(below)
     stats = Stats()
-    assert library.egb_pool_stats(below, ctypes.byref(stats)) == OK
+    assert library.egb_pool_get_stats(below, ctypes.byref(stats)) == OK
     assert (stats.name, stats.pools, stats.in_use) == (b"below", 1, 1)
     assert stats.capacity >= 1000
-    assert library.egb_pool_stats_subtree(above, ctypes.byref(stats)) == OK
+    assert library.egb_pool_get_subtree_stats(above, ctypes.byref(stats)) == OK
     assert (stats.name, stats.pools, stats.in_use) == (b"above", 2, 1)
     assert library.egb_pool_touched(below) >= 1
     assert same(library.egb_pool_parent(below), above)
@@ -320,27 +320,27 @@ def pool_questions(library):
     assert library.egb_pool_trim(below, 0) > 0
 
 
-@calls("egb_cache_open", "egb_cache_alloc", "egb_cache_free", "egb_cache_close")
+@calls("egb_magazine_open", "egb_magazine_alloc", "egb_magazine_free", "egb_magazine_close")
 def cache(library):
     pool, mine = new_pool(library), memory(1024)
-    assert library.egb_cache_open(mine, pool) == OK
-    block = library.egb_cache_alloc(mine)
+    assert library.egb_magazine_open(mine, pool) == OK
+    block = library.egb_magazine_alloc(mine)
     assert library.egb_pool_is_live(pool, block)
-    library.egb_cache_free(mine, block)
-    assert library.egb_cache_alloc(mine) == block
-    library.egb_cache_free(mine, block)
-    library.egb_cache_close(mine)
+    library.egb_magazine_free(mine, block)
+    assert library.egb_magazine_alloc(mine) == block
+    library.egb_magazine_free(mine, block)
+    library.egb_magazine_close(mine)
     assert library.egb_pool_destroy(pool, 0) == OK
 
 
 # ---- guard --------------------------------------------------------------------------------------
 
-@calls("egb_block_check", "egb_pool_check", "egb_check_all")
+@calls("egb_block_check", "egb_pool_check", "egb_process_check")
 def guard(library):
     pool = new_pool(library, check=b"guard")
     block = library.egb_pool_alloc(pool)
     assert (library.egb_block_check(block), library.egb_pool_check(pool),
-            library.egb_check_all()) == (OK, 0, 0)
+            library.egb_process_check()) == (OK, 0, 0)
     assert library.egb_block_check(None) == INVALID
 
 
@@ -348,7 +348,7 @@ def guard(library):
 def seal(library):
     kinds = []
     handler = MISUSE_FN(lambda event, user: kinds.append(event.contents.kind))
-    library.egb_set_misuse_handler(ctypes.cast(handler, PTR), None)
+    library.egb_misuse_set_handler(ctypes.cast(handler, PTR), None)
     pool = new_pool(library)
     library.egb_seal()
     assert library.egb_pool_alloc(pool) is None and kinds == [11]
@@ -398,7 +398,7 @@ def heap(library):
     assert library.egb_heap_trim(0) > 0
 
 
-@calls("egb_heap_measure", "egb_heap_guard_pages", "egb_heap_stats")
+@calls("egb_heap_measure", "egb_heap_guard_pages", "egb_heap_get_stats")
 def heap_numbers(library):
     numbers = memory(16384)
     library.egb_heap_measure(True)
@@ -406,11 +406,11 @@ def heap_numbers(library):
     assert library.egb_heap_guard_pages(b"nonsense") == INVALID
     assert library.egb_heap_guard_pages(b"large") in (OK, UNSUPPORTED)
     large = library.egb_malloc(1 << 20)
-    assert library.egb_heap_stats(numbers) == OK and numbers[0] == 1
-    assert library.egb_heap_stats(None) == INVALID
+    assert library.egb_heap_get_stats(numbers) == OK and numbers[0] == 1
+    assert library.egb_heap_get_stats(None) == INVALID
     library.egb_free(large)
     library.egb_free(block)
-    assert library.egb_heap_stats(numbers) == OK and numbers[1] == 1
+    assert library.egb_heap_get_stats(numbers) == OK and numbers[1] == 1
 
 
 # ---- report -------------------------------------------------------------------------------------

@@ -2,24 +2,24 @@
 // What linkable.c calls functions with; and in C, which has functions of its own of these names.
 #include "eggbox/eggbox.h"
 
-extern egb_fixed* const linkable_fixed;
-extern egb_fixed* const linkable_unchecked;
-extern egb_cache* const linkable_cache;
-extern egb_pool         linkable_pool;
+extern egb_fixed* const    linkable_fixed;
+extern egb_fixed* const    linkable_unchecked;
+extern egb_magazine* const linkable_cache;
+extern egb_pool            linkable_pool;
 
 int linkable_make(void);
 int linkable_end(void);
 
-static egb_fixed fixed;
-static egb_fixed unchecked;
-static egb_cache cache;
-static uint64_t  fixed_region[64];
-static uint64_t  unchecked_region[64];
+static egb_fixed    fixed;
+static egb_fixed    unchecked;
+static egb_magazine cache;
+static uint64_t     fixed_region[64];
+static uint64_t     unchecked_region[64];
 
-egb_fixed* const linkable_fixed     = &fixed;
-egb_fixed* const linkable_unchecked = &unchecked;
-egb_cache* const linkable_cache     = &cache;
-egb_pool         linkable_pool;
+egb_fixed* const    linkable_fixed     = &fixed;
+egb_fixed* const    linkable_unchecked = &unchecked;
+egb_magazine* const linkable_cache     = &cache;
+egb_pool            linkable_pool;
 
 int linkable_make(void)
 {
@@ -29,7 +29,7 @@ int linkable_make(void)
                        &unchecked, unchecked_region, sizeof unchecked_region, 16
                    ) == EGB_OK &&
                    egb_pool_create(&linkable_pool, &options) == EGB_OK &&
-                   egb_cache_open(&cache, linkable_pool) == EGB_OK
+                   egb_magazine_open(&cache, linkable_pool) == EGB_OK
                ? 0
                : 1;
 }
@@ -41,7 +41,7 @@ int linkable_end(void)
     void (*const give)(egb_pool, void*) = egb_pool_free;
     give(linkable_pool, egb_pool_alloc(linkable_pool));
     egb_pool_free(linkable_pool, alloc(linkable_pool));
-    egb_cache_close(&cache);
+    egb_magazine_close(&cache);
     return egb_fixed_in_use(&fixed) == 1 && egb_fixed_in_use(&unchecked) == 1 &&
                    egb_pool_destroy(linkable_pool, EGB_DESTROY_REFUSE) == EGB_OK
                ? 0

@@ -15,8 +15,8 @@ const any_fn linkable_of_cpp[10] = {
     reinterpret_cast<any_fn>(egb_pool_alloc),
     reinterpret_cast<any_fn>(egb_pool_alloc_at),
     reinterpret_cast<any_fn>(egb_pool_free),
-    reinterpret_cast<any_fn>(egb_cache_alloc),
-    reinterpret_cast<any_fn>(egb_cache_free),
+    reinterpret_cast<any_fn>(egb_magazine_alloc),
+    reinterpret_cast<any_fn>(egb_magazine_free),
     reinterpret_cast<any_fn>(egb_malloc),
 };
 }

@@ -210,12 +210,12 @@ TEST(allocator, A04_what_is_no_block_in_use_is_refused)
     for (Allocator* const each : {&blocks, &pool}) {
         void* const block = each->Allocate(48);
         each->Deallocate(&other);
-        EXPECT_EQ(told.take_kind(), EGB_EVENT_FOREIGN);
+        EXPECT_EQ(told.take_kind(), EGB_MISUSE_FOREIGN);
         each->Deallocate(static_cast<char*>(block) + 8);
-        EXPECT_EQ(told.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(told.take_kind(), EGB_MISUSE_INTERIOR);
         each->Deallocate(block);
         each->Deallocate(block);
-        EXPECT_EQ(told.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(told.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_NE(each->Allocate(48), each->Allocate(48));
         EXPECT_EQ(each->GetBlocksInUse(), 2u);
     }
@@ -287,12 +287,12 @@ static void use_long_blocks(Allocator& pool)
     for (const std::size_t i : {1u, 3u}) {
         pool.Deallocate(all[i]);
         pool.Deallocate(all[i]);
-        EXPECT_EQ(told.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(told.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     }
     pool.Deallocate(first + 8);
-    EXPECT_EQ(told.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(told.take_kind(), EGB_MISUSE_INTERIOR);
     pool.Deallocate(&told);
-    EXPECT_EQ(told.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(told.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(std::count(first, first + 4096 * 5, char(0xA5)), 4096 * 5) << "none was touched";
     EXPECT_EQ(pool.GetBlocksInUse(), 3u);
     EXPECT_EQ(pool.Allocate(4096), all[3]) << "the one that was freed last";

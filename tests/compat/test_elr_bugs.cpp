@@ -181,7 +181,7 @@ TEST(elr_bugs, a_pool_that_was_destroyed_natively_is_stale_as_well)
     EXPECT_EQ(elr_mpl_avail(&pool), 0);
     events seen;
     EXPECT_EQ(elr_mpl_alloc(&pool), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     EXPECT_TRUE(is_null(elr_mpl_create(&pool, 64)));
     elr_mpl_destroy(&pool);
     EXPECT_TRUE(is_null(pool));
@@ -196,7 +196,7 @@ TEST(elr_bugs, a_double_free_gave_one_block_to_two)
     elr_mpl_free(mem);
     events seen;
     elr_mpl_free(mem);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(freed().size(), 1u) << "on_free is not for a free that was refused";
     EXPECT_NE(elr_mpl_alloc(&pool), elr_mpl_alloc(&pool));
 }
@@ -209,10 +209,10 @@ TEST(elr_bugs, a_foreign_pointer_crashed)
     int              mine = 0;
     events           seen;
     elr_mpl_free(&mine);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(elr_mpl_size(&mine), 0u);
     elr_mpl_free(mem + 8);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
 }
 
 TEST(elr_bugs, a_child_of_a_destroyed_pool_failed_an_assertion)
@@ -223,7 +223,7 @@ TEST(elr_bugs, a_child_of_a_destroyed_pool_failed_an_assertion)
     elr_mpl_destroy(&pool);
     events seen;
     EXPECT_TRUE(is_null(elr_mpl_create(&copy, 8)));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
 }
 
 TEST(elr_bugs, NB1_free_of_a_control_block_read_before_a_global)
@@ -232,7 +232,7 @@ TEST(elr_bugs, NB1_free_of_a_control_block_read_before_a_global)
     elr_mpl_t        pool = elr_mpl_create(nullptr, 64, nullptr, nullptr);
     events           seen;
     elr_mpl_free(pool.pool);  // which is no block
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(elr_mpl_avail(&pool), 1);
 }
 

@@ -68,9 +68,9 @@ TEST(elr_new, N03_create_sync_is_for_threads)
     std::thread two(work);
     one.join();
     two.join();
-    egb_stats   stats;
-    void* const mem = elr_mpl_alloc(&pool);
-    ASSERT_EQ(egb_pool_stats(egb_pool_of(mem), &stats), EGB_OK);
+    egb_pool_stats stats;
+    void* const    mem = elr_mpl_alloc(&pool);
+    ASSERT_EQ(egb_pool_get_stats(egb_pool_of(mem), &stats), EGB_OK);
     EXPECT_EQ(stats.in_use, 1u);
 }
 

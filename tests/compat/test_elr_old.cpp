@@ -176,8 +176,8 @@ TEST(elr_old, E10_a_block_has_no_header)
 {
     const elr_module module;
     elr_mpl_t        pool = elr_mpl_create(nullptr, 64);
-    egb_stats        stats;
-    ASSERT_EQ(egb_pool_stats(egb_pool_of(elr_mpl_alloc(&pool)), &stats), EGB_OK);
+    egb_pool_stats   stats;
+    ASSERT_EQ(egb_pool_get_stats(egb_pool_of(elr_mpl_alloc(&pool)), &stats), EGB_OK);
     EXPECT_EQ(stats.stride_bytes, 64u) << "it was 96";
 }
 
@@ -210,7 +210,7 @@ TEST(elr_old, E12_a_stale_handle_never_leads_to_another_pool)
     }
     events seen;
     EXPECT_EQ(elr_mpl_alloc(&stale.front()), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
 }
 
 TEST(elr_old, E13_locks_and_counters)

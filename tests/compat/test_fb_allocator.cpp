@@ -276,7 +276,7 @@ TEST(fb_allocator, a_free_block_that_was_written_to_is_reported_and_no_block_is_
     std::memset(two, 0x77, 16);
     events                   seen;
     const std::vector<void*> blocks = take_all(other, 16);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(blocks.size(), 5u);
     give_all(other, blocks);
     EXPECT_EQ(otherObj.blocksInUse, 0u);
@@ -299,7 +299,7 @@ TEST(fb_allocator, blocks_of_2_KiB_and_more_are_never_touched)
         ALLOC_Free(each, all[0]);
         ALLOC_Free(each, all[7]);
         ALLOC_Free(each, all[7]);
-        EXPECT_EQ(told.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(told.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_EQ(std::count(first, first + sizeof memory, char(0xA5)), sizeof memory);
         EXPECT_EQ(ALLOC_Alloc(each, 4096), all[7]);
         EXPECT_EQ(ALLOC_Alloc(each, 4096), all[0]);
@@ -314,8 +314,8 @@ TEST(fb_bugs, a_double_free_gave_one_block_to_two)
     ALLOC_Free(five, block);
     events seen;
     ALLOC_Free(five, block);
-    const egb_event event = seen.take();
-    EXPECT_EQ(event.kind, EGB_EVENT_DOUBLE_FREE);
+    const egb_misuse_event event = seen.take();
+    EXPECT_EQ(event.kind, EGB_MISUSE_DOUBLE_FREE);
     EXPECT_STREQ(event.pool_name, "five");
     EXPECT_EQ(fiveObj.blocksInUse, 0u);
     const std::vector<void*> blocks = take_all(five, 16);
@@ -329,15 +329,15 @@ TEST(fb_bugs, a_free_to_the_wrong_allocator_was_accepted)
     int         mine  = 0;
     events      seen;
     ALLOC_Free(other, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     ALLOC_Free(five, &mine);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     ALLOC_Free(five, block + 8);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     ALLOC_Free(nullptr, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     ALLOC_Free(never, neverMemory + 64);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
     ALLOC_Free(five, block);
     EXPECT_EQ(fiveObj.blocksInUse, 0u);
 }

@@ -211,9 +211,9 @@ TEST(x_bugs, a_foreign_pointer_crashed)
     alignas(16) char mine[64] = {};
     events           seen;
     XALLOC_Free(mine + 16);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(XALLOC_Realloc(&self, mine + 16, 10), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
 }
 
 TEST(x_bugs, a_double_free_gave_one_block_to_two)
@@ -222,9 +222,9 @@ TEST(x_bugs, a_double_free_gave_one_block_to_two)
     XALLOC_Free(block);
     events seen;
     XALLOC_Free(block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(XALLOC_Realloc(&self, block, 100), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(smallObj.blocksInUse, 0u);
 }
 
@@ -385,7 +385,7 @@ TEST(x_bugs, odd_blocks_and_memory_of_any_alignment_are_served)
             ALLOC_Free(odd.get(), blocks[0]);
             events seen;
             ALLOC_Free(odd.get(), blocks[0]);
-            EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+            EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         }
     }
 }

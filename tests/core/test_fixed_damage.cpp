@@ -53,7 +53,7 @@ TEST(fixed_damage, a_free_block_overwritten_with_anything_leads_nowhere_wrong)  
         events seen;
         EXPECT_FALSE(all.whole());
         EXPECT_GE(drain(all), 3u) << "block 3, which is before the damage, and the fresh two";
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
         EXPECT_TRUE(all.whole());
     }
 }
@@ -67,8 +67,8 @@ TEST(fixed_damage, a_link_that_leads_to_a_block_in_use_is_not_followed)  // cata
     EXPECT_FALSE(all.whole());
     EXPECT_EQ(all.alloc(), all.at(3));
     EXPECT_EQ(all.alloc(), all.at(6));
-    const egb_event event = seen.take();
-    EXPECT_EQ(event.kind, EGB_EVENT_OVERWRITTEN);
+    const egb_misuse_event event = seen.take();
+    EXPECT_EQ(event.kind, EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(event.address, all.at(2));
     EXPECT_EQ(event.block_index, 2u);
     EXPECT_TRUE(all.whole());
@@ -86,7 +86,7 @@ TEST(fixed_damage, a_link_to_a_fresh_block_that_kept_its_mark_from_before_clear_
     events seen;
     EXPECT_EQ(all.alloc(), all.at(1));
     EXPECT_EQ(all.alloc(), all.at(2));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(all.alloc(), all.at(3));
     EXPECT_EQ(all.alloc(), all.at(4)) << "block 3 was handed out twice";
 }
@@ -98,7 +98,7 @@ TEST(fixed_damage, blocks_behind_the_damage_count_as_in_use_until_clear)
     std::memset(all.at(3), 0xFF, 16);  // the newest free block
     events seen;
     EXPECT_EQ(all.alloc(), all.at(6));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(egb_fixed_in_use(&all.pool), 7u);
     EXPECT_EQ(egb_fixed_available(&all.pool), 1u);
     all.free(all.at(0));
@@ -122,7 +122,7 @@ TEST(fixed_damage, with_live_bits_nothing_is_lost)
         EXPECT_FALSE(all.whole());
         EXPECT_EQ(egb_fixed_in_use(&all.pool), 3u);
         EXPECT_EQ(drain(all), 5u);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
         EXPECT_EQ(egb_fixed_in_use(&all.pool), count);
         EXPECT_TRUE(all.whole());
     }
@@ -136,7 +136,7 @@ TEST(fixed_damage, with_live_bits_a_link_that_ends_the_list_or_skips_blocks_lose
         std::memcpy(all.at(3), &link, sizeof link);
         events seen;
         EXPECT_EQ(drain(all), 5u);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
         EXPECT_EQ(egb_fixed_peak(&all.pool), count);
         EXPECT_TRUE(all.whole());
     }
@@ -149,9 +149,11 @@ TEST(fixed_damage, a_block_that_the_handler_frees_is_the_one_alloc_returns)
     half_full(all);
     pool = &all;
     std::memset(all.at(3), 0xEE, 16);
-    egb_set_misuse_handler([](const egb_event*, void*) { pool->free(pool->at(0)); }, nullptr);
+    egb_misuse_set_handler(
+        [](const egb_misuse_event*, void*) { pool->free(pool->at(0)); }, nullptr
+    );
     EXPECT_EQ(all.alloc(), all.at(0));
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(egb_fixed_touched(&all.pool), 6u);
     EXPECT_TRUE(all.whole());
 }
@@ -163,9 +165,9 @@ TEST(fixed_damage, a_whole_region_set_to_one_byte_gives_no_block_twice)  // cata
             any_pool all(made, 16, count);
             half_full(all);
             std::memset(all.at(0), byte, all.block_bytes * count);
-            const auto record = [](const egb_event*, void*) {
+            const auto record = [](const egb_misuse_event*, void*) {
             };
-            egb_set_misuse_handler(record, nullptr);
+            egb_misuse_set_handler(record, nullptr);
             for (std::size_t i = 0; i < 2 * count; i++) {
                 void* const block = all.alloc();
                 EXPECT_TRUE(block == nullptr || egb_fixed_owns(&all.pool, block));
@@ -173,7 +175,7 @@ TEST(fixed_damage, a_whole_region_set_to_one_byte_gives_no_block_twice)  // cata
                     EXPECT_TRUE(is_block_not_in_use(all, block)) << name_of(made) << byte;
                 }
             }
-            egb_set_misuse_handler(nullptr, nullptr);
+            egb_misuse_set_handler(nullptr, nullptr);
         }
     }
 }
@@ -313,7 +315,7 @@ TEST(fixed_damage, a_wild_link_of_an_unchecked_pool_is_noticed_by_checked_calls)
     EXPECT_EQ(egb_fixed_in_use(&all.pool), 5u) << "6 touched, 3 reached";
     EXPECT_EQ(egb_fixed_alloc(&all.pool), all.at(3));
     EXPECT_EQ(egb_fixed_alloc(&all.pool), all.at(6));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_TRUE(all.whole());
 }
 

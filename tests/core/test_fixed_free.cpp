@@ -19,12 +19,12 @@ class misuse : public testing::TestWithParam<way>
     events   seen;
 
     // Frees what must not be freed and looks at what comes of it.
-    void refused(void* address, egb_event_kind kind, std::size_t index)
+    void refused(void* address, egb_misuse_kind kind, std::size_t index)
     {
         const auto in_use = egb_fixed_in_use(&all.pool);
         egb_fixed_free(&all.pool, address);
-        const egb_event event = seen.take();
-        EXPECT_EQ(event.kind, kind) << egb_event_text(event.kind);
+        const egb_misuse_event event = seen.take();
+        EXPECT_EQ(event.kind, kind) << egb_misuse_text(event.kind);
         EXPECT_EQ(event.address, address);
         EXPECT_EQ(event.pool, &all.pool);
         EXPECT_EQ(event.block_index, index);
@@ -51,7 +51,7 @@ TEST_P(misuse, double_free_at_once)  // catalogue 1
 {
     void* const a = all.alloc();
     all.free(a);
-    refused(a, EGB_EVENT_DOUBLE_FREE, 0);
+    refused(a, EGB_MISUSE_DOUBLE_FREE, 0);
     EXPECT_EQ(all.alloc(), a);
     EXPECT_NE(all.alloc(), a) << "handed out twice";
 }
@@ -66,7 +66,7 @@ TEST_P(misuse, double_free_with_other_frees_between)  // catalogue 2 and 3
         all.free(block);
     }
     for (std::size_t i = 0; i < 6; i++) {
-        refused(blocks[i], EGB_EVENT_DOUBLE_FREE, i);
+        refused(blocks[i], EGB_MISUSE_DOUBLE_FREE, i);
     }
 }
 
@@ -85,7 +85,7 @@ TEST(fixed_misuse, double_free_after_a_hundred_other_frees)  // catalogue 3
             all.free(block);
         }
         all.free(first);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_TRUE(all.whole());
     }
 }
@@ -95,18 +95,18 @@ TEST_P(misuse, foreign_pointers_of_every_kind)  // catalogue 6, 7, 9, 12, 14
     ASSERT_NE(all.alloc(), nullptr);
     double     local[2] = {};
     const auto heap     = std::make_unique<int>();
-    refused(local, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(global_variable, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(const_cast<char*>("constant"), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(reinterpret_cast<void*>(&function), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(heap.get(), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(&all.pool, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(all.at(6), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(all.at(0) - 1, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(all.at(0) - bytes(), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(reinterpret_cast<void*>(uintptr_t{64}), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(reinterpret_cast<void*>(UINTPTR_MAX), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(reinterpret_cast<void*>(UINTPTR_MAX / 2 + 4), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
+    refused(local, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(global_variable, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(const_cast<char*>("constant"), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(reinterpret_cast<void*>(&function), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(heap.get(), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(&all.pool, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(all.at(6), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(all.at(0) - 1, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(all.at(0) - bytes(), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(reinterpret_cast<void*>(uintptr_t{64}), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(reinterpret_cast<void*>(UINTPTR_MAX), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(reinterpret_cast<void*>(UINTPTR_MAX / 2 + 4), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
 }
 
 TEST_P(misuse, addresses_a_power_of_two_away_are_foreign)  // catalogue 14: no wrap-around helps
@@ -115,7 +115,7 @@ TEST_P(misuse, addresses_a_power_of_two_away_are_foreign)  // catalogue 14: no w
     for (unsigned bit = 8; bit < sizeof(void*) * 8; bit++) {
         refused(
             reinterpret_cast<void*>(uintptr_t(a) + (uintptr_t{1} << bit)),
-            EGB_EVENT_FOREIGN,
+            EGB_MISUSE_FOREIGN,
             EGB_NO_INDEX
         );
     }
@@ -125,7 +125,7 @@ TEST_P(misuse, a_block_of_another_pool_of_the_same_size)  // catalogue 8
 {
     any_pool    other(GetParam(), 24, 6);
     void* const theirs = other.alloc();
-    refused(theirs, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
+    refused(theirs, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
     EXPECT_EQ(egb_fixed_in_use(&other.pool), 1u);
     EXPECT_TRUE(other.whole());
 }
@@ -137,7 +137,7 @@ TEST_P(misuse, interior_and_misaligned_pointers)  // catalogue 10 and 11
     }
     for (std::size_t offset = 0; offset < 6 * bytes(); offset++) {
         if (offset % bytes() != 0) {
-            refused(all.at(0) + offset, EGB_EVENT_INTERIOR, EGB_NO_INDEX);
+            refused(all.at(0) + offset, EGB_MISUSE_INTERIOR, EGB_NO_INDEX);
         }
     }
 }
@@ -146,10 +146,10 @@ TEST_P(misuse, blocks_that_were_never_allocated)  // catalogue 13
 {
     ASSERT_NE(all.alloc(), nullptr);
     for (std::size_t i = 1; i < 6; i++) {
-        refused(all.at(i), EGB_EVENT_NEVER_ALLOCATED, i);
+        refused(all.at(i), EGB_MISUSE_NEVER_ALLOCATED, i);
     }
     egb_fixed_clear(&all.pool);
-    refused(all.at(0), EGB_EVENT_NEVER_ALLOCATED, 0);
+    refused(all.at(0), EGB_MISUSE_NEVER_ALLOCATED, 0);
 }
 
 TEST(fixed_misuse, use_of_a_pool_before_init)  // catalogue 54, zeroed
@@ -159,16 +159,16 @@ TEST(fixed_misuse, use_of_a_pool_before_init)  // catalogue 54, zeroed
     double    x[2];
     for (egb_fixed* pool : {static_cast<egb_fixed*>(nullptr), &zero}) {
         EXPECT_EQ(egb_fixed_alloc(pool), nullptr);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
         egb_fixed_free(pool, x);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
         egb_fixed_clear(pool);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
         egb_fixed_free(pool, nullptr);  // no operation everywhere
         EXPECT_TRUE(seen.none());
     }
     EXPECT_EQ(egb_fixed_alloc_unchecked(&zero), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
 }
 
 // ---- the holder's data must never decide --------------------------------------------------------
@@ -188,7 +188,7 @@ TEST_P(misuse, a_block_that_holds_our_own_mark_is_freed_like_any_other)
         EXPECT_TRUE(seen.none());
         EXPECT_TRUE(all.whole());
         EXPECT_EQ(egb_fixed_in_use(&all.pool), 1u);
-        refused(words, EGB_EVENT_DOUBLE_FREE, 2);
+        refused(words, EGB_MISUSE_DOUBLE_FREE, 2);
         EXPECT_EQ(all.alloc(), words);
         EXPECT_TRUE(egb_fixed_is_live(&all.pool, words));
     }
@@ -216,7 +216,7 @@ TEST(fixed_misuse, live_bits_find_a_double_free_whatever_was_written_since)
     all.free(a);
     std::memset(a, 0x77, 24);
     all.free(a);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(egb_fixed_in_use(&all.pool), 0u);
 }
 
@@ -231,7 +231,7 @@ TEST(fixed_misuse, checked_calls_on_an_unchecked_pool_still_work)
     egb_fixed_free(&all.pool, all.at(2));
     egb_fixed_free(&all.pool, all.at(4));
     egb_fixed_free(&all.pool, &all);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(egb_fixed_alloc(&all.pool), all.at(4));
     EXPECT_EQ(egb_fixed_alloc_unchecked(&all.pool), all.at(2));
     EXPECT_TRUE(all.whole());
@@ -246,17 +246,17 @@ TEST(fixed_misuse, the_handler_may_use_the_misused_pool)  // catalogue 83
     any_pool         all(way::marked, 24, 6);
     pool               = &all;
     calls              = 0;
-    const auto handler = [](const egb_event*, void*) {
+    const auto handler = [](const egb_misuse_event*, void*) {
         if (calls++ < 3) {
             pool->free(pool->alloc());
             pool->free(pool);  // misuse inside misuse
         }
     };
-    egb_set_misuse_handler(handler, nullptr);
+    egb_misuse_set_handler(handler, nullptr);
     void* const a = all.alloc();
     all.free(a);
     all.free(a);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(calls, 4);
     EXPECT_TRUE(all.whole());
     EXPECT_EQ(egb_fixed_in_use(&all.pool), 0u);
@@ -266,16 +266,16 @@ TEST(fixed_misuse, the_handler_may_leave_by_longjmp)  // catalogue 81
 {
     static std::jmp_buf out;
     any_pool            all(way::marked, 24, 6);
-    const auto          handler = [](const egb_event*, void*) {
+    const auto          handler = [](const egb_misuse_event*, void*) {
         std::longjmp(out, 1);
     };
-    egb_set_misuse_handler(handler, nullptr);
+    egb_misuse_set_handler(handler, nullptr);
     void* const a = all.alloc();
     if (setjmp(out) == 0) {
         all.free(static_cast<char*>(a) + 4);
         ADD_FAILURE() << "the handler was not called";
     }
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_TRUE(all.whole());
     EXPECT_EQ(egb_fixed_in_use(&all.pool), 1u);
 }

@@ -148,11 +148,11 @@ TEST(fixed_memory, a_pool_that_is_all_outside_works_on_memory_that_nobody_may_to
     for (std::size_t i = 0; i < count; i += 3) {
         egb_fixed_free(&pool, blocks[i]);
         egb_fixed_free(&pool, blocks[i]);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_FALSE(egb_fixed_is_live(&pool, blocks[i]));
     }
     egb_fixed_free(&pool, blocks[1] + 4);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     EXPECT_EQ(egb_fixed_in_use(&pool), count - 334);
     EXPECT_TRUE(egb_fixed_whole(&pool));
     EXPECT_EQ(egb_fixed_alloc(&pool), blocks[999]);
@@ -202,11 +202,11 @@ TEST(fixed_memory, a_region_of_16_GiB_works_to_its_last_block)
     ASSERT_EQ(blocks.size(), 64u);
     for (char* block : blocks) {
         egb_fixed_free(&pool, block + 4);
-        ASSERT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        ASSERT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         egb_fixed_free(&pool, block);
     }
     egb_fixed_free(&pool, memory.start() + memory.bytes());
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_TRUE(egb_fixed_whole(&pool));
     for (std::size_t i = 64; i-- > 0;) {
         EXPECT_EQ(egb_fixed_alloc(&pool), blocks[i]);
@@ -236,10 +236,10 @@ TEST(fixed_memory, four_billion_blocks_of_4_bytes_are_told_apart)
     EXPECT_EQ(last, next + 4);
     EXPECT_EQ(egb_fixed_alloc(&pool), nullptr);
     egb_fixed_free(&pool, next + 8);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     std::memset(last, 0x44, 4);
     egb_fixed_free(&pool, last);
     egb_fixed_free(&pool, last);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(egb_fixed_alloc(&pool), last);
 }

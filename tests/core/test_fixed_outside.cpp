@@ -183,7 +183,7 @@ TEST(fixed_outside, a_changed_number_of_touched_blocks_is_mended)
         for (const std::size_t next : {1u, 3u, 4u, 6u, 7u}) {
             ASSERT_EQ(all.alloc(), all.at(next)) << bit;
         }
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
         EXPECT_TRUE(all.whole());
     }
 }

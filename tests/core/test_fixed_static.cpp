@@ -95,14 +95,14 @@ void use_functions(egb_fixed& pool, Alloc alloc, Free free, std::size_t block_by
 
     int elsewhere = 0;
     free(&elsewhere);
-    ASSERT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    ASSERT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     free(held[4] + 1);
-    ASSERT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    ASSERT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     free(held.back() + block_bytes);
-    ASSERT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    ASSERT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     free(held[5]);
     free(held[5]);
-    ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     ASSERT_EQ(alloc(), held[5]);
     for (void* block : held) {
         egb_fixed_free(&pool, block);
@@ -159,7 +159,7 @@ TEST(fixed_static, every_double_free_is_found)
     egb_fixed_free(&odd_sizes, block);
     std::memset(block, 0, 8);
     egb_fixed_free(&odd_sizes, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }
 
 TEST(fixed_static, a_static_pool_can_shrink_and_come_back_but_not_grow)

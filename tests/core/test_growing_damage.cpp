@@ -25,13 +25,13 @@ std::vector<char*> take(growing_pool& from, std::size_t wanted)
 
 void expect(
     events&            seen,
-    egb_event_kind     kind,
+    egb_misuse_kind    kind,
     const egb_growing* pool,
     const void*        address,
     std::size_t        index
 )
 {
-    const egb_event event = seen.take();
+    const egb_misuse_event event = seen.take();
     EXPECT_EQ(event.kind, kind);
     EXPECT_EQ(event.pool, pool);
     EXPECT_EQ(event.pool_name, nullptr);
@@ -56,13 +56,13 @@ TEST(growing_misuse, use_of_a_pool_before_init)
     egb_growing none{};
     int         something = 0;
     EXPECT_EQ(egb_growing_alloc(&none), nullptr);
-    expect(seen, EGB_EVENT_NO_POOL, &none, nullptr, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_NO_POOL, &none, nullptr, EGB_NO_INDEX);
     EXPECT_EQ(egb_growing_alloc(nullptr), nullptr);
-    expect(seen, EGB_EVENT_NO_POOL, nullptr, nullptr, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_NO_POOL, nullptr, nullptr, EGB_NO_INDEX);
     egb_growing_free(&none, &something);
-    expect(seen, EGB_EVENT_NO_POOL, &none, &something, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_NO_POOL, &none, &something, EGB_NO_INDEX);
     egb_growing_free(nullptr, &something);
-    expect(seen, EGB_EVENT_NO_POOL, nullptr, &something, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_NO_POOL, nullptr, &something, EGB_NO_INDEX);
     egb_growing_free(&none, nullptr);
     egb_growing_free(nullptr, nullptr);
 }
@@ -74,19 +74,19 @@ TEST(growing_misuse, every_wrong_free_is_refused)
     const auto       blocks = take(all, count);
     events           seen;
     all.free(&seen);
-    expect(seen, EGB_EVENT_FOREIGN, &all.pool, &seen, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_FOREIGN, &all.pool, &seen, EGB_NO_INDEX);
     for (std::size_t i = 1; i < block_bytes; i++) {
         all.free(blocks[3] + i);
-        expect(seen, EGB_EVENT_INTERIOR, &all.pool, blocks[3] + i, EGB_NO_INDEX);
+        expect(seen, EGB_MISUSE_INTERIOR, &all.pool, blocks[3] + i, EGB_NO_INDEX);
     }
     char* const header = blocks[0] + 500;
     all.free(header);
-    expect(seen, EGB_EVENT_FOREIGN, &all.pool, header, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_FOREIGN, &all.pool, header, EGB_NO_INDEX);
     all.free(blocks.back() + block_bytes);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
     all.free(blocks[3]);
     all.free(blocks[3]);
-    expect(seen, EGB_EVENT_DOUBLE_FREE, &all.pool, blocks[3], 3);
+    expect(seen, EGB_MISUSE_DOUBLE_FREE, &all.pool, blocks[3], 3);
     EXPECT_EQ(egb_growing_in_use(&all.pool), count - 1u);
     EXPECT_TRUE(all.whole());
 }
@@ -102,7 +102,7 @@ TEST(growing_misuse, where_no_block_is_in_use_every_free_is_a_double_free)
     overwrite(blocks[1], 7, 7);  // the fixed pool would take it now
     events seen;
     all.free(blocks[1]);
-    expect(seen, EGB_EVENT_DOUBLE_FREE, &all.pool, blocks[1], 1);
+    expect(seen, EGB_MISUSE_DOUBLE_FREE, &all.pool, blocks[1], 1);
     EXPECT_EQ(egb_growing_in_use(&all.pool), 0u);
 }
 
@@ -146,7 +146,7 @@ TEST(growing_damage, an_overwritten_block_leads_nowhere_wrong)
             ASSERT_TRUE(backing.contains(block, block_bytes));
             ASSERT_TRUE(held.insert(block).second) << "in use";
         }
-        expect(seen, EGB_EVENT_OVERWRITTEN, &all.pool, blocks[4], 4);
+        expect(seen, EGB_MISUSE_OVERWRITTEN, &all.pool, blocks[4], 4);
         EXPECT_EQ(egb_growing_in_use(&all.pool), 200u);
         EXPECT_EQ(all.pool.lost, 2u) << "4 and 1";
         EXPECT_TRUE(all.whole());
@@ -179,7 +179,7 @@ TEST(growing_damage, a_list_that_ends_too_early_is_noticed)
     EXPECT_EQ(all.alloc(), blocks[3]);
     EXPECT_TRUE(seen.none());
     void* const from_next = all.alloc();
-    expect(seen, EGB_EVENT_OVERWRITTEN, &all.pool, nullptr, EGB_NO_INDEX);
+    expect(seen, EGB_MISUSE_OVERWRITTEN, &all.pool, nullptr, EGB_NO_INDEX);
     EXPECT_EQ(all.pool.chunks, 2u);
     EXPECT_EQ(all.pool.lost, 3u);
     EXPECT_TRUE(all.whole());
@@ -213,8 +213,8 @@ TEST(growing_damage, many_damaged_chunks_do_not_hold_an_alloc_up)
             std::memset(block, 0xEE, bytes);
         }
         int told = 0;
-        egb_set_misuse_handler(
-            [](const egb_event*, void* user) { ++*static_cast<int*>(user); }, &told
+        egb_misuse_set_handler(
+            [](const egb_misuse_event*, void* user) { ++*static_cast<int*>(user); }, &told
         );
         std::set<char*> seen;
         for (int i = 0; i < 300; i++) {
@@ -223,7 +223,7 @@ TEST(growing_damage, many_damaged_chunks_do_not_hold_an_alloc_up)
             EXPECT_TRUE(backing.contains(block, bytes));
             EXPECT_TRUE(seen.insert(block).second);
         }
-        egb_set_misuse_handler(nullptr, nullptr);
+        egb_misuse_set_handler(nullptr, nullptr);
         EXPECT_GT(told, 1);
         EXPECT_GT(backing.requests, asked);
         EXPECT_EQ(egb_growing_in_use(&all.pool), 300u);
@@ -270,7 +270,7 @@ TEST(growing_damage, a_circle_that_is_overwritten_too_loses_nothing_that_is_ther
     EXPECT_EQ(all.alloc(), blocks[2]);
     EXPECT_TRUE(seen.none());
     EXPECT_EQ(all.alloc(), blocks[9] + 4) << "a fresh one";
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(all.pool.lost, 0u) << "more are counted as in use than were touched";
 }
 
@@ -299,8 +299,8 @@ struct damaged {
 TEST(growing_damage, the_handler_may_use_the_pool)
 {
     damaged it;
-    egb_set_misuse_handler(
-        [](const egb_event*, void* user) {
+    egb_misuse_set_handler(
+        [](const egb_misuse_event*, void* user) {
             auto& self = *static_cast<damaged*>(user);
             self.told++;
             EXPECT_TRUE(self.all.whole());
@@ -312,7 +312,7 @@ TEST(growing_damage, the_handler_may_use_the_pool)
         &it
     );
     EXPECT_EQ(it.all.alloc(), it.blocks[8]);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(it.told, 1);
     EXPECT_EQ(egb_growing_in_use(&it.all.pool), count - 2u);
     EXPECT_TRUE(it.all.whole());
@@ -323,8 +323,8 @@ TEST(growing_damage, the_handler_may_free_and_trim_all_or_destroy_the_pool)
     for (const bool is_end : {false, true}) {
         damaged it;
         it.told = is_end;
-        egb_set_misuse_handler(
-            [](const egb_event*, void* user) {
+        egb_misuse_set_handler(
+            [](const egb_misuse_event*, void* user) {
                 auto& self = *static_cast<damaged*>(user);
                 for (std::size_t i = 0; i < count; i++) {
                     if (i != 2 && i != 3) {
@@ -339,7 +339,7 @@ TEST(growing_damage, the_handler_may_free_and_trim_all_or_destroy_the_pool)
             &it
         );
         EXPECT_EQ(it.all.alloc() == nullptr, is_end);
-        egb_set_misuse_handler(nullptr, nullptr);
+        egb_misuse_set_handler(nullptr, nullptr);
         EXPECT_EQ(it.all.whole(), !is_end);
     }
 }
@@ -347,8 +347,10 @@ TEST(growing_damage, the_handler_may_free_and_trim_all_or_destroy_the_pool)
 TEST(growing_damage, the_handler_may_leave_by_longjmp)
 {
     damaged it;
-    egb_set_misuse_handler(
-        [](const egb_event*, void* user) { std::longjmp(static_cast<damaged*>(user)->place, 1); },
+    egb_misuse_set_handler(
+        [](const egb_misuse_event*, void* user) {
+            std::longjmp(static_cast<damaged*>(user)->place, 1);
+        },
         &it
     );
     if (setjmp(it.place) == 0) {
@@ -360,7 +362,7 @@ TEST(growing_damage, the_handler_may_leave_by_longjmp)
         it.all.free(it.blocks[1] + 1);
         ADD_FAILURE() << "came back";
     }
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(egb_growing_in_use(&it.all.pool), count - 2u);
     EXPECT_NE(it.all.alloc(), nullptr);
     EXPECT_TRUE(it.all.whole());

@@ -136,11 +136,11 @@ class history
         events       seen;
         egb_growing_free(&pool_, at(chunk, block));
         if (!is_made_[std::size_t(chunk)]) {
-            ASSERT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+            ASSERT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
         } else if (block >= to.touched) {
-            ASSERT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+            ASSERT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
         } else if (!to.live[block]) {
-            ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+            ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         } else {
             to.live[block] = false;
             to.free.push_back(block);

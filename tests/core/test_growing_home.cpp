@@ -80,14 +80,14 @@ TEST(growing_home, a_double_free_is_noticed_whatever_the_block_holds)
     const std::vector<void*> blocks = take(all.pool, 5);
     egb_growing_free(&all.pool, blocks[2]);
     egb_growing_free(&all.pool, blocks[2]);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     overwrite(blocks[2], 3);
     egb_growing_free(&all.pool, blocks[2]);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     egb_growing_free(&all.pool, static_cast<char*>(blocks[4]) + 16);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
     egb_growing_free(&all.pool, static_cast<char*>(blocks[3]) + 4);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     EXPECT_EQ(egb_growing_in_use(&all.pool), 4u);
 }
 

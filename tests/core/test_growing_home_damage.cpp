@@ -19,7 +19,7 @@ TEST(growing_home_damage, a_block_that_was_written_to_is_lost_and_no_other)
             EXPECT_FALSE(all.whole());
             std::vector<void*> again = take(all.pool, 4);
             const auto         first = seen.take();
-            EXPECT_EQ(first.kind, EGB_EVENT_OVERWRITTEN);
+            EXPECT_EQ(first.kind, EGB_MISUSE_OVERWRITTEN);
             EXPECT_EQ(first.address, blocks[3]);
             EXPECT_EQ(first.block_index, 3u);
             for (int i = 0; i < 4; i++) {
@@ -104,7 +104,7 @@ TEST(growing_home_damage, states_that_were_written_to_end_the_chunk)
     one.chunk->shape.states[9] = 0;
     one.chunk->shape.states[1] = EGB_STATE_IN_CHUNK_ | 2;
     EXPECT_EQ(egb_growing_alloc(&one.all.pool), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(egb_growing_alloc(&one.all.pool), nullptr);
 }
 
@@ -123,7 +123,7 @@ TEST(growing_home_damage, a_block_in_use_is_not_handed_out_whatever_its_state_sa
     while (void* const block = egb_growing_alloc(&one.all.pool)) {
         EXPECT_EQ(block, one.blocks[20]);
     }
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
 }
 
 // Those of a group that follow each other are one event: a handler that allocates finds the next
@@ -142,16 +142,16 @@ TEST(growing_home_damage, blocks_in_a_row_that_were_written_to_are_one_damage)
     for (void* const block : blocks) {
         overwrite(block, 0);
     }
-    const auto tell = [](const egb_event*, void* user) {
+    const auto tell = [](const egb_misuse_event*, void* user) {
         teller& one = *static_cast<teller*>(user);
         one.events++;
         one.deepest = std::max(one.deepest, ++one.depth);
         EXPECT_NE(egb_growing_alloc(one.pool), nullptr);
         one.depth--;
     };
-    egb_set_misuse_handler(tell, &told);
+    egb_misuse_set_handler(tell, &told);
     void* const fresh = egb_growing_alloc(&all.pool);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(std::count(blocks.begin(), blocks.end(), fresh), 0);
     EXPECT_GT(told.events, 0u);
     EXPECT_GT(all.pool.lost, 10 * told.events);
@@ -193,7 +193,7 @@ TEST(growing_home_damage, a_large_block_is_not_handed_out_with_a_state_that_was_
         EXPECT_EQ(block == blocks[1], is_its);
         EXPECT_TRUE(is_its || block == blocks[3]) << "state " << state;
         const bool is_noticed = state >= EGB_STATE_IN_CHUNK_ && !is_its;
-        EXPECT_EQ(seen.take_all(), is_noticed ? EGB_EVENT_OVERWRITTEN : 0);
+        EXPECT_EQ(seen.take_all(), is_noticed ? EGB_MISUSE_OVERWRITTEN : 0);
     }
 }
 
@@ -213,7 +213,7 @@ TEST(growing_home_damage, marks_from_an_earlier_life_make_no_block_free)
             void* const block = egb_growing_alloc(&all.pool);
             EXPECT_EQ(std::count(blocks.begin(), blocks.end(), block), 0);
         }
-        EXPECT_EQ(seen.take_all(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(seen.take_all(), EGB_MISUSE_OVERWRITTEN);
     }
 }
 
@@ -251,7 +251,7 @@ TEST(growing_home_damage, the_list_of_chunks_is_right_whatever_the_states_say)
         egb_growing_options wanted = with_states(bytes);
         wanted.chunk_bytes = wanted.chunk_bytes_max = 128 * bytes;
         growing_pool all(backing, wanted);
-        egb_set_misuse_handler([](const egb_event*, void*) {}, nullptr);
+        egb_misuse_set_handler([](const egb_misuse_event*, void*) {}, nullptr);
         std::mt19937       random(seed);
         std::vector<void*> held = take(all.pool, 300);
         for (int step = 0; step < 2000; step++) {
@@ -276,6 +276,6 @@ TEST(growing_home_damage, the_list_of_chunks_is_right_whatever_the_states_say)
             held.insert(held.end(), run, run + got);
             ASSERT_TRUE(is_list_right(all.pool)) << "seed " << seed << " step " << step;
         }
-        egb_set_misuse_handler(nullptr, nullptr);
+        egb_misuse_set_handler(nullptr, nullptr);
     }
 }

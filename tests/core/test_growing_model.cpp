@@ -139,7 +139,7 @@ class model
     {
         if (!freed_.empty()) {
             all_.free(*freed_.begin());
-            ASSERT_EQ(events_.take_kind(), EGB_EVENT_DOUBLE_FREE);
+            ASSERT_EQ(events_.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         }
     }
 
@@ -147,10 +147,10 @@ class model
     {
         if (!live_.empty()) {
             all_.free(live_[random_() % live_.size()].block + 1 + random_() % 3);
-            ASSERT_EQ(events_.take_kind(), EGB_EVENT_INTERIOR);
+            ASSERT_EQ(events_.take_kind(), EGB_MISUSE_INTERIOR);
         }
         all_.free(this);
-        ASSERT_EQ(events_.take_kind(), EGB_EVENT_FOREIGN);
+        ASSERT_EQ(events_.take_kind(), EGB_MISUSE_FOREIGN);
         all_.free(nullptr);
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
 #include <gtest/gtest.h>
 
@@ -28,8 +28,8 @@ TEST(status, an_unknown_value_has_a_text_too)
 TEST(status, every_kind_of_misuse_has_a_text_of_its_own)
 {
     std::set<std::string> texts;
-    for (int kind = EGB_EVENT_NO_POOL; kind <= EGB_EVENT_WRONG_SIZE; kind++) {
-        texts.insert(egb_event_text(static_cast<egb_event_kind>(kind)));
+    for (int kind = EGB_MISUSE_NO_POOL; kind <= EGB_MISUSE_WRONG_SIZE; kind++) {
+        texts.insert(egb_misuse_text(static_cast<egb_misuse_kind>(kind)));
     }
     EXPECT_EQ(texts.size(), 12u);
     EXPECT_EQ(texts.count("unknown misuse"), 0u);

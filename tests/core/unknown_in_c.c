@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Numbers that are no value of an enumeration: C++ may not even make them, a C caller may.
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
 const char* egb_test_unknown_status_text(void);
 const char* egb_test_unknown_event_text(void);
@@ -12,5 +12,5 @@ const char* egb_test_unknown_status_text(void)
 
 const char* egb_test_unknown_event_text(void)
 {
-    return egb_event_text((egb_event_kind)99);
+    return egb_misuse_text((egb_misuse_kind)99);
 }

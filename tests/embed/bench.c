@@ -23,9 +23,9 @@ static uint32_t  live_bits[EGB_FIXED_LIVE_BYTES(2 * n) / 4];
 static void*     small[n];
 static void*     large[n];
 
-void egb_misuse(const egb_event* event)
+void egb_misuse(const egb_misuse_event* event)
 {
-    board_print(egb_event_text(event->kind));
+    board_print(egb_misuse_text(event->kind));
     CHECK(false);
 }
 

@@ -19,7 +19,7 @@ static bool          is_locked;
 static volatile bool is_over;  // the calls under test have returned
 static unsigned      misuses;
 
-void egb_misuse(const egb_event* event)
+void egb_misuse(const egb_misuse_event* event)
 {
     (void)event;
     misuses++;

@@ -19,10 +19,10 @@ static uint32_t  live_bits[EGB_FIXED_LIVE_BYTES(block_count) / 4];
 static unsigned  misuses;
 
 // A lamp would do.
-void egb_misuse(const egb_event* event)
+void egb_misuse(const egb_misuse_event* event)
 {
     misuses++;
-    board_print(egb_event_text(event->kind));
+    board_print(egb_misuse_text(event->kind));
     board_print("\n");
 }
 

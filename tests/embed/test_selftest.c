@@ -12,10 +12,10 @@ enum { block_count = 33, block_bytes_max = 20, held_max = block_count };
 
 // ---- the handler ------------------------------------------------------------------------------
 
-static unsigned  event_count;
-static egb_event last_event;
+static unsigned         event_count;
+static egb_misuse_event last_event;
 
-void egb_misuse(const egb_event* event)
+void egb_misuse(const egb_misuse_event* event)
 {
     event_count++;
     last_event = *event;
@@ -23,7 +23,7 @@ void egb_misuse(const egb_event* event)
 
 // Exactly one misuse since the last call of this function, and this one.
 static void
-expect(egb_event_kind kind, const egb_fixed* pool, const void* address, size_t block_index)
+expect(egb_misuse_kind kind, const egb_fixed* pool, const void* address, size_t block_index)
 {
     CHECK(event_count == 1);
     CHECK(last_event.kind == kind);
@@ -216,7 +216,7 @@ static void fills_and_empties(const subject* it)
 
 // ---- misuse -----------------------------------------------------------------------------------
 
-static void refused(const subject* it, void* address, egb_event_kind kind, size_t block_index)
+static void refused(const subject* it, void* address, egb_misuse_kind kind, size_t block_index)
 {
     const size_t in_use = egb_fixed_in_use(it->pool);
     CHECK(!egb_fixed_is_live(it->pool, address) && event_count == 0);
@@ -232,18 +232,18 @@ static void bad_frees_are_refused(const subject* it)
     char* const a = take(it);
     char* const b = take(it);
     CHECK(a == it->first && b == block_at(it, 1));
-    refused(it, elsewhere, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(it, it->first - 4, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(it, block_at(it, block_count), EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(it, (void*)4, EGB_EVENT_FOREIGN, EGB_NO_INDEX);
-    refused(it, a + 1, EGB_EVENT_INTERIOR, EGB_NO_INDEX);
-    refused(it, b + it->block_bytes - 2, EGB_EVENT_INTERIOR, EGB_NO_INDEX);
-    refused(it, block_at(it, block_count) - 1, EGB_EVENT_INTERIOR, EGB_NO_INDEX);
+    refused(it, elsewhere, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(it, it->first - 4, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(it, block_at(it, block_count), EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(it, (void*)4, EGB_MISUSE_FOREIGN, EGB_NO_INDEX);
+    refused(it, a + 1, EGB_MISUSE_INTERIOR, EGB_NO_INDEX);
+    refused(it, b + it->block_bytes - 2, EGB_MISUSE_INTERIOR, EGB_NO_INDEX);
+    refused(it, block_at(it, block_count) - 1, EGB_MISUSE_INTERIOR, EGB_NO_INDEX);
     if (it->block_bytes > 4) {
-        refused(it, b + 4, EGB_EVENT_INTERIOR, EGB_NO_INDEX);
+        refused(it, b + 4, EGB_MISUSE_INTERIOR, EGB_NO_INDEX);
     }
-    refused(it, block_at(it, 2), EGB_EVENT_NEVER_ALLOCATED, 2);
-    refused(it, block_at(it, block_count - 1), EGB_EVENT_NEVER_ALLOCATED, block_count - 1);
+    refused(it, block_at(it, 2), EGB_MISUSE_NEVER_ALLOCATED, 2);
+    refused(it, block_at(it, block_count - 1), EGB_MISUSE_NEVER_ALLOCATED, block_count - 1);
     give(it, a);
     give(it, b);
     CHECK(event_count == 0);
@@ -255,10 +255,10 @@ static void double_frees_are_refused(const subject* it)
     void* const a = take(it);
     void* const b = take(it);
     give(it, a);
-    refused(it, a, EGB_EVENT_DOUBLE_FREE, 0);
+    refused(it, a, EGB_MISUSE_DOUBLE_FREE, 0);
     give(it, b);
-    refused(it, a, EGB_EVENT_DOUBLE_FREE, 0);  // no longer the newest
-    refused(it, b, EGB_EVENT_DOUBLE_FREE, 1);
+    refused(it, a, EGB_MISUSE_DOUBLE_FREE, 0);  // no longer the newest
+    refused(it, b, EGB_MISUSE_DOUBLE_FREE, 1);
     CHECK(take(it) == b && take(it) == a);
     CHECK(event_count == 0);
 }
@@ -288,7 +288,7 @@ static void double_free_after_a_write(const subject* it)
         a[word] = 0;
     }
     egb_fixed_free(it->pool, (void*)(uintptr_t)a);
-    expect(EGB_EVENT_DOUBLE_FREE, it->pool, (const void*)(uintptr_t)a, 0);
+    expect(EGB_MISUSE_DOUBLE_FREE, it->pool, (const void*)(uintptr_t)a, 0);
 }
 
 // What a stray write can do to a free block: the link, the mark behind it, or both.
@@ -323,7 +323,7 @@ static void write_after_free_is_reported(const subject* it, damage kind)
     CHECK(!egb_fixed_whole(it->pool));
     void* const first  = take(it);
     void* const second = take(it);
-    CHECK(event_count == 1 && last_event.kind == EGB_EVENT_OVERWRITTEN);
+    CHECK(event_count == 1 && last_event.kind == EGB_MISUSE_OVERWRITTEN);
     CHECK(last_event.pool == it->pool);
     event_count = 0;
     CHECK(first != NULL && second != NULL && first != second);
@@ -364,11 +364,11 @@ static void pool_that_was_never_made(egb_fixed* pool)
 {
     uint32_t block[2] = {0, 0};
     CHECK(egb_fixed_alloc(pool) == NULL);
-    expect(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX);
+    expect(EGB_MISUSE_NO_POOL, pool, NULL, EGB_NO_INDEX);
     egb_fixed_free(pool, block);
-    expect(EGB_EVENT_NO_POOL, pool, block, EGB_NO_INDEX);
+    expect(EGB_MISUSE_NO_POOL, pool, block, EGB_NO_INDEX);
     egb_fixed_clear(pool);
-    expect(EGB_EVENT_NO_POOL, pool, NULL, EGB_NO_INDEX);
+    expect(EGB_MISUSE_NO_POOL, pool, NULL, EGB_NO_INDEX);
     egb_fixed_free(pool, NULL);
     CHECK(event_count == 0 && block[0] == 0 && block[1] == 0);
     CHECK(!egb_fixed_owns(pool, block) && !egb_fixed_is_live(pool, block));
@@ -416,8 +416,10 @@ static void init_refuses_what_cannot_work(void)
 
 static void texts_differ(void)
 {
-    for (int kind = EGB_EVENT_NO_POOL; kind < EGB_EVENT_OVERWRITTEN; kind++) {
-        CHECK(egb_event_text((egb_event_kind)kind) != egb_event_text((egb_event_kind)(kind + 1)));
+    for (int kind = EGB_MISUSE_NO_POOL; kind < EGB_MISUSE_OVERWRITTEN; kind++) {
+        CHECK(
+            egb_misuse_text((egb_misuse_kind)kind) != egb_misuse_text((egb_misuse_kind)(kind + 1))
+        );
     }
     for (int status = EGB_OK; status < EGB_UNSUPPORTED; status++) {
         CHECK(egb_status_text((egb_status)status) != egb_status_text((egb_status)(status + 1)));

@@ -83,10 +83,10 @@ egb_pool_options with_budget(std::size_t bytes)
 // Blocks in use of the process's heap.
 std::size_t in_use()
 {
-    egb_stats        stats{};
-    egb_heap_numbers large{};
-    EXPECT_EQ(egb_heap_stats(&large), EGB_OK);
-    EXPECT_EQ(egb_pool_stats_subtree(egb_heap_pool(), &stats), EGB_OK);
+    egb_pool_stats stats{};
+    egb_heap_stats large{};
+    EXPECT_EQ(egb_heap_get_stats(&large), EGB_OK);
+    EXPECT_EQ(egb_pool_get_subtree_stats(egb_heap_pool(), &stats), EGB_OK);
     return stats.in_use + large.large_in_use;
 }
 
@@ -295,10 +295,10 @@ TEST(Allocator, TellsOfAContainerThatGivesBackTwice)
     int* const     one = of.allocate(1);
     of.deallocate(one, 1);
     of.deallocate(one, 1);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     int* const other = process.allocate(1);
     of.deallocate(other, 1);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     process.deallocate(other, 1);
 }
 

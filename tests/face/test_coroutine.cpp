@@ -111,9 +111,9 @@ counter<Base> count_from(int number)
 template <template <class> class Base>
 void count_a_little()
 {
-    const events quiet;
-    egb_stats    before{};
-    EXPECT_EQ(egb_pool_stats_subtree(egb_heap_pool(), &before), EGB_OK);
+    const events   quiet;
+    egb_pool_stats before{};
+    EXPECT_EQ(egb_pool_get_subtree_stats(egb_heap_pool(), &before), EGB_OK);
     // A compiler that sees which coroutine this is may put its frame on the stack.
     counter<Base> (*volatile count)(int) = count_from<Base>;
     for (int round = 0; round < 3; round++) {
@@ -123,8 +123,8 @@ void count_a_little()
         EXPECT_EQ(numbers.next(), round);
         EXPECT_EQ(numbers.next(), round + 1);
     }
-    egb_stats after{};
-    EXPECT_EQ(egb_pool_stats_subtree(egb_heap_pool(), &after), EGB_OK);
+    egb_pool_stats after{};
+    EXPECT_EQ(egb_pool_get_subtree_stats(egb_heap_pool(), &after), EGB_OK);
     EXPECT_EQ(after.in_use, before.in_use);
     EXPECT_EQ(after.allocations, before.allocations + 3);
 }

@@ -167,16 +167,16 @@ TEST(fixed_pool, misuse_is_refused_before_the_destructor_runs)
         particle* const a = pool.make(1.0, 1);
         auto* const     middle = reinterpret_cast<particle*>(reinterpret_cast<char*>(a) + 4);
         pool.destroy(middle);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         pool.destroy(reinterpret_cast<particle*>(&pool));
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
         pool.destroy(a + 1);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
         EXPECT_EQ(particle::alive, 1);
         pool.destroy(a);
         EXPECT_EQ(particle::alive, 0);
         pool.destroy(a);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_EQ(particle::alive, 0);
         EXPECT_TRUE(pool.whole());
     };
@@ -196,7 +196,7 @@ TEST(fixed_pool, the_first_use_may_be_a_question_or_a_mistake)
     fixed_pool<double, 4> abused;
     double                mine = 0;
     abused.destroy(&mine);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     fixed_pool<double, 4> cleared;
     cleared.clear();
     double* const d = cleared.make(2.0);
@@ -258,5 +258,5 @@ TEST(fixed_pool, pools_of_4_byte_objects_find_every_double_free)
     pool.destroy(a);
     *a = 12345;
     pool.destroy(a);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }

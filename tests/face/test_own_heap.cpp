@@ -4,6 +4,7 @@
 #include "pools.hpp"
 
 #include "eggbox/heap.hpp"
+#include "levels.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -114,7 +115,7 @@ TEST(OwnHeap, HasNameBudgetAndParentOfItsOptions)
 TEST(OwnHeap, ThatCannotBeMadeServesNothing)
 {
     egb_pool_options options{};
-    options.check = "no such level";
+    options.level = level_named("no such level");
     heap own(options);
     EXPECT_EQ(own.status(), EGB_INVALID);
     EXPECT_EQ(own.alloc(10), nullptr);
@@ -146,7 +147,7 @@ TEST(OwnHeap, ThatIsGoneWithItsParentServesNothing)
     EXPECT_NE(own.alloc(10), nullptr);
     EXPECT_EQ(egb_pool_destroy(options.parent, EGB_DESTROY_FORCE), EGB_OK);
     EXPECT_EQ(own.alloc(10), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     EXPECT_EQ(own.alloc(1000), nullptr);
     EXPECT_EQ(own.alloc(1 << 20), nullptr);
 }
@@ -167,13 +168,13 @@ TEST(OwnHeap, RefusesLargeBlocksThatAreNotItsOwn)
     void* const large = own.alloc(1 << 20);
     void* const small = own.alloc(100);
     other.free(large, 1 << 20);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     own.free(small, 1 << 20);  // the class's pool is not to end for it
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     EXPECT_EQ(own.stats().in_use, 2u);
     own.free(large, 1 << 20);
     own.free(large, 1 << 20);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     own.free(nullptr, 1 << 20);
     own.free(small, 100);
 }

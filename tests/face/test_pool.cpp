@@ -3,6 +3,7 @@
 #include "events.hpp"
 
 #include "eggbox/eggbox.hpp"
+#include "levels.hpp"
 
 #include <array>
 #include <cstdint>
@@ -79,7 +80,7 @@ pool_options limited(std::size_t blocks, const char* check = nullptr)
 {
     pool_options options{};
     options.max_blocks = blocks;
-    options.check      = check;
+    options.level      = level_named(check);
     return options;
 }
 
@@ -227,18 +228,18 @@ TEST_F(pool_face, misuse_is_refused_before_the_destructor_runs)
         particle* const a        = particles.make(1.0, 1);
         particle* const stranger = others.make(2.0, 2);
         particles.destroy(moved(a, 4));
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         particles.destroy(reinterpret_cast<particle*>(outside));
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
         particles.destroy(stranger);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
         particles.destroy(a + 20);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
         EXPECT_EQ(particle::alive, 2);
         particles.destroy(a);
         EXPECT_EQ(particle::alive, 1);
         particles.destroy(a);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_EQ(particle::alive, 1);
         others.destroy(stranger);
     }
@@ -287,7 +288,7 @@ TEST_F(pool_face, at_level_off_what_is_no_block_of_the_pool_is_refused_too)
     EXPECT_EQ(particle::alive, 1);
     particles.destroy(a);
     EXPECT_EQ(particle::alive, 0);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
 }
 
 TEST_F(pool_face, its_end_destroys_the_pool_and_no_object)
@@ -305,7 +306,7 @@ TEST_F(pool_face, its_end_destroys_the_pool_and_no_object)
     EXPECT_EQ(particle::alive, 1);
     EXPECT_FALSE(handle.alive());
     EXPECT_EQ(handle.make(2.0, 2), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     EXPECT_EQ(particle::alive, 1);
 }
 
@@ -320,7 +321,7 @@ TEST_F(pool_face, a_pool_moves_with_its_blocks_and_leaves_none_behind)
     EXPECT_EQ(first.status(), EGB_INVALID);
     EXPECT_EQ(first.in_use(), 0u);
     EXPECT_EQ(first.make(2.0, 2), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     EXPECT_TRUE(second.handle() == handle);
     second.destroy(a);
     EXPECT_EQ(particle::alive, 0);
@@ -344,7 +345,7 @@ TEST_F(pool_face, a_pool_that_cannot_be_says_why_and_has_no_blocks)
     EXPECT_FALSE(wrong);
     EXPECT_EQ(wrong.status(), EGB_INVALID);
     EXPECT_EQ(wrong.make(1.0, 1), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     EXPECT_EQ(wrong.stats().capacity, 0u);
     EXPECT_EQ(wrong.reserve(1), EGB_INVALID);
     EXPECT_EQ(wrong.trim(), 0u);
@@ -442,7 +443,7 @@ TEST_F(pool_face, a_pointer_that_outlives_its_pool_is_noticed)
         late = particles.make_unique(1.0, 1);
     }
     late.reset();
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(particle::alive, 1) << "no destructor on memory that is gone";
 }
 
@@ -457,7 +458,7 @@ TEST_F(pool_face, a_trivial_object_is_freed_as_any)
     ints.destroy(a);
     EXPECT_EQ(ints.in_use(), 0u);
     ints.destroy(a);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }
 
 TEST_F(pool_face, another_thread_may_destroy_what_this_one_made)

@@ -81,8 +81,8 @@ struct box : eggbox::pooled<box<T>> {
 
 std::size_t in_use(egb_pool pool)
 {
-    egb_stats stats{};
-    (void)egb_pool_stats(pool, &stats);
+    egb_pool_stats stats{};
+    (void)egb_pool_get_stats(pool, &stats);
     return stats.in_use;
 }
 
@@ -98,8 +98,8 @@ TEST(Pooled, TakesObjectsFromThePoolOfTheirClass)
     shape* const two = new shape;
     EXPECT_EQ(in_use(shape::pool()), 2u);
     EXPECT_EQ(egb_block_bytes(one), sizeof(shape));
-    egb_stats stats{};
-    EXPECT_EQ(egb_pool_stats(shape::pool(), &stats), EGB_OK);
+    egb_pool_stats stats{};
+    EXPECT_EQ(egb_pool_get_stats(shape::pool(), &stats), EGB_OK);
     EXPECT_NE(std::string_view(stats.name).find("shape"), std::string_view::npos);
     delete one;
     delete two;
@@ -221,7 +221,7 @@ TEST(Pooled, TellsOfASecondDelete)
     by_macro* const one = new by_macro;
     delete one;
     by_macro::operator delete(one);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }
 
 struct contested : eggbox::pooled<contested> {

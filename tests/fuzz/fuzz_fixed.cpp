@@ -107,7 +107,7 @@ class fixed_history
         void* const block =
             made_ == way::unchecked ? egb_fixed_alloc_unchecked(&pool_) : egb_fixed_alloc(&pool_);
         if (is_damaged_) {
-            fuzz::the_misuses().allow(EGB_EVENT_OVERWRITTEN);
+            fuzz::the_misuses().allow(EGB_MISUSE_OVERWRITTEN);
         }
         if (block == nullptr) {
             const bool may_lose = is_damaged_ && !has_bits();
@@ -157,15 +157,15 @@ class fixed_history
         }
     }
 
-    egb_event_kind kind_of(std::size_t index, bool is_start) const
+    egb_misuse_kind kind_of(std::size_t index, bool is_start) const
     {
         if (index >= count_) {
-            return EGB_EVENT_FOREIGN;
+            return EGB_MISUSE_FOREIGN;
         }
         if (!is_start) {
-            return EGB_EVENT_INTERIOR;
+            return EGB_MISUSE_INTERIOR;
         }
-        return states_[index] == state::fresh ? EGB_EVENT_NEVER_ALLOCATED : EGB_EVENT_DOUBLE_FREE;
+        return states_[index] == state::fresh ? EGB_MISUSE_NEVER_ALLOCATED : EGB_MISUSE_DOUBLE_FREE;
     }
 
     void resize(std::size_t count)
@@ -409,7 +409,7 @@ class growing_history
     {
         auto* const block = static_cast<unsigned char*>(egb_growing_alloc(&pool_));
         if (is_damaged_) {
-            fuzz::the_misuses().allow(EGB_EVENT_OVERWRITTEN);
+            fuzz::the_misuses().allow(EGB_MISUSE_OVERWRITTEN);
         }
         const bool is_full = max_blocks_ != 0 && live_.size() == max_blocks_;
         require(block == nullptr || !is_full, "the limit is kept");
@@ -462,7 +462,7 @@ class growing_history
     {
         if (!freed_.empty() && !is_damaged_) {
             egb_growing_free(&pool_, freed_[in_.below(freed_.size())]);
-            fuzz::the_misuses().expect(EGB_EVENT_DOUBLE_FREE);
+            fuzz::the_misuses().expect(EGB_MISUSE_DOUBLE_FREE);
         }
     }
 
@@ -471,10 +471,10 @@ class growing_history
         if (!live_.empty()) {
             const std::size_t which = in_.below(live_.size());
             egb_growing_free(&pool_, live_[which].block + 1 + in_.below(block_bytes_ - 1));
-            fuzz::the_misuses().expect(EGB_EVENT_INTERIOR);
+            fuzz::the_misuses().expect(EGB_MISUSE_INTERIOR);
         }
         egb_growing_free(&pool_, this);
-        fuzz::the_misuses().expect(EGB_EVENT_FOREIGN);
+        fuzz::the_misuses().expect(EGB_MISUSE_FOREIGN);
     }
 
     void trim()

@@ -57,13 +57,13 @@ class history
             egb_free(remove(0).block);
         }
         fuzz::the_misuses().expect_none();
-        egb_heap_numbers numbers{};
-        egb_stats        classes{};
-        require(egb_heap_stats(&numbers) == EGB_OK, "there are numbers");
+        egb_heap_stats numbers{};
+        egb_pool_stats classes{};
+        require(egb_heap_get_stats(&numbers) == EGB_OK, "there are numbers");
         require(numbers.large_in_use == 0, "no large block is left");
         const egb_pool heap = egb_heap_pool();
         if (heap.generation != 0) {
-            require(egb_pool_stats_subtree(heap, &classes) == EGB_OK, "and more numbers");
+            require(egb_pool_get_subtree_stats(heap, &classes) == EGB_OK, "and more numbers");
             require(classes.in_use == 0, "no block is left");
         }
     }

@@ -31,8 +31,8 @@ class history
         while (!pools_.empty()) {
             destroy(*pools_.front(), EGB_DESTROY_FORCE);
         }
-        egb_stats all{};
-        require(egb_pool_stats_subtree(egb_pool{}, &all) == EGB_OK, "the root is there");
+        egb_pool_stats all{};
+        require(egb_pool_get_subtree_stats(egb_pool{}, &all) == EGB_OK, "the root is there");
         require(all.pools == 0 && all.bytes_held == 0, "destroy leaves nothing behind");
     }
 
@@ -105,12 +105,14 @@ class history
     void create()
     {
         static const std::size_t sizes[]  = {1, 8, 24, 40, 64, 200, 1000, 5000};
-        static const char* const levels[] = {"off", "check", "guard", "track"};
+        static const egb_level   levels[] = {
+            EGB_LEVEL_OFF, EGB_LEVEL_CHECK, EGB_LEVEL_GUARD, EGB_LEVEL_TRACK
+        };
 
         auto              made    = std::make_unique<modelled>();
         egb_pool_options& options = made->options;
         options.block_bytes       = sizes[in_.below(8)];
-        options.check             = levels[in_.below(4)];
+        options.level             = levels[in_.below(4)];
         const unsigned bits       = in_.byte();
         options.flags             = (bits & 1) != 0 ? EGB_CACHE_LINE : 0;
         options.max_blocks        = (bits & 2) != 0 ? 1 + in_.below(100) : 0;
@@ -129,8 +131,7 @@ class history
             "the pool is made"
         );
         if (status == EGB_OK) {
-            made->level =
-                static_cast<egb_level>(std::find(levels, levels + 4, options.check) - levels);
+            made->level = options.level;
             pools_.push_back(std::move(made));
         }
     }
@@ -198,9 +199,9 @@ class history
         }
         require(!egb_pool_alive(stale_), "a destroyed pool is gone");
         require(egb_pool_alloc(stale_) == nullptr, "and gives nothing");
-        fuzz::the_misuses().expect(EGB_EVENT_STALE);
+        fuzz::the_misuses().expect(EGB_MISUSE_STALE);
         egb_pool_free(stale_, this);
-        fuzz::the_misuses().expect(EGB_EVENT_STALE);
+        fuzz::the_misuses().expect(EGB_MISUSE_STALE);
     }
 
     // At level "off" nothing is promised of a block of another pool.
@@ -211,7 +212,7 @@ class history
             return;
         }
         egb_pool_free(one.pool, other.live[in_.below(other.live.size())].block);
-        fuzz::the_misuses().expect(EGB_EVENT_WRONG_POOL);
+        fuzz::the_misuses().expect(EGB_MISUSE_WRONG_POOL);
     }
 
     fuzz::input&                           in_;

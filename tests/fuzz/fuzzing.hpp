@@ -5,7 +5,7 @@
 #ifndef EGGBOX_TESTS_FUZZ_FUZZING_HPP
 #define EGGBOX_TESTS_FUZZ_FUZZING_HPP
 
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +64,7 @@ class misuses
   public:
     misuses()
     {
-        egb_set_misuse_handler(note, this);
+        egb_misuse_set_handler(note, this);
     }
 
     misuses(const misuses&)            = delete;
@@ -75,11 +75,11 @@ class misuses
         require(count_ == 0, "no misuse is reported where there is none");
     }
 
-    void expect(egb_event_kind kind)
+    void expect(egb_misuse_kind kind)
     {
         require(count_ == 1, "a misuse is reported, and once");
         if (last_ != kind) {
-            std::fprintf(stderr, "%s, not %s\n", egb_event_text(last_), egb_event_text(kind));
+            std::fprintf(stderr, "%s, not %s\n", egb_misuse_text(last_), egb_misuse_text(kind));
         }
         require(last_ == kind, "as what it is");
         count_ = 0;
@@ -93,7 +93,7 @@ class misuses
     }
 
     // Any number, all of this kind.
-    void allow(egb_event_kind kind)
+    void allow(egb_misuse_kind kind)
     {
         require(count_ == 0 || last_ == kind, "nothing else is reported");
         count_ = 0;
@@ -105,7 +105,7 @@ class misuses
     }
 
   private:
-    static void note(const egb_event* event, void* user)
+    static void note(const egb_misuse_event* event, void* user)
     {
         auto* const self = static_cast<misuses*>(user);
         self->last_      = event->kind;
@@ -113,9 +113,9 @@ class misuses
         self->count_++;
     }
 
-    egb_event_kind last_{};
-    egb_history    history_{};
-    std::size_t    count_ = 0;
+    egb_misuse_kind last_{};
+    egb_history     history_{};
+    std::size_t     count_ = 0;
 };
 
 inline misuses& the_misuses()

@@ -26,13 +26,13 @@ struct live_block {
 enum class freeing { by_pool, by_address, by_cache, by_pool_again };
 
 struct modelled {
-    egb_pool                    pool{};
-    egb_pool_options            options{};
-    egb_level                   level  = EGB_LEVEL_CHECK;
-    modelled*                   parent = nullptr;
-    std::vector<live_block>     live;
-    std::vector<unsigned char*> freed;  // and not handed out again, nor maybe given back
-    std::unique_ptr<egb_cache>  cache;
+    egb_pool                      pool{};
+    egb_pool_options              options{};
+    egb_level                     level  = EGB_LEVEL_CHECK;
+    modelled*                     parent = nullptr;
+    std::vector<live_block>       live;
+    std::vector<unsigned char*>   freed;  // and not handed out again, nor maybe given back
+    std::unique_ptr<egb_magazine> cache;
 
     bool has_redzones() const
     {
@@ -50,7 +50,7 @@ struct modelled {
     {
         require(!egb_pool_alive(pool), "a destroyed pool is gone");
         if (cache != nullptr) {
-            egb_cache_close(cache.get());
+            egb_magazine_close(cache.get());
         }
     }
 
@@ -61,7 +61,7 @@ struct modelled {
         if (live.size() >= live_max) {
             return;
         }
-        void* const block = by_cache && cache != nullptr ? egb_cache_alloc(cache.get())
+        void* const block = by_cache && cache != nullptr ? egb_magazine_alloc(cache.get())
                             : level == EGB_LEVEL_TRACK   ? EGB_POOL_ALLOC(pool)
                                                          : egb_pool_alloc(pool);
         if (block == nullptr) {
@@ -93,7 +93,7 @@ struct modelled {
         if (how == freeing::by_address && options.memory == nullptr) {
             egb_free(block);
         } else if (how == freeing::by_cache && cache != nullptr) {
-            egb_cache_free(cache.get(), block);
+            egb_magazine_free(cache.get(), block);
         } else {
             egb_pool_free(pool, block);
         }
@@ -111,12 +111,12 @@ struct modelled {
     void toggle_cache()
     {
         if (cache != nullptr) {
-            egb_cache_close(cache.get());
+            egb_magazine_close(cache.get());
             cache.reset();
             return;
         }
-        auto opened = std::make_unique<egb_cache>();
-        if (egb_cache_open(opened.get(), pool) == EGB_OK) {
+        auto opened = std::make_unique<egb_magazine>();
+        if (egb_magazine_open(opened.get(), pool) == EGB_OK) {
             cache = std::move(opened);
         }
     }
@@ -168,10 +168,10 @@ struct modelled {
 
     void compare() const
     {
-        egb_stats stats{};
-        require(egb_pool_stats(pool, &stats) == EGB_OK, "there are numbers");
+        egb_pool_stats stats{};
+        require(egb_pool_get_stats(pool, &stats) == EGB_OK, "there are numbers");
         require(stats.in_use == live.size(), "the count is right");
-        require(stats.in_use + stats.cached <= stats.capacity, "blocks are somewhere");
+        require(stats.in_use + stats.in_magazines <= stats.capacity, "blocks are somewhere");
         require(stats.peak >= stats.in_use, "the peak is the most");
         require(options.max_blocks == 0 || stats.peak <= options.max_blocks, "and in the limit");
         require(
@@ -187,7 +187,7 @@ struct modelled {
     {
         if (level != EGB_LEVEL_OFF && !freed.empty()) {
             egb_pool_free(pool, freed[which % freed.size()]);
-            the_misuses().expect(EGB_EVENT_DOUBLE_FREE);
+            the_misuses().expect(EGB_MISUSE_DOUBLE_FREE);
         }
     }
 
@@ -225,7 +225,7 @@ struct modelled {
             egb_pool_free(pool, block);
         }
         const auto damaged = the_misuses().history().damaged;
-        the_misuses().expect(EGB_EVENT_OVERRUN);
+        the_misuses().expect(EGB_MISUSE_OVERRUN);
         require(damaged == byte - block, "where it is");
         if (is_mended) {
             *byte ^= 1;
@@ -240,7 +240,7 @@ struct modelled {
         unsigned char* const block = remove(which % live.size());
         block[-1 - static_cast<std::ptrdiff_t>(place)] ^= 0x10;
         egb_pool_free(pool, block);
-        the_misuses().expect(EGB_EVENT_UNDERRUN);
+        the_misuses().expect(EGB_MISUSE_UNDERRUN);
     }
 
     // Behind the free list's link, and put right again.
@@ -253,7 +253,7 @@ struct modelled {
         unsigned char*    byte   = freed[which % freed.size()] + 8 + place % (filled - 8);
         *byte ^= 1;
         require(egb_pool_check(pool) == 1, "a write to a free block is seen");
-        the_misuses().expect(EGB_EVENT_OVERWRITTEN);
+        the_misuses().expect(EGB_MISUSE_OVERWRITTEN);
         *byte ^= 1;
         require(egb_pool_check(pool) == 0, "and nothing else");
     }
@@ -291,9 +291,11 @@ struct modelled {
         if (options.max_blocks != 0 && live.size() == options.max_blocks) {
             return;
         }
-        egb_stats stats{};
-        require(egb_pool_stats(pool, &stats) == EGB_OK, "there are numbers");
-        require(stats.in_use == stats.capacity && stats.cached == 0, "NULL when all are in use");
+        egb_pool_stats stats{};
+        require(egb_pool_get_stats(pool, &stats) == EGB_OK, "there are numbers");
+        require(
+            stats.in_use == stats.capacity && stats.in_magazines == 0, "NULL when all are in use"
+        );
         bool has_budget = options.memory != nullptr;
         for (const modelled* one = this; one != nullptr; one = one->parent) {
             has_budget = has_budget || one->options.budget_bytes != 0;

@@ -206,18 +206,18 @@ TEST(seal, what_is_there_must_do)
         blocks.push_back(block);
     }
     EXPECT_GE(blocks.size(), 100u);
-    EXPECT_EQ(seen.take_all(), EGB_EVENT_SEALED);
+    EXPECT_EQ(seen.take_all(), EGB_MISUSE_SEALED);
     EXPECT_EQ(egb_pool_reserve(pool, 100000), EGB_NO_MEMORY);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_SEALED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_SEALED);
     EXPECT_EQ(egb_malloc(5 << 20), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_SEALED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_SEALED);
     for (void* const block : blocks) {
         egb_pool_free(pool, block);
     }
     std::thread([&] { egb_pool_free(pool, egb_pool_alloc(pool)); }).join();
     egb_unseal();
     // Without a magazine, if no thread that ended has left one.
-    EXPECT_TRUE(seen.count() == 0 || seen.take_all() == EGB_EVENT_SEALED);
+    EXPECT_TRUE(seen.count() == 0 || seen.take_all() == EGB_MISUSE_SEALED);
     EXPECT_EQ(egb_pool_reserve(pool, 100000), EGB_OK);
     EXPECT_EQ(stats_of(pool).in_use, 0u);
 }
@@ -247,7 +247,7 @@ void forbid_memory_calls()
     }
 }
 
-void ignore(const egb_event*, void*) {}
+void ignore(const egb_misuse_event*, void*) {}
 
 // Uses pools and heap until both refuse, with the kernel watching. What pools of the tests before
 // have left would be enough for all of it.
@@ -257,7 +257,7 @@ int use_all(bool seals)
     const egb_pool pool = make(64);
     egb_pool_free(pool, egb_pool_alloc(pool));
     egb_free(egb_malloc(100));
-    egb_set_misuse_handler(ignore, nullptr);
+    egb_misuse_set_handler(ignore, nullptr);
     if (seals) {
         egb_seal();
     }
@@ -328,10 +328,10 @@ TEST_F(fail, a_large_request_does_not_look_at_the_environment)
 namespace
 {
 
-void ask_the_heap(const egb_event* event, void* user)
+void ask_the_heap(const egb_misuse_event* event, void* user)
 {
     int* const count = static_cast<int*>(user);
-    if (event->kind == EGB_EVENT_SEALED && ++*count == 1) {
+    if (event->kind == EGB_MISUSE_SEALED && ++*count == 1) {
         egb_free(egb_malloc(7000));  // of a class that is not there yet
     }
 }
@@ -344,11 +344,11 @@ TEST(seal, the_handler_may_ask_the_heap_for_a_class_that_is_not_there)
     (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
     set_variable("EGGBOX_CHECK", "guard");
     egb_free(egb_malloc(16));
-    egb_set_misuse_handler(ask_the_heap, &count);
+    egb_misuse_set_handler(ask_the_heap, &count);
     egb_seal();
     EXPECT_EQ(egb_malloc(5000), nullptr);
     egb_unseal();
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_GE(count, 1);
     set_variable("EGGBOX_CHECK", nullptr);
     (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
@@ -412,14 +412,14 @@ TEST(seal, a_free_that_would_have_had_to_ask_says_so)
         during = events_of_frees(pools, seen);
     }
     ASSERT_GT(during, 0u);
-    EXPECT_EQ(seen.take_all(), EGB_EVENT_SEALED);
+    EXPECT_EQ(seen.take_all(), EGB_MISUSE_SEALED);
 }
 
 TEST(seal, what_a_limit_refuses_is_no_request)
 {
     const events     unexpected;
     egb_pool_options options = options_for(64);
-    options.check            = "track";
+    options.level            = EGB_LEVEL_TRACK;
     options.max_blocks       = 1;
     options.reserve_blocks   = 1;
     const guard pool(make(options));
@@ -437,7 +437,7 @@ TEST(seal, what_is_in_quarantine_serves_before_the_system_would)
 {
     const events     unexpected;
     egb_pool_options options = options_for(1000);
-    options.check            = "guard";
+    options.level            = EGB_LEVEL_GUARD;
     options.reserve_blocks   = 4;
     const guard pool(make(options));
     egb_seal();

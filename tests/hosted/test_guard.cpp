@@ -4,6 +4,7 @@
 #include "eggbox/heap.h"
 #include "environment.hpp"
 #include "events.hpp"
+#include "levels.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -22,7 +23,7 @@ class guarded
         egb_pool_options options = {};
         options.name             = "guarded";
         options.block_bytes      = bytes;
-        options.check            = check;
+        options.level            = level_named(check);
         options.max_blocks       = max_blocks;
         EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
     }
@@ -45,10 +46,10 @@ class guarded
         egb_pool_free(pool, block);
     }
 
-    egb_stats stats() const
+    egb_pool_stats stats() const
     {
-        egb_stats out = {};
-        EXPECT_EQ(egb_pool_stats(pool, &out), EGB_OK);
+        egb_pool_stats out = {};
+        EXPECT_EQ(egb_pool_get_stats(pool, &out), EGB_OK);
         return out;
     }
 
@@ -86,7 +87,7 @@ TEST(guard, a_correct_program_notices_nothing)
                 EXPECT_EQ(all.stats().in_use, 0u);
                 EXPECT_EQ(all.stats().peak, 300u);
             }
-            EXPECT_EQ(egb_check_all(), 0u);
+            EXPECT_EQ(egb_process_check(), 0u);
         }
     }
 }
@@ -101,14 +102,14 @@ TEST(guard, every_byte_behind_a_block_is_guarded)
                 unsigned char* const block = all.take();
                 block[bytes + behind] ^= 1;
                 EXPECT_EQ(egb_block_check(block), EGB_CORRUPT);
-                EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+                EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
                 EXPECT_EQ(egb_pool_check(all.pool), 1u);
-                EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+                EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
                 all.give(block);
                 EXPECT_EQ(seen.history().bytes, bytes);
                 EXPECT_EQ(seen.history().damaged, static_cast<std::ptrdiff_t>(bytes + behind));
-                const egb_event event = seen.take();
-                EXPECT_EQ(event.kind, EGB_EVENT_OVERRUN);
+                const egb_misuse_event event = seen.take();
+                EXPECT_EQ(event.kind, EGB_MISUSE_OVERRUN);
                 EXPECT_EQ(event.address, block);
                 EXPECT_EQ(seen.pool_name(), "guarded");
                 EXPECT_EQ(all.stats().in_use, 0u);
@@ -125,7 +126,7 @@ TEST(guard, a_zero_behind_a_string_is_noticed)
         unsigned char* const block = all.take();
         block[20 + i]              = 0;
         all.give(block);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
     }
 }
 
@@ -138,9 +139,9 @@ TEST(guard, every_byte_before_a_block_is_guarded)
             unsigned char* const block = all.take();
             block[-before] ^= 1;
             EXPECT_EQ(egb_block_check(block), EGB_CORRUPT);
-            EXPECT_EQ(seen.take_kind(), EGB_EVENT_UNDERRUN);
+            EXPECT_EQ(seen.take_kind(), EGB_MISUSE_UNDERRUN);
             all.give(block);
-            EXPECT_EQ(seen.take_kind(), EGB_EVENT_UNDERRUN) << before;
+            EXPECT_EQ(seen.take_kind(), EGB_MISUSE_UNDERRUN) << before;
         }
     }
 }
@@ -156,11 +157,11 @@ TEST(guard, a_write_to_a_free_block_is_noticed_when_it_is_looked_at_or_handed_ou
             block[place] = 1;
             EXPECT_EQ(egb_pool_check(all.pool), 1u);
             EXPECT_EQ(seen.history().damaged, static_cast<std::ptrdiff_t>(place));
-            EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+            EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
             unsigned char* const again = all.take();
             EXPECT_EQ(again, block);
             EXPECT_GE(seen.count(), 1u);
-            EXPECT_EQ(seen.take_all(), EGB_EVENT_OVERWRITTEN);
+            EXPECT_EQ(seen.take_all(), EGB_MISUSE_OVERWRITTEN);
         }
     }
 }
@@ -176,7 +177,7 @@ TEST(guard, a_write_to_the_first_bytes_is_noticed_on_the_way_out_of_quarantine)
         all.give(all.take());
     }
     EXPECT_EQ(seen.history().damaged, 0);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
 }
 
 // Beyond quarantine, too: the first 8 bytes of small blocks have marks then, large ones the fill.
@@ -198,7 +199,7 @@ TEST(guard, a_write_to_a_block_that_has_been_free_for_long_is_noticed)
             for (int i = 0; i < 600; i++) {
                 (void)all.take();
             }
-            EXPECT_EQ(seen.take_all(), EGB_EVENT_OVERWRITTEN) << bytes << " bytes, at " << place;
+            EXPECT_EQ(seen.take_all(), EGB_MISUSE_OVERWRITTEN) << bytes << " bytes, at " << place;
         }
     }
 }
@@ -216,7 +217,7 @@ TEST(guard, a_block_waits_before_it_is_handed_out_again)
     }
     EXPECT_EQ(all.stats().in_use, 0u);
     EXPECT_EQ(all.stats().peak, 1u);
-    EXPECT_EQ(all.stats().cached, 201u);
+    EXPECT_EQ(all.stats().in_magazines, 201u);
 }
 
 TEST(guard, quarantine_takes_no_block_from_a_limited_pool)
@@ -248,19 +249,19 @@ TEST(guard, frees_that_are_wrong_are_refused_as_at_check)
         const guarded        other(64, level);
         unsigned char* const block = all.take();
         all.give(block + 16);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         all.give(block - 16);
-        EXPECT_NE(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_NE(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         other.give(block);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
         all.give(&seen);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
         all.give(block + all.stats().stride_bytes);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
         egb_free(block);
         egb_free(block);
         EXPECT_EQ(seen.history().bytes, 64u);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_EQ(all.stats().in_use, 0u);
     }
 }
@@ -273,7 +274,7 @@ TEST(guard, blocks_are_aligned_as_asked_for)
             egb_pool_options options = {};
             options.block_bytes      = 24;
             options.block_align      = align;
-            options.check            = level;
+            options.level            = level_named(level);
             egb_pool pool            = {};
             ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
             for (int i = 0; i < 40; i++) {
@@ -294,14 +295,14 @@ TEST(guard, a_pool_on_static_memory_has_guards_if_it_asks_for_them)
     options.block_bytes                      = 32;
     options.memory                           = memory;
     options.memory_bytes                     = sizeof memory;
-    options.check                            = "guard";
+    options.level                            = EGB_LEVEL_GUARD;
     egb_pool pool                            = {};
     events   seen;
     ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
     auto* const block = static_cast<unsigned char*>(egb_pool_alloc(pool));
     block[32]         = 0;
     egb_free(block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }
 
@@ -309,13 +310,13 @@ TEST(guard, an_owned_cache_of_such_a_pool_goes_to_the_pool)
 {
     events        seen;
     const guarded all(64);
-    egb_cache     cache = {};
-    ASSERT_EQ(egb_cache_open(&cache, all.pool), EGB_OK);
-    auto* const block = static_cast<unsigned char*>(egb_cache_alloc(&cache));
+    egb_magazine  cache = {};
+    ASSERT_EQ(egb_magazine_open(&cache, all.pool), EGB_OK);
+    auto* const block = static_cast<unsigned char*>(egb_magazine_alloc(&cache));
     block[64]         = 0;
-    egb_cache_free(&cache, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
-    egb_cache_close(&cache);
+    egb_magazine_free(&cache, block);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
+    egb_magazine_close(&cache);
 }
 
 TEST(guard, below_that_level_nothing_is_looked_at)
@@ -350,10 +351,10 @@ TEST(track, an_event_says_where_the_block_is_from)
     EXPECT_EQ(seen.history().free_site, nullptr);
     EXPECT_EQ(seen.history().serial, 1u);
     EXPECT_EQ(seen.history().level, EGB_LEVEL_TRACK);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
     all.give(block);
     EXPECT_NE(seen.history().free_site, nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }
 
 namespace
@@ -499,7 +500,7 @@ TEST(guard_death, a_program_that_has_a_handler_goes_on)
     events        seen;
     const guarded all(64);
     all.give(&seen);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
 }
 #endif
 
@@ -512,7 +513,7 @@ TEST(track, a_place_that_was_written_over_is_not_followed)
     pool.give(block);
     EXPECT_TRUE(seen.none());
     pool.give(block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(seen.history().alloc_file, nullptr);
     EXPECT_EQ(seen.history().alloc_site, nullptr);
 }
@@ -526,10 +527,10 @@ TEST(guard, a_delete_of_a_damaged_block_is_of_no_wrong_size)
     set_variable("EGGBOX_CHECK", nullptr);
     block[-1] = static_cast<unsigned char>(block[-1] ^ 1u);
     egb_free_sized_(block, 40);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_UNDERRUN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_UNDERRUN);
     block = static_cast<unsigned char*>(egb_malloc(41));
     egb_free_sized_(block, 40);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_SIZE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_SIZE);
     (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
 }
 
@@ -549,12 +550,12 @@ TEST(guard, what_destroy_finds_in_quarantine_is_reported)
     egb_pool_options options = {};
     options.name             = "last";
     options.block_bytes      = 64;
-    options.check            = "guard";
+    options.level            = EGB_LEVEL_GUARD;
     ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
     unsigned char* const block = static_cast<unsigned char*>(egb_pool_alloc(pool));
     egb_pool_free(pool, block);
     block[20] = 1;
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERWRITTEN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
     EXPECT_EQ(seen.history().damaged, 20);
 }

@@ -55,8 +55,8 @@ TEST(heap, from_129_bytes_on_a_block_is_less_than_an_eighth_larger)
 
 TEST(heap, every_class_is_what_the_numbers_say)
 {
-    const egb_heap_numbers numbers = heap_numbers();
-    std::size_t            below   = 0;
+    const egb_heap_stats numbers = heap_numbers();
+    std::size_t          below   = 0;
     for (const egb_heap_class& one : numbers.classes) {
         ASSERT_GT(one.block_bytes, below);
         for (const std::size_t bytes : sizes{below + 1, one.block_bytes}) {  // its ends
@@ -345,5 +345,5 @@ TEST(heap, what_is_in_no_pool_is_freed_without_the_register)
 
 TEST(heap, numbers_go_somewhere)
 {
-    EXPECT_EQ(egb_heap_stats(nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_heap_get_stats(nullptr), EGB_INVALID);
 }

@@ -74,8 +74,8 @@ void use_as_child(const kept& ours)
     egb_free(ours.small);
     egb_free(ours.large);
     (void)egb_heap_trim(0);
-    egb_heap_numbers numbers;
-    MUST(egb_heap_stats(&numbers) == EGB_OK && numbers.cached == 0);
+    egb_heap_stats numbers;
+    MUST(egb_heap_get_stats(&numbers) == EGB_OK && numbers.cached == 0);
 }
 
 void wait_for_child(pid_t child)

@@ -347,7 +347,7 @@ TEST(heap_guarded, the_wrong_size_of_a_delete_is_known_exactly)
     const guard_pages    pages("large,1/1");
     for (const std::size_t bytes : of_each_kind) {
         egb_free_sized_(filled(bytes), bytes + 1);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_SIZE) << bytes;
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_SIZE) << bytes;
         EXPECT_EQ(seen.history().bytes, bytes);
     }
     EXPECT_TRUE(seen.none());
@@ -365,8 +365,8 @@ TEST(heap_guarded, a_write_between_the_block_and_the_page_is_found_by_the_free)
             auto* const block     = static_cast<char*>(filled(bytes));
             block[bytes + behind] = 0;
             egb_free(block);
-            const egb_event event = seen.take();
-            EXPECT_EQ(event.kind, EGB_EVENT_OVERRUN) << bytes;
+            const egb_misuse_event event = seen.take();
+            EXPECT_EQ(event.kind, EGB_MISUSE_OVERRUN) << bytes;
             EXPECT_EQ(event.address, block);
             EXPECT_EQ(seen.history().bytes, bytes);
             EXPECT_EQ(seen.history().damaged, static_cast<std::ptrdiff_t>(bytes + behind));
@@ -384,7 +384,7 @@ TEST(heap_guarded, a_write_before_the_block_is_found_by_the_free)
         auto* const block = static_cast<char*>(filled(40));
         *(block - before) = 0;
         egb_free(block);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_UNDERRUN) << before;
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_UNDERRUN) << before;
         EXPECT_EQ(seen.history().damaged, -before);
     }
 }
@@ -396,7 +396,7 @@ TEST(heap_guarded, a_look_finds_what_a_free_would)
     const guard_pages    pages("large,1/1");
     auto* const          small = static_cast<char*>(filled(40));
     auto* const          large = static_cast<char*>(filled(40001));
-    EXPECT_EQ(egb_check_all(), 0u);
+    EXPECT_EQ(egb_process_check(), 0u);
     EXPECT_EQ(egb_block_check(small), EGB_OK);
     EXPECT_EQ(egb_block_check(small + 1), EGB_INVALID);
     EXPECT_EQ(seen.count(), 0u);
@@ -404,19 +404,19 @@ TEST(heap_guarded, a_look_finds_what_a_free_would)
     const char kept = small[41];
     small[41]       = 0;
     EXPECT_EQ(egb_block_check(small), EGB_CORRUPT);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
     EXPECT_EQ(egb_block_check(large), EGB_OK);
-    EXPECT_EQ(egb_check_all(), 1u);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+    EXPECT_EQ(egb_process_check(), 1u);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
 
     const char before = *(large - 1);
     *(large - 1)      = 0;
-    EXPECT_EQ(egb_check_all(), 2u);
-    EXPECT_EQ(seen.take_kind() == EGB_EVENT_OVERRUN, seen.history().damaged > 0);
+    EXPECT_EQ(egb_process_check(), 2u);
+    EXPECT_EQ(seen.take_kind() == EGB_MISUSE_OVERRUN, seen.history().damaged > 0);
 
     small[41]    = kept;
     *(large - 1) = before;
-    EXPECT_EQ(egb_check_all(), 0u);
+    EXPECT_EQ(egb_process_check(), 0u);
     egb_free(small);
     EXPECT_EQ(egb_block_check(small), EGB_INVALID);
     egb_free(large);
@@ -431,7 +431,7 @@ TEST(heap_guarded, realloc_of_a_damaged_block_says_so)
     block[41]                  = 0;
     char* const moved          = static_cast<char*>(egb_realloc(block, 44));
     EXPECT_NE(moved, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
     EXPECT_TRUE(is_filled(moved, 40, 40));
     egb_free(moved);
 }
@@ -444,22 +444,22 @@ TEST(heap_guarded, wrong_frees_are_what_they_are_elsewhere)
     for (const std::size_t bytes : of_each_kind) {
         auto* const block = static_cast<char*>(filled(bytes));
         egb_free(block + 1);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         EXPECT_EQ(seen.history().bytes, bytes);
         EXPECT_EQ(egb_realloc(block - 1, 10), nullptr);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         egb_free(block);
         EXPECT_TRUE(seen.none());
         egb_free(block);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         EXPECT_NE(seen.history().free_site, nullptr);
         EXPECT_EQ(egb_realloc(block, 10), nullptr);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         egb_free(block + 1);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
         (void)egb_heap_trim(0);
         egb_free(block);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     }
 }
 

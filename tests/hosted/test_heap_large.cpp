@@ -53,18 +53,18 @@ TEST(heap_large, every_address_of_a_block_is_known_and_none_beside_it)
 
 TEST(heap_large, numbers_are_of_whole_units)
 {
-    const all_given_back   check;
-    const egb_heap_numbers before = heap_numbers();
-    void* const            one    = egb_malloc(200000);
-    void* const            other  = egb_malloc(5 * MiB);
-    const egb_heap_numbers during = heap_numbers();
+    const all_given_back check;
+    const egb_heap_stats before = heap_numbers();
+    void* const          one    = egb_malloc(200000);
+    void* const          other  = egb_malloc(5 * MiB);
+    const egb_heap_stats during = heap_numbers();
     EXPECT_EQ(during.large_in_use, before.large_in_use + 2);
     EXPECT_EQ(during.large_allocations, before.large_allocations + 2);
     EXPECT_EQ(during.large_bytes, before.large_bytes + 4 * unit_bytes + 5 * MiB);
     EXPECT_GE(during.large_bytes_peak, during.large_bytes);
     egb_free(one);
     egb_free(other);
-    const egb_heap_numbers after = heap_numbers();
+    const egb_heap_stats after = heap_numbers();
     EXPECT_EQ(after.large_in_use, before.large_in_use);
     EXPECT_EQ(after.large_bytes, before.large_bytes);
     EXPECT_EQ(after.large_frees, before.large_frees + 2);
@@ -198,8 +198,8 @@ TEST(heap_large, what_is_kept_is_bounded)
         }
         for (void* const block : blocks) {
             egb_free(block);
-            const egb_heap_numbers now  = heap_numbers();
-            const std::size_t      over = now.large_bytes_peak / 8 + 8 * MiB;
+            const egb_heap_stats now  = heap_numbers();
+            const std::size_t    over = now.large_bytes_peak / 8 + 8 * MiB;
             ASSERT_LE(now.cached_bytes, 256 * MiB);
             ASSERT_LE(now.cached_bytes + now.large_bytes, now.large_bytes_peak + over);
         }

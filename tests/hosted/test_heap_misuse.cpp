@@ -14,17 +14,17 @@ namespace
 constexpr std::size_t of_each_kind[] = {24, 1000, 5000, 40000, 140000, 3000000};
 
 // The misuse, by free and by realloc, is of this kind, and changes nothing.
-void expect_refused(events* seen, void* block, egb_event_kind kind)
+void expect_refused(events* seen, void* block, egb_misuse_kind kind)
 {
     const std::size_t before = heap_in_use();
     egb_free(block);
-    const egb_event by_free = seen->take();
+    const egb_misuse_event by_free = seen->take();
     EXPECT_EQ(by_free.kind, kind);
     EXPECT_EQ(by_free.address, block);
     EXPECT_NE(by_free.site, nullptr);
     for (const std::size_t bytes : sizes{1, 20, 100000, 200000}) {
         EXPECT_EQ(egb_realloc(block, bytes), nullptr);
-        const egb_event by_realloc = seen->take();
+        const egb_misuse_event by_realloc = seen->take();
         EXPECT_EQ(by_realloc.kind, kind);
         EXPECT_EQ(by_realloc.address, block);
     }
@@ -39,7 +39,7 @@ TEST(heap_misuse, a_second_free)
     for (const std::size_t bytes : of_each_kind) {
         void* const block = egb_malloc(bytes);
         egb_free(block);
-        expect_refused(&seen, block, EGB_EVENT_DOUBLE_FREE);
+        expect_refused(&seen, block, EGB_MISUSE_DOUBLE_FREE);
         void* const again = egb_malloc(bytes);  // the heap is whole, and has it once
         void* const other = egb_malloc(bytes);
         EXPECT_NE(again, other);
@@ -55,7 +55,7 @@ TEST(heap_misuse, a_second_free_after_the_memory_was_given_back)
         void* const block = egb_malloc(bytes);
         egb_free(block);
         (void)egb_heap_trim(0);
-        expect_refused(&seen, block, EGB_EVENT_FOREIGN);
+        expect_refused(&seen, block, EGB_MISUSE_FOREIGN);
     }
 }
 
@@ -66,7 +66,7 @@ TEST(heap_misuse, an_address_inside_a_block)
         auto* const block = static_cast<char*>(egb_malloc(bytes));
         fill(block, bytes, bytes);
         for (const std::size_t offset : sizes{1, 8, bytes - 1}) {
-            expect_refused(&seen, block + offset, EGB_EVENT_INTERIOR);
+            expect_refused(&seen, block + offset, EGB_MISUSE_INTERIOR);
         }
         EXPECT_TRUE(is_filled(block, bytes, bytes));
         egb_free(block);
@@ -78,7 +78,7 @@ TEST(heap_misuse, an_address_inside_a_large_block_that_is_free)
     events      seen;
     auto* const block = static_cast<char*>(egb_malloc(200000));
     egb_free(block);
-    expect_refused(&seen, block + 16, EGB_EVENT_INTERIOR);
+    expect_refused(&seen, block + 16, EGB_MISUSE_INTERIOR);
 }
 
 TEST(heap_misuse, a_second_free_of_a_large_block_that_is_a_part_of_another_region_now)
@@ -90,11 +90,11 @@ TEST(heap_misuse, a_second_free_of_a_large_block_that_is_a_part_of_another_regio
     void* const behind = egb_malloc(4 * unit_bytes);
     egb_free(front);
     egb_free(behind);
-    expect_refused(&seen, behind, EGB_EVENT_DOUBLE_FREE);
-    expect_refused(&seen, front, EGB_EVENT_DOUBLE_FREE);
+    expect_refused(&seen, behind, EGB_MISUSE_DOUBLE_FREE);
+    expect_refused(&seen, front, EGB_MISUSE_DOUBLE_FREE);
     void* const again = egb_malloc(7 * unit_bytes);
     if (again == front) {
-        expect_refused(&seen, behind, EGB_EVENT_INTERIOR);
+        expect_refused(&seen, behind, EGB_MISUSE_INTERIOR);
     }
     egb_free(again);
 }
@@ -110,7 +110,7 @@ TEST(heap_misuse, memory_of_others)
           static_cast<void*>(&here),
           static_cast<void*>(block.data()),
           reinterpret_cast<void*>(16)}) {
-        expect_refused(&seen, address, EGB_EVENT_FOREIGN);
+        expect_refused(&seen, address, EGB_MISUSE_FOREIGN);
     }
 }
 
@@ -122,7 +122,7 @@ TEST(heap_misuse, a_block_that_never_was_handed_out)
     auto* const block = static_cast<char*>(egb_malloc(bytes));
     char* const fresh = block + bytes;
     ASSERT_TRUE(egb_pool_of(fresh) == egb_pool_of(block));
-    expect_refused(&seen, fresh, EGB_EVENT_NEVER_ALLOCATED);
+    expect_refused(&seen, fresh, EGB_MISUSE_NEVER_ALLOCATED);
     egb_free(block);
 }
 
@@ -133,7 +133,7 @@ TEST(heap_misuse, a_block_of_the_heap_freed_to_another_pool)
     for (const std::size_t bytes : of_each_kind) {
         void* const block = egb_malloc(bytes);
         egb_pool_free(pool, block);
-        EXPECT_EQ(seen.take_kind(), is_large(block) ? EGB_EVENT_FOREIGN : EGB_EVENT_WRONG_POOL);
+        EXPECT_EQ(seen.take_kind(), is_large(block) ? EGB_MISUSE_FOREIGN : EGB_MISUSE_WRONG_POOL);
         egb_free(block);
     }
 }
@@ -142,8 +142,9 @@ TEST(heap_misuse, a_large_block_is_reported_as_the_heaps)
 {
     events      seen;
     void* const block = egb_malloc(200000);
-    egb_set_misuse_handler(
-        [](const egb_event* event, void*) { EXPECT_STREQ(event->pool_name, "heap"); }, nullptr
+    egb_misuse_set_handler(
+        [](const egb_misuse_event* event, void*) { EXPECT_STREQ(event->pool_name, "heap"); },
+        nullptr
     );
     egb_free(static_cast<char*>(block) + 1);
     egb_free(block);
@@ -185,13 +186,13 @@ TEST(heap_misuse, a_delete_of_another_size_is_reported_and_done)
             const std::size_t before = heap_in_use();
             void* const       block  = egb_malloc(bytes);
             egb_free_sized_(block, wrong);
-            const egb_event event = seen.take();
-            EXPECT_EQ(event.kind, EGB_EVENT_WRONG_SIZE) << bytes << " as " << wrong;
+            const egb_misuse_event event = seen.take();
+            EXPECT_EQ(event.kind, EGB_MISUSE_WRONG_SIZE) << bytes << " as " << wrong;
             EXPECT_EQ(event.address, block);
             EXPECT_NE(event.site, nullptr);
             EXPECT_EQ(heap_in_use(), before);
             egb_free(block);
-            EXPECT_NE(seen.take_kind(), EGB_EVENT_WRONG_SIZE);
+            EXPECT_NE(seen.take_kind(), EGB_MISUSE_WRONG_SIZE);
         }
     }
 }
@@ -213,7 +214,7 @@ TEST(heap_misuse, a_delete_of_another_alignment_is_reported_and_done)
     expected += reinterpret_cast<std::uintptr_t>(large) % wide != 0 ? 1 : 0;
     egb_free_aligned_sized_(large, wide, 3000000);
     EXPECT_EQ(seen.count(), expected);
-    EXPECT_EQ(seen.take_all(), EGB_EVENT_WRONG_SIZE);
+    EXPECT_EQ(seen.take_all(), EGB_MISUSE_WRONG_SIZE);
 }
 
 TEST(heap_misuse, a_second_delete_is_one_whatever_its_size)
@@ -223,9 +224,9 @@ TEST(heap_misuse, a_second_delete_is_one_whatever_its_size)
         void* const block = egb_malloc(bytes);
         egb_free(block);
         egb_free_sized_(block, bytes);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         egb_free_sized_(block, 7);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     }
 }
 
@@ -241,7 +242,7 @@ TEST(heap_misuse, with_guards_a_delete_of_any_other_size_is_reported)
         EXPECT_TRUE(seen.none());
         egb_free_sized_(egb_malloc(bytes), bytes - 1);
         EXPECT_EQ(seen.history().bytes, bytes);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_SIZE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_SIZE);
     }
     (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
     set_variable("EGGBOX_CHECK", nullptr);

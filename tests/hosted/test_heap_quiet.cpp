@@ -254,7 +254,7 @@ TEST_F(heap_quiet, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and
     for (int i = 0; i < 100; i++) {
         egb_free(egb_malloc(320));
         pass(quiet_time / 2);
-        tries += stats_of(pool).cached == 0 ? 1 : 0;  // the magazine was emptied
+        tries += stats_of(pool).in_magazines == 0 ? 1 : 0;  // the magazine was emptied
     }
     EXPECT_EQ(stats_of(pool).bytes_held, held);
     EXPECT_GE(tries, 1);

@@ -171,8 +171,8 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 
 // What callers have, before and after a call that failed. How much is kept may be less then.
 struct picture {
-    std::size_t      in_use  = heap_in_use();
-    egb_heap_numbers numbers = heap_numbers();
+    std::size_t    in_use  = heap_in_use();
+    egb_heap_stats numbers = heap_numbers();
 
     void expect_same(const picture& other) const
     {

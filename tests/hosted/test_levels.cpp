@@ -7,6 +7,7 @@
 #include <string>
 
 extern "C" {
+#include "levels.hpp"
 #include "settings/settings.h"
 }
 
@@ -19,11 +20,11 @@ std::size_t stride_of(const char* name, const char* check)
     egb_pool_options options = {};
     options.name             = name;
     options.block_bytes      = 64;
-    options.check            = check;
-    egb_pool  pool           = {};
-    egb_stats stats          = {};
+    options.level            = level_named(check);
+    egb_pool       pool      = {};
+    egb_pool_stats stats     = {};
     EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
-    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    EXPECT_EQ(egb_pool_get_stats(pool, &stats), EGB_OK);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     return stats.stride_bytes;
 }
@@ -121,11 +122,11 @@ TEST_F(levels, static_memory_is_not_stretched_by_the_environment)
     options.memory_bytes                     = sizeof memory;
     set("*:guard");
     for (const char* check : {static_cast<const char*>(nullptr), "off", "check", "guard"}) {
-        options.check   = check;
-        egb_pool  pool  = {};
-        egb_stats stats = {};
+        options.level        = level_named(check);
+        egb_pool       pool  = {};
+        egb_pool_stats stats = {};
         ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
-        EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+        EXPECT_EQ(egb_pool_get_stats(pool, &stats), EGB_OK);
         const bool has_redzones = check != nullptr && std::string(check) == "guard";
         EXPECT_EQ(stats.stride_bytes, has_redzones ? GUARD : PLAIN);
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);

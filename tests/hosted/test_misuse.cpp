@@ -17,7 +17,7 @@ struct counter {
     std::atomic<int> calls{0};
 };
 
-void count(const egb_event*, void* user)
+void count(const egb_misuse_event*, void* user)
 {
     static_cast<counter*>(user)->calls++;
 }
@@ -51,12 +51,12 @@ TEST(misuse_handler, the_one_set_last_gets_every_misuse_with_its_user)
     counter   first;
     counter   second;
     double    foreign[2] = {};
-    egb_set_misuse_handler(count, &first);
+    egb_misuse_set_handler(count, &first);
     egb_fixed_free(&pool, foreign);
-    egb_set_misuse_handler(count, &second);
+    egb_misuse_set_handler(count, &second);
     egb_fixed_free(&pool, foreign);
     egb_fixed_free(&pool, foreign);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(first.calls, 1);
     EXPECT_EQ(second.calls, 2);
 }
@@ -64,7 +64,7 @@ TEST(misuse_handler, the_one_set_last_gets_every_misuse_with_its_user)
 TEST(misuse_handler, the_default_prints_one_line_for_each_site_and_goes_on)
 {
     egb_fixed pool = make_pool();
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     testing::internal::CaptureStderr();
     for (int i = 0; i < 10; i++) {
         EXPECT_TRUE(free_foreign(pool));
@@ -96,8 +96,8 @@ TEST(misuse_handler, the_default_says_which_block)
 TEST(misuse_handler, a_pools_name_is_printed_when_it_has_one)
 {
     testing::internal::CaptureStderr();
-    const egb_event event = {
-        EGB_EVENT_DOUBLE_FREE, "frames", nullptr, nullptr, 12, &event, nullptr
+    const egb_misuse_event event = {
+        EGB_MISUSE_DOUBLE_FREE, "frames", nullptr, nullptr, 12, &event, nullptr
     };
     egb_misuse(&event);
     const std::string printed = testing::internal::GetCapturedStderr();
@@ -109,8 +109,8 @@ TEST(misuse_handler, after_64_sites_it_says_that_it_stops)
     std::vector<char> sites(300);
     testing::internal::CaptureStderr();
     for (char& site : sites) {
-        const egb_event event = {
-            EGB_EVENT_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, &site, nullptr
+        const egb_misuse_event event = {
+            EGB_MISUSE_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, &site, nullptr
         };
         egb_misuse(&event);
     }
@@ -125,29 +125,29 @@ TEST(misuse_handler, threads_may_set_it_while_others_misuse)
     static counter           one;
     static counter           two;
     static std::atomic<bool> mixed{false};
-    const egb_misuse_fn      to_one = [](const egb_event*, void* user) {
+    const egb_misuse_fn      to_one = [](const egb_misuse_event*, void* user) {
         mixed = mixed || user != &one;
         one.calls++;
     };
-    const egb_misuse_fn to_two = [](const egb_event*, void* user) {
+    const egb_misuse_fn to_two = [](const egb_misuse_event*, void* user) {
         mixed = mixed || user != &two;
         two.calls++;
     };
     std::atomic<bool> done{false};
-    egb_set_misuse_handler(to_one, &one);
-    std::thread     setter([&] {
+    egb_misuse_set_handler(to_one, &one);
+    std::thread            setter([&] {
         for (int i = 0; i < 20000; i++) {
-            egb_set_misuse_handler(i % 2 == 0 ? to_two : to_one, i % 2 == 0 ? &two : &one);
+            egb_misuse_set_handler(i % 2 == 0 ? to_two : to_one, i % 2 == 0 ? &two : &one);
         }
         done = true;
     });
-    const egb_event event = {
-        EGB_EVENT_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, nullptr, nullptr
+    const egb_misuse_event event = {
+        EGB_MISUSE_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, nullptr, nullptr
     };
     while (!done || one.calls + two.calls == 0) {
         egb_misuse(&event);
     }
     setter.join();
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_FALSE(mixed);
 }

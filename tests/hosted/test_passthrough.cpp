@@ -5,6 +5,7 @@
 #include "eggbox/heap.h"
 #include "environment.hpp"
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <cstdlib>
@@ -18,7 +19,7 @@ namespace
 egb_pool_options passed(std::size_t block_bytes, egb_pool parent = {})
 {
     egb_pool_options options = options_for(block_bytes, parent);
-    options.check            = "passthrough";
+    options.level            = EGB_LEVEL_PASSTHROUGH;
     return options;
 }
 
@@ -67,11 +68,11 @@ TEST_F(passthrough, a_block_of_another_pool_is_refused)
     void* const block = egb_pool_alloc(pool);
     void* const usual = egb_pool_alloc(plain);
     egb_pool_free(other, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     egb_pool_free(other, usual);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     egb_pool_free(plain, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     EXPECT_EQ(stats_of(pool).in_use, 1u);
     egb_free(block);
     egb_free(usual);
@@ -207,15 +208,15 @@ TEST_F(passthrough, a_block_of_static_memory_is_not_passed_on)
     egb_pool                         pool    = {};
     egb_pool                         passing = {};
     options.block_bytes                      = 64;
-    options.check                            = "passthrough";
+    options.level                            = EGB_LEVEL_PASSTHROUGH;
     ASSERT_EQ(egb_pool_create(&passing, &options), EGB_OK);
-    options.check        = nullptr;
+    options.level        = level_named(nullptr);
     options.memory       = memory;
     options.memory_bytes = sizeof memory;
     ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
     void* const block = egb_pool_alloc(pool);
     egb_pool_free(passing, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     egb_pool_free(pool, block);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     EXPECT_EQ(egb_pool_destroy(passing, EGB_DESTROY_REFUSE), EGB_OK);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The promises of pool.h, one thread at a time.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <algorithm>
@@ -36,7 +37,7 @@ TEST(pool, blocks_are_apart_aligned_and_come_back)
             }
             egb_pool_free(pool, blocks[static_cast<std::size_t>(i)]);
         }
-        const egb_stats after = stats_of(pool);
+        const egb_pool_stats after = stats_of(pool);
         EXPECT_EQ(after.in_use, 0u);
         EXPECT_EQ(after.allocations, 300u);
         EXPECT_EQ(after.frees, 300u);
@@ -72,27 +73,27 @@ TEST(pool, every_misuse_is_refused_and_named)
     egb_pool_free(pool, nullptr);
     ASSERT_TRUE(seen.none());
     egb_pool_free(pool, &outside);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_pool_free(pool, reinterpret_cast<void*>(~std::uintptr_t{15}));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_pool_free(pool, reinterpret_cast<void*>(std::uintptr_t{64}));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_pool_free(pool, stranger);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     for (int offset : {1, 2, 4, 8, 16, 47}) {
         egb_pool_free(pool, block + offset);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     }
     egb_pool_free(pool, block + 48 * 100);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
     egb_pool_free(pool, block);
     std::memset(block, 0xE9, 48);
     egb_pool_free(pool, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     egb_free(block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     egb_free(&outside);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     EXPECT_EQ(stats_of(pool).in_use, 0u);
     egb_free(stranger);
 }
@@ -110,17 +111,17 @@ TEST(pool, a_stale_handle_is_noticed_by_every_call)
     EXPECT_EQ(next.pool.slot, pool.slot);
     EXPECT_FALSE(egb_pool_alive(pool));
     EXPECT_EQ(egb_pool_alloc(pool), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     egb_pool_free(pool, out);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
-    egb_stats stats;
-    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_STALE);
-    EXPECT_EQ(egb_pool_stats_subtree(pool, &stats), EGB_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
+    egb_pool_stats stats;
+    EXPECT_EQ(egb_pool_get_stats(pool, &stats), EGB_STALE);
+    EXPECT_EQ(egb_pool_get_subtree_stats(pool, &stats), EGB_STALE);
     EXPECT_EQ(egb_pool_reserve(pool, 1), EGB_STALE);
     EXPECT_EQ(egb_pool_trim(pool, 0), 0u);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_STALE);
-    egb_cache cache;
-    EXPECT_EQ(egb_cache_open(&cache, pool), EGB_STALE);
+    egb_magazine cache;
+    EXPECT_EQ(egb_magazine_open(&cache, pool), EGB_STALE);
     egb_pool_options child{};
     child.block_bytes = 8;
     child.parent      = pool;
@@ -136,10 +137,10 @@ TEST(pool, the_null_pool_has_no_blocks)
     const egb_pool null{};
     EXPECT_FALSE(egb_pool_alive(null));
     EXPECT_EQ(egb_pool_alloc(null), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     int value = 0;
     egb_pool_free(null, &value);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     EXPECT_EQ(egb_pool_destroy(null, EGB_DESTROY_FORCE), EGB_INVALID);
     EXPECT_EQ(egb_pool_reserve(null, 1), EGB_INVALID);
 }
@@ -158,8 +159,8 @@ TEST(pool, budgets_hold_for_a_subtree_and_roll_up)
     while (void* const block = egb_pool_alloc(left)) {
         blocks.push_back(block);
     }
-    egb_stats all{};
-    ASSERT_EQ(egb_pool_stats_subtree(top, &all), EGB_OK);
+    egb_pool_stats all{};
+    ASSERT_EQ(egb_pool_get_subtree_stats(top, &all), EGB_OK);
     EXPECT_EQ(all.pools, 3u);
     EXPECT_LE(all.bytes_held, options.budget_bytes = 1 << 20);
     EXPECT_GT(all.bytes_held, (1u << 20) - 2 * 65536u);
@@ -211,26 +212,26 @@ TEST(pool, an_owned_magazine_serves_and_gives_back)
     for (const char* level : {"check", "off"}) {
         egb_pool_options options{};
         options.block_bytes = 40;
-        options.check       = level;
-        const guard pool(make(options));
-        egb_cache   cache;
-        ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
+        options.level       = level_named(level);
+        const guard  pool(make(options));
+        egb_magazine cache;
+        ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
         std::vector<void*> blocks;
         for (int i = 0; i < 1000; i++) {
-            blocks.push_back(egb_cache_alloc(&cache));
+            blocks.push_back(egb_magazine_alloc(&cache));
             ASSERT_NE(blocks.back(), nullptr);
         }
         EXPECT_EQ(stats_of(pool).in_use, 1000u);
         for (void* block : blocks) {
-            egb_cache_free(&cache, block);
+            egb_magazine_free(&cache, block);
         }
         EXPECT_EQ(stats_of(pool).in_use, 0u);
-        egb_cache_close(&cache);
+        egb_magazine_close(&cache);
         EXPECT_EQ(stats_of(pool).in_use, 0u);
         EXPECT_EQ(stats_of(pool).allocations, 1000u);
         events seen;
-        EXPECT_EQ(egb_cache_alloc(&cache), nullptr);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+        EXPECT_EQ(egb_magazine_alloc(&cache), nullptr);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     }
 }
 
@@ -281,7 +282,7 @@ TEST(pool, blocks_lost_to_a_write_after_free_are_not_in_use)
     for (int i = 0; i < 18; i++) {
         held.push_back(egb_pool_alloc(pool));
     }
-    EXPECT_EQ(seen.take_two(), std::make_pair(EGB_EVENT_OVERWRITTEN, EGB_EVENT_OVERWRITTEN));
+    EXPECT_EQ(seen.take_two(), std::make_pair(EGB_MISUSE_OVERWRITTEN, EGB_MISUSE_OVERWRITTEN));
     EXPECT_EQ(std::count(held.begin(), held.end(), blocks[18]), 0);
     EXPECT_EQ(std::count(held.begin(), held.end(), blocks[10]), 0);
     EXPECT_EQ(stats_of(pool).in_use, held.size());

@@ -6,6 +6,7 @@
 #include "eggbox/heap.h"
 
 extern "C" {
+#include "levels.hpp"
 #include "pool/registry.h"
 }
 
@@ -70,7 +71,7 @@ TEST(pool_ask, the_size_of_a_block_in_use_needs_no_lock)
     for (const char* const level : {"check", "off"}) {
         egb_pool_options options{};
         options.block_bytes = 40;
-        options.check       = level;
+        options.level       = level_named(level);
         const guard        pool(make(options));
         void* const        block   = egb_pool_alloc(pool);
         egb_control* const control = egb_pool_lock_(pool.pool);
@@ -100,15 +101,15 @@ TEST(pool_ask, what_is_beside_the_blocks_is_in_no_pool)
         ASSERT_EQ(egb_block_bytes(at(first + offset)), is_block ? 1000u : 0u);
     }
     egb_free(at(first + unit_bytes - 8));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_pool_free(pool, at(first + unit_bytes - 8));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_free(at(first + capacity * 1000));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_free(block + 1);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     egb_free(block + 1000 * (capacity - 1));
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED);
     egb_free(nullptr);
     egb_free(block);
     EXPECT_EQ(stats_of(pool).in_use, 0u);
@@ -134,7 +135,7 @@ TEST(pool_ask, addresses_of_nobody)
         egb_free(address);
         egb_pool_free(pool, address);
         if (address != nullptr) {
-            EXPECT_EQ(seen.take_two(), std::make_pair(EGB_EVENT_FOREIGN, EGB_EVENT_FOREIGN));
+            EXPECT_EQ(seen.take_two(), std::make_pair(EGB_MISUSE_FOREIGN, EGB_MISUSE_FOREIGN));
         }
     }
 }
@@ -142,19 +143,19 @@ TEST(pool_ask, addresses_of_nobody)
 TEST(pool_ask, blocks_of_a_destroyed_pool_are_in_no_pool)
 {
     const egb_pool pool = make(64);
-    egb_cache      cache;  // keeps the addresses
-    ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
-    void* const block = egb_cache_alloc(&cache);
+    egb_magazine   cache;  // keeps the addresses
+    ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
+    void* const block = egb_magazine_alloc(&cache);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
     events seen;
     EXPECT_TRUE(egb_pool_of(block) == egb_pool{});
     EXPECT_EQ(egb_block_bytes(block), 0u);
     EXPECT_FALSE(egb_pool_is_live(pool, block));
     EXPECT_EQ(egb_realloc(block, 64), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
     egb_free(block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_FOREIGN);
-    egb_cache_close(&cache);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
+    egb_magazine_close(&cache);
     EXPECT_TRUE(egb_pool_of(block) == egb_pool{});
 }
 
@@ -165,7 +166,7 @@ TEST(pool_ask, an_event_says_what_and_where)
     char* const block = static_cast<char*>(egb_pool_alloc(pool));
     egb_pool_free(pool, block);
     egb_pool_free(pool, block);
-    const egb_event twice = seen.take();
+    const egb_misuse_event twice = seen.take();
     EXPECT_EQ(twice.address, block);
     EXPECT_EQ(twice.block_index, 0u);
     EXPECT_NE(twice.pool, nullptr);
@@ -175,8 +176,8 @@ TEST(pool_ask, an_event_says_what_and_where)
     egb_pool_free(pool, block + 3);
     EXPECT_EQ(seen.take().block_index, EGB_NO_INDEX);
     EXPECT_EQ(egb_pool_alloc(egb_pool{}), nullptr);
-    const egb_event none = seen.take();
-    EXPECT_EQ(none.kind, EGB_EVENT_NO_POOL);
+    const egb_misuse_event none = seen.take();
+    EXPECT_EQ(none.kind, EGB_MISUSE_NO_POOL);
     EXPECT_EQ(none.pool, nullptr);
     EXPECT_EQ(none.pool_name, nullptr);
 }
@@ -186,7 +187,7 @@ TEST(pool_ask, each_block_sees_exactly_those_in_use)
     for (const char* level : {"check", "off"}) {
         for (const std::size_t bytes : {1u, 16u, 700u, 100000u}) {
             egb_pool_options options = options_for(bytes);
-            options.check            = level;
+            options.level            = level_named(level);
             const guard        pool(make(options));
             std::vector<void*> held;
             randoms            random(bytes);
@@ -204,7 +205,7 @@ TEST(pool_ask, each_block_sees_exactly_those_in_use)
                     held.pop_back();
                 }
                 ASSERT_EQ(each_block(pool), sorted(held));
-                ASSERT_EQ(stats_of(pool).cached, 0u);
+                ASSERT_EQ(stats_of(pool).in_magazines, 0u);
             }
             give_all(pool, held);
             EXPECT_TRUE(each_block(pool).empty());

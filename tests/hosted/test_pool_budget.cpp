@@ -116,11 +116,11 @@ TEST(pool_budget, destroy_and_failed_creates_give_it_back)
         EXPECT_EQ(status_of(options), EGB_LIMIT);
         // A thread's magazine may outlive the pool, the charge may not.
         EXPECT_NE(egb_pool_alloc(below), nullptr);
-        egb_cache cache;
-        ASSERT_EQ(egb_cache_open(&cache, below), EGB_OK);
+        egb_magazine cache;
+        ASSERT_EQ(egb_magazine_open(&cache, below), EGB_OK);
         EXPECT_EQ(egb_pool_destroy(below, EGB_DESTROY_FORCE), EGB_OK);
         EXPECT_EQ(subtree_of(top).bytes_held, 0u);
-        egb_cache_close(&cache);
+        egb_magazine_close(&cache);
         EXPECT_EQ(subtree_of(top).bytes_held, 0u);
     }
     const std::vector<void*> blocks = take_all(top);
@@ -133,13 +133,13 @@ TEST(pool_budget, memory_that_goes_late_is_not_given_back_twice)
 {
     const guard    top(make_with_budget(4, {}));
     const egb_pool below = make(1000, top);
-    egb_cache      cache;
-    ASSERT_EQ(egb_cache_open(&cache, below), EGB_OK);
-    EXPECT_NE(egb_cache_alloc(&cache), nullptr);
+    egb_magazine   cache;
+    ASSERT_EQ(egb_magazine_open(&cache, below), EGB_OK);
+    EXPECT_NE(egb_magazine_alloc(&cache), nullptr);
     EXPECT_EQ(egb_pool_destroy(below, EGB_DESTROY_FORCE), EGB_OK);
     const std::vector<void*> blocks = take_all(top);  // the charge went at once
     EXPECT_EQ(stats_of(top).bytes_held, 4 * unit_bytes);
-    egb_cache_close(&cache);
+    egb_magazine_close(&cache);
     EXPECT_EQ(egb_pool_alloc(top), nullptr);
     EXPECT_EQ(egb_pool_reserve(top, 1), EGB_LIMIT);
     give_all(top, blocks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What create accepts, what it refuses and with which word, and what it makes of the options.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <algorithm>
@@ -145,13 +146,13 @@ TEST(pool_create, levels_are_known_or_invalid)
 {
     egb_pool_options options = options_for(8);
     for (const char* level : {"off", "check", "guard", "track"}) {
-        options.check = level;
+        options.level = level_named(level);
         EXPECT_EQ(status_of(options), EGB_OK) << level;
     }
     for (const char* level :
          {"", "of", "offf", "Off", " off", "chec", "checks", "CHECK", "guard ", "o", "passthroug"
          }) {
-        options.check = level;
+        options.level = level_named(level);
         EXPECT_EQ(status_of(options), EGB_INVALID) << level;
     }
 }
@@ -164,7 +165,7 @@ TEST(pool_create, no_level_is_check)
     void* const block = egb_pool_alloc(pool);
     egb_pool_free(pool, block);
     egb_pool_free(pool, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }
 
 TEST(pool_create, memory_and_its_size_go_together)
@@ -267,14 +268,14 @@ TEST(pool_create, the_options_are_in_the_numbers)
     egb_pool_options options = options_for(24);
     options.max_blocks       = 77;
     options.budget_bytes     = 1 << 20;
-    const guard     pool(make(options));
-    const egb_stats stats = stats_of(pool);
+    const guard          pool(make(options));
+    const egb_pool_stats stats = stats_of(pool);
     EXPECT_EQ(stats.pools, 1u);
     EXPECT_EQ(stats.block_bytes, 24u);
     EXPECT_EQ(stats.stride_bytes, 24u);
     EXPECT_EQ(stats.max_blocks, 77u);
     EXPECT_EQ(stats.budget_bytes, 1u << 20);
-    EXPECT_EQ(stats.capacity + stats.in_use + stats.cached + stats.peak + stats.chunks, 0u);
+    EXPECT_EQ(stats.capacity + stats.in_use + stats.in_magazines + stats.peak + stats.chunks, 0u);
     EXPECT_EQ(stats.bytes_held + stats.bytes_prefaulted + stats.bytes_huge, 0u);
     EXPECT_EQ(stats.allocations + stats.frees + stats.failures, 0u);
 }
@@ -294,10 +295,10 @@ TEST(pool_create, a_new_pool_in_an_old_slot_starts_at_nothing)
     const guard next(make(8));
     EXPECT_EQ(next.pool.slot, old.slot);
     EXPECT_NE(next.pool.generation, old.generation);
-    const egb_stats stats = stats_of(next);
+    const egb_pool_stats stats = stats_of(next);
     EXPECT_STREQ(stats.name, "pool");
     EXPECT_EQ(stats.max_blocks + stats.budget_bytes + stats.capacity + stats.in_use, 0u);
-    EXPECT_EQ(stats.cached + stats.peak + stats.chunks + stats.bytes_held, 0u);
+    EXPECT_EQ(stats.in_magazines + stats.peak + stats.chunks + stats.bytes_held, 0u);
     EXPECT_EQ(stats.allocations + stats.frees + stats.failures, 0u);
     EXPECT_EQ(stats.bytes_prefaulted, 0u);
 }

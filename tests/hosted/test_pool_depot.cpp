@@ -5,6 +5,7 @@
 
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
+#include "levels.hpp"
 
 #include <algorithm>
 #include <random>
@@ -18,7 +19,7 @@ using pool_depot = needs_magazines;
 egb_pool make_at(const char* level, std::size_t block_bytes)
 {
     egb_pool_options options = options_for(block_bytes);
-    options.check            = level;
+    options.level            = level_named(level);
     return make(options);
 }
 
@@ -60,11 +61,11 @@ void expect_to_shrink(
     egb_pool pool, population& blocks, int rounds, std::size_t count, std::size_t waiting
 )
 {
-    const egb_stats before = stats_of(pool);
+    const egb_pool_stats before = stats_of(pool);
     for (int round = 0; round < rounds; round++) {
         blocks.renew(count);
     }
-    EXPECT_LT(stats_of(pool).cached, waiting);
+    EXPECT_LT(stats_of(pool).in_magazines, waiting);
     (void)egb_pool_trim(pool, 0);
     EXPECT_LT(stats_of(pool).bytes_held, before.bytes_held / 2);
     blocks.shrink_to(0);
@@ -78,7 +79,7 @@ TEST_F(pool_depot, of_a_sealed_process_grows_no_further_than_its_batches)
 {
     for (const char* level : {"check", "off"}) {
         egb_pool_options options = options_for(4096);
-        options.check            = level;
+        options.level            = level_named(level);
         options.reserve_blocks   = 3000;
         const guard pool(make(options));
         egb_pool_free(pool, egb_pool_alloc(pool));  // this thread has its magazine
@@ -101,16 +102,16 @@ TEST_F(pool_depot, has_free_blocks_of_1_kib_and_trim_takes_them_home)
         for (const std::size_t bytes : {1008u, 1024u, 4096u}) {
             const guard pool(make_at(level.c_str(), bytes));
             give_all(pool, take_all(pool, 10000));
-            const egb_stats before = stats_of(pool);
+            const egb_pool_stats before = stats_of(pool);
             if (bytes >= 1024 || level == "off") {
-                EXPECT_GE(before.cached, 10000u);
+                EXPECT_GE(before.in_magazines, 10000u);
             } else {
-                EXPECT_LT(before.cached, 1000u);
+                EXPECT_LT(before.in_magazines, 1000u);
             }
             give_all(pool, take_all(pool, 10000));
             EXPECT_EQ(stats_of(pool).bytes_held, before.bytes_held);
             EXPECT_EQ(egb_pool_trim(pool, 0), before.bytes_held);
-            EXPECT_EQ(stats_of(pool).cached, 0u);
+            EXPECT_EQ(stats_of(pool).in_magazines, 0u);
         }
     }
 }
@@ -119,8 +120,8 @@ TEST_F(pool_depot, has_1024_batches_at_most)
 {
     const guard pool(make(1024));
     give_all(pool, take_all(pool, 70000));
-    EXPECT_GE(stats_of(pool).cached, 64u * 1024);
-    EXPECT_LE(stats_of(pool).cached, 64u * (1024 + 2));
+    EXPECT_GE(stats_of(pool).in_magazines, 64u * 1024);
+    EXPECT_LE(stats_of(pool).in_magazines, 64u * (1024 + 2));
 }
 
 TEST_F(pool_depot, has_4_mib_of_short_blocks_of_several_threads)
@@ -131,8 +132,8 @@ TEST_F(pool_depot, has_4_mib_of_short_blocks_of_several_threads)
         egb_pool_free(pool, egb_pool_alloc(pool));
         give_all(pool, blocks);
     }).join();
-    EXPECT_GE(stats_of(pool).cached, (3u << 20) / 512);
-    EXPECT_LE(stats_of(pool).cached, (4u << 20) / 512 + 6 * 64);
+    EXPECT_GE(stats_of(pool).in_magazines, (3u << 20) / 512);
+    EXPECT_LE(stats_of(pool).in_magazines, (4u << 20) / 512 + 6 * 64);
 }
 
 // A pool that was trimmed is to become smaller: what is in use comes to lie in few chunks.
@@ -155,7 +156,7 @@ TEST_F(pool_depot, lets_chunks_become_free_when_much_of_it_is_not_needed)
 {
     const guard pool(make(4096));
     population  blocks(pool, 8000, 2000);
-    EXPECT_GE(stats_of(pool).cached, 6000u);
+    EXPECT_GE(stats_of(pool).in_magazines, 6000u);
     expect_to_shrink(pool, blocks, 800, 500, 400);
 }
 
@@ -164,11 +165,11 @@ TEST_F(pool_depot, is_not_full_for_ever_in_a_pool_of_many_blocks)
 {
     const guard pool(make(1024));
     population  blocks(pool, 300000, 20000);
-    EXPECT_GE(stats_of(pool).cached, 65000u);
+    EXPECT_GE(stats_of(pool).in_magazines, 65000u);
     for (int round = 0; round < 100; round++) {
         blocks.renew(4000);
     }
-    EXPECT_LT(stats_of(pool).cached, 1000u);
+    EXPECT_LT(stats_of(pool).in_magazines, 1000u);
     blocks.shrink_to(0);
 }
 
@@ -179,9 +180,9 @@ TEST_F(pool_depot, keeps_blocks_again_once_the_pool_is_needed)
     population  blocks(pool, 8000, 2000);
     (void)egb_pool_trim(pool, 0);
     blocks.renew(1000);
-    EXPECT_LT(stats_of(pool).cached, 400u);
+    EXPECT_LT(stats_of(pool).in_magazines, 400u);
     give_all(pool, take_all(pool, 6000));
-    EXPECT_GE(stats_of(pool).cached, 6000u);
+    EXPECT_GE(stats_of(pool).in_magazines, 6000u);
     blocks.shrink_to(0);
 }
 
@@ -193,14 +194,14 @@ TEST_F(pool_depot, keeps_blocks_when_a_trim_has_nothing_to_wish_for)
         give_all(pool, take_all(pool, 2000));
         (void)egb_pool_trim(pool, keeps);
         give_all(pool, take_all(pool, 1000));
-        EXPECT_GE(stats_of(pool).cached, 1000u) << keeps;
+        EXPECT_GE(stats_of(pool).in_magazines, 1000u) << keeps;
     }
     const guard pool(make(4096));
     population  blocks(pool, 2000, 500);
     (void)egb_pool_trim(pool, SIZE_MAX);
     blocks.renew(400);
     give_all(pool, take_all(pool, 1000));
-    EXPECT_GE(stats_of(pool).cached, 1000u);
+    EXPECT_GE(stats_of(pool).in_magazines, 1000u);
     blocks.shrink_to(0);
 }
 
@@ -210,7 +211,7 @@ TEST_F(pool_depot, keeps_blocks_that_are_all_in_use_now_and_then)
     const guard pool(make(4096));
     for (int round = 0; round < 200; round++) {
         give_all(pool, take_all(pool, 2000));
-        EXPECT_GE(stats_of(pool).cached, 2000u);
+        EXPECT_GE(stats_of(pool).in_magazines, 2000u);
     }
 }
 
@@ -221,10 +222,10 @@ TEST_F(pool_depot, counts_for_reserve)
     options.max_blocks       = 2000;
     const guard pool(make(options));
     give_all(pool, take_all(pool, 2000));
-    const egb_stats before = stats_of(pool);
-    EXPECT_GE(before.cached, 1900u);
+    const egb_pool_stats before = stats_of(pool);
+    EXPECT_GE(before.in_magazines, 1900u);
     EXPECT_EQ(egb_pool_reserve(pool, 1000), EGB_OK);
-    EXPECT_EQ(stats_of(pool).cached, before.cached);
+    EXPECT_EQ(stats_of(pool).in_magazines, before.in_magazines);
     EXPECT_EQ(egb_pool_reserve(pool, 2000), EGB_OK);  // with those in the magazine
     EXPECT_EQ(egb_pool_reserve(pool, 2001), EGB_LIMIT);
     EXPECT_EQ(stats_of(pool).bytes_held, before.bytes_held);

@@ -152,7 +152,7 @@ TEST(pool_exhausted, it_may_destroy_the_very_pool)
             EXPECT_EQ(take_all(pool).size(), 3u);
             EXPECT_EQ(with.calls, 1);
             if (answer == EGB_EXHAUSTED_RETRY) {
-                EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+                EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
             }
             if (is_replaced) {
                 EXPECT_EQ(stats_of(next).failures, 0u);
@@ -176,13 +176,13 @@ TEST(pool_exhausted, it_is_asked_for_budgets_and_caches_too)
     const std::vector<void*> blocks = take_all(pool);
     EXPECT_EQ(blocks.size(), stats_of(pool).capacity);
     EXPECT_EQ(with.calls, 1);
-    egb_cache cache;
-    ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
-    EXPECT_EQ(egb_cache_alloc(&cache), nullptr);
+    egb_magazine cache;
+    ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
+    EXPECT_EQ(egb_magazine_alloc(&cache), nullptr);
     EXPECT_EQ(with.calls, 2);
     EXPECT_EQ(egb_pool_alloc_many(pool, std::vector<void*>(3).data(), 3), 0u);
     EXPECT_EQ(with.calls, 3);
     EXPECT_EQ(stats_of(pool).failures, 3u);
-    egb_cache_close(&cache);
+    egb_magazine_close(&cache);
     give_all(pool, blocks);
 }

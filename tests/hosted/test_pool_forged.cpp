@@ -2,6 +2,7 @@
 // Handles that are no pool's, but lead to the place of a pool's magazine: the hot paths refuse them
 // as every other call does.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <algorithm>
@@ -13,23 +14,23 @@ namespace
 void expect_refused(egb_pool pool, void* block)
 {
     SCOPED_TRACE(testing::Message() << "slot " << pool.slot << ", " << pool.generation);
-    events    seen;
-    egb_stats stats;
-    void*     out = nullptr;
+    events         seen;
+    egb_pool_stats stats;
+    void*          out = nullptr;
     EXPECT_FALSE(egb_pool_alive(pool));
     EXPECT_FALSE(egb_pool_is_live(pool, block));
     EXPECT_EQ(egb_pool_alloc(pool), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     EXPECT_EQ(egb_pool_alloc_many(pool, &out, 1), 0u);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     egb_pool_free(pool, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     egb_pool_free_many(pool, &block, 1);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     EXPECT_EQ(egb_pool_reserve(pool, 1), EGB_STALE);
     EXPECT_EQ(egb_pool_trim(pool, 0), 0u);
-    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_STALE);
-    EXPECT_EQ(egb_pool_stats_subtree(pool, &stats), EGB_STALE);
+    EXPECT_EQ(egb_pool_get_stats(pool, &stats), EGB_STALE);
+    EXPECT_EQ(egb_pool_get_subtree_stats(pool, &stats), EGB_STALE);
     EXPECT_TRUE(egb_pool_parent(pool) == egb_pool{});
     EXPECT_FALSE(egb_pool_is_ancestor(egb_pool{}, pool));
     EXPECT_FALSE(egb_pool_is_ancestor(pool, egb_pool_of(block)));
@@ -37,8 +38,8 @@ void expect_refused(egb_pool pool, void* block)
     egb_pool_each(pool, [](egb_pool, void* user) { ++*static_cast<int*>(user); }, &visits);
     egb_pool_each_block(pool, [](void*, void* user) { ++*static_cast<int*>(user); }, &visits);
     EXPECT_EQ(visits, 0);
-    egb_cache cache{};
-    EXPECT_EQ(egb_cache_open(&cache, pool), EGB_STALE);
+    egb_magazine cache{};
+    EXPECT_EQ(egb_magazine_open(&cache, pool), EGB_STALE);
     EXPECT_EQ(status_of(options_for(64, pool)), EGB_STALE);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_STALE);
 }
@@ -70,7 +71,7 @@ TEST(pool_forged, handles_that_differ_in_any_bit_are_refused_by_every_call)
 {
     for (const char* const level : {"check", "off"}) {
         egb_pool_options options = options_for(64);
-        options.check            = level;
+        options.level            = level_named(level);
         const guard              pool(make(options));
         const std::vector<void*> blocks = take_all(pool, 3);
         for (const egb_pool wrong : forged(pool)) {
@@ -114,15 +115,15 @@ TEST(pool_forged, pools_that_share_a_place_do_not_share_blocks)
         void* const one   = egb_pool_alloc(first);
         void* const other = egb_pool_alloc(last);
         egb_pool_free(first, other);
-        ASSERT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+        ASSERT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
         egb_pool_free(last, one);
-        ASSERT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+        ASSERT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
         egb_pool_free(last, other);
         egb_pool_free(last, other);
-        ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         egb_pool_free(first, one);
         egb_pool_free(first, one);
-        ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+        ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     }
     destroy_all(pools);
 }

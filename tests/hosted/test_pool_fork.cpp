@@ -15,22 +15,23 @@ namespace
 {
 
 // What the child finds. Its exit status says where it went wrong.
-int use_in_child(egb_pool pool, egb_cache* mine, egb_cache* gone)
+int use_in_child(egb_pool pool, egb_magazine* mine, egb_magazine* gone)
 {
     std::memset(static_cast<void*>(gone), 0x5A, sizeof *gone);
-    egb_stats stats{};
-    if (egb_pool_stats(pool, &stats) != EGB_OK || stats.in_use != 0) {
+    egb_pool_stats stats{};
+    if (egb_pool_get_stats(pool, &stats) != EGB_OK || stats.in_use != 0) {
         return 1;
     }
-    void* const block = egb_cache_alloc(mine);  // opens itself again
+    void* const block = egb_magazine_alloc(mine);  // opens itself again
     if (block == nullptr) {
         return 2;
     }
-    egb_cache_free(mine, block);
-    if (egb_pool_stats(pool, &stats) != EGB_OK || stats.in_use != 0 || stats.cached == 0) {
+    egb_magazine_free(mine, block);
+    if (egb_pool_get_stats(pool, &stats) != EGB_OK || stats.in_use != 0 ||
+        stats.in_magazines == 0) {
         return 3;
     }
-    egb_cache_close(mine);
+    egb_magazine_close(mine);
     return egb_pool_destroy(pool, EGB_DESTROY_REFUSE) == EGB_OK ? 0 : 4;
 }
 
@@ -42,18 +43,18 @@ TEST(pool_fork, caches_of_threads_that_are_gone_are_forgotten_in_the_child)
     options.block_bytes = 64;
     egb_pool pool{};
     ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
-    egb_cache          mine;
-    egb_cache          gone;
+    egb_magazine       mine;
+    egb_magazine       gone;
     std::promise<void> is_open;
     std::promise<void> is_over;
-    ASSERT_EQ(egb_cache_open(&mine, pool), EGB_OK);
-    egb_cache_free(&mine, egb_cache_alloc(&mine));
+    ASSERT_EQ(egb_magazine_open(&mine, pool), EGB_OK);
+    egb_magazine_free(&mine, egb_magazine_alloc(&mine));
     std::thread other([&] {
-        EXPECT_EQ(egb_cache_open(&gone, pool), EGB_OK);
-        egb_cache_free(&gone, egb_cache_alloc(&gone));
+        EXPECT_EQ(egb_magazine_open(&gone, pool), EGB_OK);
+        egb_magazine_free(&gone, egb_magazine_alloc(&gone));
         is_open.set_value();
         is_over.get_future().wait();
-        egb_cache_close(&gone);
+        egb_magazine_close(&gone);
     });
     is_open.get_future().wait();
     const pid_t child = fork();
@@ -65,6 +66,6 @@ TEST(pool_fork, caches_of_threads_that_are_gone_are_forgotten_in_the_child)
     EXPECT_EQ(status, 0);
     is_over.set_value();
     other.join();
-    egb_cache_close(&mine);
+    egb_magazine_close(&mine);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }

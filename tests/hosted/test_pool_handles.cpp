@@ -20,23 +20,23 @@ struct tally {
 
     tally()
     {
-        egb_set_misuse_handler(count, this);
+        egb_misuse_set_handler(count, this);
     }
 
     ~tally()
     {
-        egb_set_misuse_handler(nullptr, nullptr);
+        egb_misuse_set_handler(nullptr, nullptr);
     }
 
     tally(const tally&)            = delete;
     tally& operator=(const tally&) = delete;
 
-    static void count(const egb_event* event, void* user)
+    static void count(const egb_misuse_event* event, void* user)
     {
         auto& self = *static_cast<tally*>(user);
         switch (event->kind) {
-            case EGB_EVENT_STALE: self.stale++; break;
-            case EGB_EVENT_NO_POOL: self.no_pool++; break;
+            case EGB_MISUSE_STALE: self.stale++; break;
+            case EGB_MISUSE_NO_POOL: self.no_pool++; break;
             default: self.other++; break;
         }
     }
@@ -160,8 +160,8 @@ class handles
         } else if (what % 4 == 1 && !alive_.empty()) {
             egb_pool_free(pool, alive_[random_.below(alive_.size())].block);
         } else if (what % 4 == 2) {
-            egb_stats stats;
-            ASSERT_EQ(egb_pool_stats(pool, &stats), is_null ? EGB_INVALID : EGB_STALE);
+            egb_pool_stats stats;
+            ASSERT_EQ(egb_pool_get_stats(pool, &stats), is_null ? EGB_INVALID : EGB_STALE);
             ASSERT_EQ(egb_pool_reserve(pool, 1), is_null ? EGB_INVALID : EGB_STALE);
             return;
         } else {
@@ -229,7 +229,7 @@ TEST(pool_handles, a_slot_whose_generations_are_used_up_is_retired)
     for (const egb_pool gone : {first, last_but_one, last, egb_pool{first.slot, 0}}) {
         EXPECT_FALSE(egb_pool_alive(gone));
         EXPECT_EQ(egb_pool_alloc(gone), nullptr);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     }
 }
 
@@ -261,12 +261,12 @@ TEST(pool_handles, what_was_freed_with_a_stale_or_null_handle_is_told)
     const egb_pool gone  = make(64);
     ASSERT_EQ(egb_pool_destroy(gone, EGB_DESTROY_REFUSE), EGB_OK);
     egb_pool_free(gone, block);
-    egb_event event = seen.take();
-    EXPECT_EQ(event.kind, EGB_EVENT_STALE);
+    egb_misuse_event event = seen.take();
+    EXPECT_EQ(event.kind, EGB_MISUSE_STALE);
     EXPECT_EQ(event.address, block);
     egb_pool_free(egb_pool{}, block);
     event = seen.take();
-    EXPECT_EQ(event.kind, EGB_EVENT_NO_POOL);
+    EXPECT_EQ(event.kind, EGB_MISUSE_NO_POOL);
     EXPECT_EQ(event.address, block);
     egb_pool_free(pool, block);
 }

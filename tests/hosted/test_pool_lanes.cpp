@@ -2,6 +2,7 @@
 // Blocks that one thread took and another one freed: they wait in the second one's magazine to go
 // back to the first one's chunks, and count as free meanwhile.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ std::uintptr_t chunk_of(const void* block)
 egb_pool make_at(const char* level, std::size_t bytes)
 {
     egb_pool_options options = options_for(bytes);
-    options.check            = level;
+    options.level            = level_named(level);
     return make(options);
 }
 
@@ -72,10 +73,10 @@ TEST_F(pool_lanes, what_waits_is_free_and_no_second_free_goes_unseen)
         void* const own = egb_pool_alloc(pool);
         give_all(pool, mine);
         EXPECT_EQ(stats_of(pool).in_use, 1u);
-        EXPECT_GE(stats_of(pool).cached, 40u);
+        EXPECT_GE(stats_of(pool).in_magazines, 40u);
         for (void* const block : mine) {
             egb_pool_free(pool, block);
-            EXPECT_EQ(seen.take().kind, EGB_EVENT_DOUBLE_FREE);
+            EXPECT_EQ(seen.take().kind, EGB_MISUSE_DOUBLE_FREE);
         }
         EXPECT_EQ(stats_of(pool).in_use, 1u);
         egb_pool_free(pool, own);
@@ -200,9 +201,9 @@ TEST_F(pool_lanes, at_off_what_one_thread_takes_and_another_frees_does_not_becom
             is_full = true;
         }
         second.join();
-        const egb_stats stats = stats_of(off);
+        const egb_pool_stats stats = stats_of(off);
         EXPECT_EQ(stats.in_use, 0u);
-        EXPECT_LE(stats.cached, stats.capacity / 4 + 8 * EGB_MAGAZINE_BLOCKS_MAX) << bytes;
+        EXPECT_LE(stats.in_magazines, stats.capacity / 4 + 8 * EGB_MAGAZINE_BLOCKS_MAX) << bytes;
         EXPECT_LE(stats.bytes_held, 8 * unit_bytes) << bytes;
     }
 }
@@ -215,7 +216,7 @@ TEST_F(pool_lanes, while_there_are_reserved_blocks_no_chunk_comes_for_a_lane)
     for (const char* const level : {"check", "off"}) {
         for (const bool is_late : {false, true}) {
             egb_pool_options options = options_for(64);
-            options.check            = level;
+            options.level            = level_named(level);
             options.reserve_blocks   = is_late ? 0 : reserved;
             const guard one(make(options));
             if (is_late) {
@@ -231,25 +232,25 @@ TEST_F(pool_lanes, while_there_are_reserved_blocks_no_chunk_comes_for_a_lane)
 // Who opened it is no matter: a program may make one for each of its threads before they start.
 TEST_F(pool_lanes, a_cache_takes_blocks_of_the_lane_of_the_thread_that_uses_it)
 {
-    egb_cache cache{};
-    ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
-    void* const first = egb_cache_alloc(&cache);
+    egb_magazine cache{};
+    ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
+    void* const first = egb_magazine_alloc(&cache);
     void* const mine  = egb_pool_alloc(pool);
     EXPECT_EQ(chunk_of(first), chunk_of(mine));
     std::thread([&] {
         const std::size_t count = 3 * EGB_MAGAZINE_BLOCKS_MAX;  // what main took is used up by then
         std::vector<void*> blocks;
         for (std::size_t i = 0; i < count; i++) {
-            blocks.push_back(egb_cache_alloc(&cache));
+            blocks.push_back(egb_magazine_alloc(&cache));
         }
         EXPECT_NE(chunk_of(blocks.back()), chunk_of(mine));
         for (void* const block : blocks) {
-            egb_cache_free(&cache, block);
+            egb_magazine_free(&cache, block);
         }
         EXPECT_EQ(stats_of(pool).in_use, 2u);
     }).join();
-    egb_cache_free(&cache, first);
-    egb_cache_close(&cache);
+    egb_magazine_free(&cache, first);
+    egb_magazine_close(&cache);
     egb_pool_free(pool, mine);
 }
 
@@ -275,9 +276,9 @@ TEST_F(pool_lanes, a_chunk_for_the_sake_of_a_lane_is_no_reason_for_longer_ones)
     for (const std::size_t bytes : {16u, 64u, 256u, 512u, 1024u}) {
         const guard few(make(bytes));
         take_in_threads(few, 10);
-        const egb_stats   stats   = stats_of(few);
-        const std::size_t at_once = std::min(EGB_MAGAZINE_BLOCKS_MAX * bytes, unit_bytes);
-        const std::size_t at_hand = 10 * 2 * at_once;
+        const egb_pool_stats stats   = stats_of(few);
+        const std::size_t    at_once = std::min(EGB_MAGAZINE_BLOCKS_MAX * bytes, unit_bytes);
+        const std::size_t    at_hand = 10 * 2 * at_once;
         EXPECT_EQ(stats.in_use, 0u);
         EXPECT_LE(stats.bytes_held, at_hand + 10 * 2 * unit_bytes) << bytes;
     }
@@ -289,14 +290,14 @@ TEST_F(pool_lanes, a_thread_that_ends_leaves_its_batch_to_the_next)
     for (const std::size_t count : {std::size_t{3}, std::size_t{EGB_MAGAZINE_BLOCKS_MAX} / 2 + 6}) {
         const guard one(make(64));
         std::thread([&] { give_all(one, take_all(one, count)); }).join();
-        const std::size_t left = stats_of(one).cached;
+        const std::size_t left = stats_of(one).in_magazines;
         EXPECT_GE(left, count);
         std::thread([&] {
             const std::vector<void*> blocks = take_all(one, count);
-            EXPECT_EQ(stats_of(one).cached, left - count);
+            EXPECT_EQ(stats_of(one).in_magazines, left - count);
             give_all(one, blocks);
         }).join();
-        EXPECT_EQ(stats_of(one).cached, left);
+        EXPECT_EQ(stats_of(one).in_magazines, left);
         EXPECT_GE(stats_of(one).peak, count);
     }
 }
@@ -328,8 +329,8 @@ TEST_F(pool_lanes, many_threads_that_end_leave_few_batches_of_few_blocks)
     const guard   off(make_at("off", 64));
     std::thread([&] { take_in_threads(off, threads); }).join();
     EXPECT_EQ(stats_of(off).in_use, 0u);
-    EXPECT_GE(stats_of(off).cached, 64u);
-    EXPECT_LE(stats_of(off).cached, 2u * threads);
+    EXPECT_GE(stats_of(off).in_magazines, 64u);
+    EXPECT_LE(stats_of(off).in_magazines, 2u * threads);
 }
 
 // What runs over the end of a block would meet the one that was taken next. But they are near each

@@ -97,8 +97,8 @@ int use_within(std::size_t bytes)
             }
             egb_pool_free(pool, space[i]);
         }
-        egb_stats stats{};
-        if (egb_pool_stats(pool, &stats) != EGB_OK || stats.in_use != 0 ||
+        egb_pool_stats stats{};
+        if (egb_pool_get_stats(pool, &stats) != EGB_OK || stats.in_use != 0 ||
             stats.allocations != count || stats.failures != (count < 2000)) {
             return 6;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Many blocks in one call, each as if it had been alone.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <set>
@@ -26,7 +27,7 @@ TEST(pool_many, a_limited_pool_gives_a_part)
     for (const char* level : {"check", "off"}) {
         egb_pool_options options = options_for(40);
         options.max_blocks       = 100;
-        options.check            = level;
+        options.level            = level_named(level);
         const guard        pool(make(options));
         std::vector<void*> blocks(150, nullptr);
         EXPECT_EQ(egb_pool_alloc_many(pool, blocks.data(), 60), 60u);
@@ -55,13 +56,13 @@ TEST(pool_many, what_is_wrong_in_a_batch_is_refused_one_by_one)
 
     void* const twice[] = {one, one};
     egb_pool_free_many(pool, twice, 2);
-    const egb_event event = seen.take();
-    EXPECT_EQ(event.kind, EGB_EVENT_DOUBLE_FREE);
+    const egb_misuse_event event = seen.take();
+    EXPECT_EQ(event.kind, EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(event.address, one);
     EXPECT_EQ(stats_of(pool).in_use, 1u);
-    void* const          wrong[][1] = {{stranger}, {&outside}, {two + 1}, {one}};
-    const egb_event_kind kinds[]    = {
-        EGB_EVENT_WRONG_POOL, EGB_EVENT_FOREIGN, EGB_EVENT_INTERIOR, EGB_EVENT_DOUBLE_FREE
+    void* const           wrong[][1] = {{stranger}, {&outside}, {two + 1}, {one}};
+    const egb_misuse_kind kinds[]    = {
+        EGB_MISUSE_WRONG_POOL, EGB_MISUSE_FOREIGN, EGB_MISUSE_INTERIOR, EGB_MISUSE_DOUBLE_FREE
     };
     for (int i = 0; i < 4; i++) {
         egb_pool_free_many(pool, wrong[i], 1);
@@ -70,7 +71,7 @@ TEST(pool_many, what_is_wrong_in_a_batch_is_refused_one_by_one)
     EXPECT_EQ(stats_of(pool).frees, 1u);
     void* const mixed[] = {nullptr, two, two + 4, nullptr};
     egb_pool_free_many(pool, mixed, 4);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_INTERIOR);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
     EXPECT_EQ(stats_of(pool).in_use, 0u);
     egb_free(stranger);
 }
@@ -82,13 +83,13 @@ TEST(pool_many, stale_and_null_pools_are_named_for_each)
     EXPECT_EQ(egb_pool_destroy(gone, EGB_DESTROY_REFUSE), EGB_OK);
     void* out[2] = {};
     EXPECT_EQ(egb_pool_alloc_many(gone, out, 2), 0u);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     EXPECT_EQ(egb_pool_alloc_many(egb_pool{}, out, 2), 0u);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     int         value    = 0;
     void* const blocks[] = {&value, nullptr};
     egb_pool_free_many(gone, blocks, 2);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
     egb_pool_free_many(egb_pool{}, blocks, 2);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Random operations on a tree of pools of all kinds, next to a model that counts on its fingers.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <algorithm>
@@ -17,13 +18,13 @@ struct live_block {
 
 // A pool, and what it should say of itself.
 struct modelled {
-    egb_pool                   pool{};
-    egb_pool_options           options{};
-    std::unique_ptr<char[]>    memory;  // of a static pool
-    std::vector<live_block>    live;
-    modelled*                  parent = nullptr;
-    std::unique_ptr<egb_cache> cache;
-    std::size_t                taken = 0, refused = 0, peak = 0, caches = 0;
+    egb_pool                      pool{};
+    egb_pool_options              options{};
+    std::unique_ptr<char[]>       memory;  // of a static pool
+    std::vector<live_block>       live;
+    modelled*                     parent = nullptr;
+    std::unique_ptr<egb_magazine> cache;
+    std::size_t                   taken = 0, refused = 0, peak = 0, caches = 0;
 };
 
 class forest
@@ -73,8 +74,8 @@ class forest
     {
         for (const auto& one : pools_) {
             compare(one.get());
-            std::size_t     count = 0, in_use = 0;
-            const egb_stats sum = subtree_of(one->pool);
+            std::size_t          count = 0, in_use = 0;
+            const egb_pool_stats sum = subtree_of(one->pool);
             for (const auto& other : pools_) {
                 if (is_below(other.get(), one.get())) {
                     count++;
@@ -121,7 +122,7 @@ class forest
         auto                     made    = std::make_unique<modelled>();
         egb_pool_options&        options = made->options;
         options.block_bytes              = sizes[random_.below(10)];
-        options.check                    = random_.below(2) == 0 ? "check" : "off";
+        options.level                    = level_named(random_.below(2) == 0 ? "check" : "off");
         options.flags                    = random_.below(4) == 0 ? EGB_CACHE_LINE : 0;
         options.max_blocks               = random_.below(2) == 0 ? 1 + random_.below(300) : 0;
         options.budget_bytes = random_.below(3) == 0 ? unit_bytes * (1 + random_.below(20)) : 0;
@@ -168,7 +169,7 @@ class forest
         for (modelled* const gone : going) {
             ASSERT_FALSE(egb_pool_alive(gone->pool));
             if (gone->cache != nullptr) {
-                egb_cache_close(gone->cache.get());
+                egb_magazine_close(gone->cache.get());
             }
         }
         const auto is_gone = [&](const std::unique_ptr<modelled>& other) {
@@ -180,13 +181,13 @@ class forest
     void toggle_cache(modelled* one)
     {
         if (one->cache != nullptr) {
-            egb_cache_close(one->cache.get());
+            egb_magazine_close(one->cache.get());
             one->cache.reset();
             return;
         }
-        auto              cache  = std::make_unique<egb_cache>();
+        auto              cache  = std::make_unique<egb_magazine>();
         const std::size_t stride = stats_of(one->pool).stride_bytes;
-        const egb_status  status = egb_cache_open(cache.get(), one->pool);
+        const egb_status  status = egb_magazine_open(cache.get(), one->pool);
         ASSERT_EQ(status, stride > EGB_MAGAZINE_BYTES_MAX ? EGB_INVALID : EGB_OK);
         if (status == EGB_OK) {
             one->cache = std::move(cache);
@@ -203,8 +204,8 @@ class forest
     void expect_exhausted(modelled* one)
     {
         refusals++;
-        const egb_stats stats = stats_of(one->pool);
-        ASSERT_EQ(stats.cached, 0u);
+        const egb_pool_stats stats = stats_of(one->pool);
+        ASSERT_EQ(stats.in_magazines, 0u);
         if (one->options.max_blocks != 0 && stats.in_use == one->options.max_blocks) {
             return;
         }
@@ -223,7 +224,7 @@ class forest
     void take(modelled* one)
     {
         void* const block =
-            by_cache(one) ? egb_cache_alloc(one->cache.get()) : egb_pool_alloc(one->pool);
+            by_cache(one) ? egb_magazine_alloc(one->cache.get()) : egb_pool_alloc(one->pool);
         if (block == nullptr) {
             one->refused++;
             expect_exhausted(one);
@@ -248,7 +249,7 @@ class forest
         one->live.pop_back();
         ASSERT_TRUE(is_filled(last.block, one->options.block_bytes, last.number));
         if (by_cache(one)) {
-            egb_cache_free(one->cache.get(), last.block);
+            egb_magazine_free(one->cache.get(), last.block);
         } else if (random_.below(4) == 0) {
             egb_free(last.block);
         } else {
@@ -269,10 +270,10 @@ class forest
 
     void reserve(modelled* one)
     {
-        const std::size_t blocks = random_.below(100);
-        const egb_stats   before = stats_of(one->pool);
-        const egb_status  status = egb_pool_reserve(one->pool, blocks);
-        const egb_stats   after  = stats_of(one->pool);
+        const std::size_t    blocks = random_.below(100);
+        const egb_pool_stats before = stats_of(one->pool);
+        const egb_status     status = egb_pool_reserve(one->pool, blocks);
+        const egb_pool_stats after  = stats_of(one->pool);
         if (status == EGB_OK) {
             ASSERT_GE(after.capacity - after.in_use, blocks);
         } else {
@@ -310,12 +311,12 @@ class forest
             })) {
             return;
         }
-        const egb_stats stats = stats_of(one->pool);
+        const egb_pool_stats stats = stats_of(one->pool);
         ASSERT_EQ(stats.in_use, one->live.size());
         ASSERT_EQ(stats.allocations, one->taken);
         ASSERT_EQ(stats.frees, one->taken - one->live.size());
         ASSERT_EQ(stats.failures, one->refused);
-        ASSERT_LE(stats.in_use + stats.cached, stats.capacity);
+        ASSERT_LE(stats.in_use + stats.in_magazines, stats.capacity);
         ASSERT_GE(stats.peak, one->peak);
         const std::size_t per_batch = std::min<std::size_t>(
             EGB_MAGAZINE_BLOCKS_MAX, EGB_MAGAZINE_BYTES_MAX / stats.stride_bytes

@@ -192,7 +192,7 @@ TEST(pool_pages, blocks_of_a_page_are_not_touched_however_often_they_come_back)
         std::thread([&] { give_all(pool, blocks); }).join();
         give_all(pool, take_all(pool, 500));
         EXPECT_EQ(egb_pool_trim(pool, SIZE_MAX), 0u);  // all of them go home
-        EXPECT_EQ(stats_of(pool).cached, 0u);
+        EXPECT_EQ(stats_of(pool).in_magazines, 0u);
     }
     std::size_t resident = 0;
     for (void* const block : blocks) {
@@ -209,7 +209,7 @@ TEST(pool_pages, large_pages_are_reported_as_far_as_they_are_there)
     options.flags            = EGB_PREFAULT | EGB_HUGE_PAGES;
     const guard pool(make(options));
     ASSERT_EQ(egb_pool_reserve(pool, 4000), EGB_OK);
-    const egb_stats before = stats_of(pool);
+    const egb_pool_stats before = stats_of(pool);
     EXPECT_LE(before.bytes_huge, before.bytes_held);
     EXPECT_EQ(before.bytes_prefaulted, before.bytes_held);
     // One block in the first, small chunk keeps that; one in each large chunk keeps those.

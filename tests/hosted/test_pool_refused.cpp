@@ -99,7 +99,7 @@ bool __wrap_egb_os_arm_thread_exit_(void* argument)
 namespace
 {
 
-auto numbers_of(const egb_stats& stats)
+auto numbers_of(const egb_pool_stats& stats)
 {
     return std::make_tuple(
         stats.pools,
@@ -109,7 +109,7 @@ auto numbers_of(const egb_stats& stats)
         stats.budget_bytes,
         stats.capacity,
         stats.in_use,
-        stats.cached,
+        stats.in_magazines,
         stats.peak,
         stats.allocations,
         stats.frees,
@@ -123,12 +123,12 @@ auto numbers_of(const egb_stats& stats)
 
 // What a pool has, before and after a call that failed.
 struct picture {
-    egb_stats stats{};
+    egb_pool_stats stats{};
 
     explicit picture(egb_pool root)
     {
-        (void)egb_pool_stats_subtree(root, &stats);
-        stats.cached = 0;  // free blocks may go from magazines to chunks
+        (void)egb_pool_get_subtree_stats(root, &stats);
+        stats.in_magazines = 0;  // free blocks may go from magazines to chunks
     }
 
     void expect_same(const picture& other, std::size_t more_failures = 0)
@@ -178,27 +178,27 @@ void use_blocks(egb_pool pool, std::size_t count)
 
 void use_cache(egb_pool pool)
 {
-    egb_cache        cache{};
+    egb_magazine     cache{};
     picture          before(pool);
-    const egb_status status = egb_cache_open(&cache, pool);
+    const egb_status status = egb_magazine_open(&cache, pool);
     if (status != EGB_OK) {
         EXPECT_EQ(status, EGB_NO_MEMORY);
         before.expect_same(picture(pool));
         events seen;
-        EXPECT_EQ(egb_cache_alloc(&cache), nullptr);
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
+        EXPECT_EQ(egb_magazine_alloc(&cache), nullptr);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
     }
     std::vector<void*> blocks;
     for (int i = 0; status == EGB_OK && i < 150; i++) {
-        void* const block = egb_cache_alloc(&cache);
+        void* const block = egb_magazine_alloc(&cache);
         if (block != nullptr) {
             blocks.push_back(block);
         }
     }
     for (void* const block : blocks) {
-        egb_cache_free(&cache, block);
+        egb_magazine_free(&cache, block);
     }
-    egb_cache_close(&cache);
+    egb_magazine_close(&cache);
     EXPECT_EQ(stats_of(pool).in_use, 0u);
 }
 
@@ -230,7 +230,7 @@ void scenario()
         return;
     }
     options              = options_for(1000, top);
-    options.check        = "off";
+    options.level        = EGB_LEVEL_OFF;
     const egb_pool below = try_create(options);
     const egb_pool large = try_create(options_for(100000, top));
     for (const egb_pool pool : {top, below, large}) {

@@ -25,14 +25,14 @@ void destroy(egb_pool pool)
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
 }
 
-void ignore_misuse(const egb_event*, void*) {}
+void ignore_misuse(const egb_misuse_event*, void*) {}
 
 }  // namespace
 
 // Whose an address is was read from a chunk that another thread gave back meanwhile.
 TEST(pool_regressions, an_address_of_a_pool_that_is_destroyed_meanwhile_can_be_asked_about)
 {
-    egb_set_misuse_handler(ignore_misuse, nullptr);
+    egb_misuse_set_handler(ignore_misuse, nullptr);
     egb_pool_options options{};
     options.block_bytes      = 100000;  // too large for magazines: the chunk goes at once
     const egb_pool     other = make(options);
@@ -55,7 +55,7 @@ TEST(pool_regressions, an_address_of_a_pool_that_is_destroyed_meanwhile_can_be_a
     is_over = true;
     asker.join();
     destroy(other);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
 }
 
 // Free blocks in magazines counted as blocks in use.
@@ -86,11 +86,11 @@ TEST(pool_regressions, static_memory_stays_in_trim)
     options.memory       = memory;
     options.memory_bytes = sizeof memory;
     const egb_pool pool  = make(options);
-    egb_stats      before{};
-    egb_stats      after{};
-    EXPECT_EQ(egb_pool_stats(pool, &before), EGB_OK);
+    egb_pool_stats before{};
+    egb_pool_stats after{};
+    EXPECT_EQ(egb_pool_get_stats(pool, &before), EGB_OK);
     EXPECT_EQ(egb_pool_trim(pool, 0), 0u);
-    EXPECT_EQ(egb_pool_stats(pool, &after), EGB_OK);
+    EXPECT_EQ(egb_pool_get_stats(pool, &after), EGB_OK);
     EXPECT_EQ(after.capacity, before.capacity);
     EXPECT_EQ(after.bytes_held, before.bytes_held);
     destroy(pool);
@@ -142,8 +142,8 @@ TEST(pool_regressions, threads_with_a_large_block_each_keep_few_more)
     while (taken != 4) {
         std::this_thread::yield();
     }
-    egb_stats stats{};
-    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    egb_pool_stats stats{};
+    EXPECT_EQ(egb_pool_get_stats(pool, &stats), EGB_OK);
     EXPECT_LE(stats.peak, 8u);
     EXPECT_LE(stats.bytes_held, std::size_t{512} << 10);
     for (std::thread& thread : threads) {
@@ -171,9 +171,9 @@ TEST(pool_regressions, every_block_that_was_written_to_is_told_of)
         wanted.insert(blocks[i]);
     }
     std::set<const void*> told;
-    egb_set_misuse_handler(
-        [](const egb_event* event, void* user) {
-            EXPECT_EQ(event->kind, EGB_EVENT_OVERWRITTEN);
+    egb_misuse_set_handler(
+        [](const egb_misuse_event* event, void* user) {
+            EXPECT_EQ(event->kind, EGB_MISUSE_OVERWRITTEN);
             static_cast<std::set<const void*>*>(user)->insert(event->address);
         },
         &told
@@ -181,7 +181,7 @@ TEST(pool_regressions, every_block_that_was_written_to_is_told_of)
     for (std::size_t i = 0; i < blocks.size(); i++) {
         ASSERT_NE(egb_pool_alloc(pool), nullptr);
     }
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
     EXPECT_EQ(told, wanted);
     destroy(pool);
 }
@@ -191,15 +191,15 @@ TEST(pool_regressions, a_second_free_at_off_counted)
 {
     egb_pool_options options{};
     options.block_bytes = 300000;
-    options.check       = "off";
+    options.level       = EGB_LEVEL_OFF;
     const egb_pool pool = make(options);
     ASSERT_EQ(egb_pool_reserve(pool, 3), EGB_OK);
     void* const kept  = egb_pool_alloc(pool);
     void* const freed = egb_pool_alloc(pool);
     egb_pool_free(pool, freed);
     egb_pool_free(pool, freed);
-    egb_stats stats{};
-    ASSERT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    egb_pool_stats stats{};
+    ASSERT_EQ(egb_pool_get_stats(pool, &stats), EGB_OK);
     EXPECT_EQ(stats.allocations, 2u);
     EXPECT_EQ(stats.frees, 1u);
     EXPECT_EQ(stats.in_use, 1u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the library keeps of pools that were destroyed, for pools to come.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <gtest/gtest.h>
@@ -204,7 +205,7 @@ TEST(pool_shelf, nothing_of_the_old_pool_is_seen_by_the_new)
             events            seen;
             for (std::size_t i = 1; i < capacity; i++) {  // none of them was ever allocated
                 egb_pool_free(pool, static_cast<char*>(first) + i * after);
-                ASSERT_EQ(seen.take_kind(), EGB_EVENT_NEVER_ALLOCATED) << i;
+                ASSERT_EQ(seen.take_kind(), EGB_MISUSE_NEVER_ALLOCATED) << i;
             }
             EXPECT_EQ(capacity == 1 ? 0 : fill(pool, after).size(), capacity - 1);
             ASSERT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
@@ -225,7 +226,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
         ASSERT_EQ(egb_pool_destroy(old, EGB_DESTROY_FORCE), EGB_OK);
         egb_pool_options options              = options_for(200);
         options.flags                         = EGB_FRESH_ZERO;
-        options.check                         = level;
+        options.level                         = level_named(level);
         const egb_pool                   pool = make(options);
         const std::vector<unsigned char> zero(200, 0);
         for (int i = 0; i < 500; i++) {  // of the region that has served, and of new ones
@@ -270,11 +271,11 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_pools_of_every_level)
         for (const std::size_t bytes : sizes) {
             egb_pool_trim(none, 0);
             egb_pool_options options = options_for(bytes);
-            options.check            = level;
+            options.level            = level_named(level);
             const egb_pool old       = make(options);
             take_filled(old, 1500000, bytes);
             end(old);
-            options.check       = "off";
+            options.level       = EGB_LEVEL_OFF;
             options.flags       = EGB_FRESH_ZERO;
             const egb_pool zero = make(options);
             for (void* const block : take(zero, 1800000 / bytes)) {
@@ -291,7 +292,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_a_trim)
     for (const std::size_t bytes : std::vector<std::size_t>{4, 8, 24, 256}) {
         egb_pool_options options = options_for(bytes);
         options.flags            = EGB_FRESH_ZERO;
-        options.check            = "check";
+        options.level            = EGB_LEVEL_CHECK;
         const egb_pool  pool     = make(options);
         std::set<void*> known;
         for (int round = 0; round < 8; round++) {
@@ -312,16 +313,16 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_a_pool_that_ended_late)
     options.flags            = EGB_FRESH_ZERO;
     for (int round = 0; round < 3; round++) {
         const egb_pool pool = make(options);
-        egb_cache      cache{};
-        ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
+        egb_magazine   cache{};
+        ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
         for (int i = 0; i < 1500; i++) {
-            void* const block = egb_cache_alloc(&cache);
+            void* const block = egb_magazine_alloc(&cache);
             ASSERT_NE(block, nullptr);
             ASSERT_TRUE(is_zero(block, 1000)) << round << ' ' << i;
             std::memset(block, 0xFF, 1000);
         }
         end(pool);
-        egb_cache_close(&cache);
+        egb_magazine_close(&cache);
     }
     EXPECT_GT(egb_pool_trim(none, 0), 16 * unit_bytes);
 }

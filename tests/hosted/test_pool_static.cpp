@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Pools on static memory: every small size, everywhere in memory, and what they never do.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <memory>
@@ -84,7 +85,7 @@ TEST(pool_static, every_small_size_at_every_misalignment)
                     std::memset(memory.get(), 0xA5, shift + bytes);
                     egb_pool_options options =
                         static_options(block_bytes, memory.get() + shift, bytes);
-                    options.check = level;
+                    options.level = level_named(level);
                     egb_pool         pool{};
                     const egb_status status = egb_pool_create(&pool, &options);
                     std::size_t      count  = 0;
@@ -147,7 +148,7 @@ TEST(pool_static, trim_gives_nothing_back)
     EXPECT_TRUE(egb_pool_of(block) == pool.pool);
     events seen;
     egb_pool_free(pool, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
 }
 
 TEST(pool_static, it_charges_no_budget)

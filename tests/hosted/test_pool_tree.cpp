@@ -120,14 +120,14 @@ TEST(pool_tree, busy_changes_nothing)
             }
             void* const block = egb_pool_alloc(pools[where]);
             fill(block, bytes, 5);
-            egb_stats before[4];
+            egb_pool_stats before[4];
             for (int i = 0; i < 4; i++) {
                 before[i] = stats_of(pools[i]);
             }
             EXPECT_EQ(egb_pool_destroy(top, EGB_DESTROY_REFUSE), EGB_BUSY);
             for (int i = 0; i < 4; i++) {
-                egb_stats after = stats_of(pools[i]);
-                after.cached    = before[i].cached;  // magazines may have been emptied
+                egb_pool_stats after = stats_of(pools[i]);
+                after.in_magazines   = before[i].in_magazines;  // magazines may have been emptied
                 EXPECT_EQ(std::memcmp(&after, &before[i], sizeof after), 0);
             }
             EXPECT_EQ(each(top).size(), 4u);
@@ -195,13 +195,13 @@ TEST(pool_tree, numbers_of_a_subtree_are_sums)
         EXPECT_EQ(take_all(pools.back(), 30 * i).size(), 30 * i);
     }
     EXPECT_EQ(take_all(top).size(), 500u);
-    egb_stats sum = stats_of(top);
+    egb_pool_stats sum = stats_of(top);
     for (std::size_t i = 1; i < 6; i++) {
-        const egb_stats one = stats_of(pools[i]);
+        const egb_pool_stats one = stats_of(pools[i]);
         sum.pools += one.pools;
         sum.capacity += one.capacity;
         sum.in_use += one.in_use;
-        sum.cached += one.cached;
+        sum.in_magazines += one.in_magazines;
         sum.peak += one.peak;
         sum.allocations += one.allocations;
         sum.frees += one.frees;
@@ -209,9 +209,9 @@ TEST(pool_tree, numbers_of_a_subtree_are_sums)
         sum.chunks += one.chunks;
         sum.bytes_held += one.bytes_held;
     }
-    const egb_stats below = subtree_of(top);
+    const egb_pool_stats below = subtree_of(top);
     EXPECT_EQ(std::memcmp(&below, &sum, sizeof sum), 0);
-    const egb_stats all = subtree_of(egb_pool{});
+    const egb_pool_stats all = subtree_of(egb_pool{});
     EXPECT_EQ(all.pools, 6u);
     EXPECT_EQ(all.in_use, below.in_use);
     EXPECT_EQ(all.block_bytes + all.stride_bytes + all.max_blocks + all.budget_bytes, 0u);

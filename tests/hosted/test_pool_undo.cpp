@@ -2,6 +2,7 @@
 // Frees in the order of a stack, which the magazine undoes, and in every other: no block is lost or
 // there twice, and nothing that a magazine remembers is taken for a block in use.
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <algorithm>
@@ -23,13 +24,13 @@ class way
         : pool(make(options)), has_cache_(has_cache)
     {
         if (has_cache) {
-            EXPECT_EQ(egb_cache_open(&cache_, pool), EGB_OK);
+            EXPECT_EQ(egb_magazine_open(&cache_, pool), EGB_OK);
         }
     }
 
     ~way()
     {
-        egb_cache_close(&cache_);
+        egb_magazine_close(&cache_);
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     }
 
@@ -38,12 +39,12 @@ class way
 
     void* alloc()
     {
-        return has_cache_ ? egb_cache_alloc(&cache_) : egb_pool_alloc(pool);
+        return has_cache_ ? egb_magazine_alloc(&cache_) : egb_pool_alloc(pool);
     }
 
     void free(void* block)
     {
-        has_cache_ ? egb_cache_free(&cache_, block) : egb_pool_free(pool, block);
+        has_cache_ ? egb_magazine_free(&cache_, block) : egb_pool_free(pool, block);
     }
 
     std::vector<void*> take(std::size_t count)
@@ -66,8 +67,8 @@ class way
     const egb_pool pool;
 
   private:
-    egb_cache cache_{};
-    bool      has_cache_;
+    egb_magazine cache_{};
+    bool         has_cache_;
 };
 
 void in_every_way(
@@ -80,7 +81,7 @@ void in_every_way(
         for (const bool has_cache : {false, true}) {
             SCOPED_TRACE(std::string(level) + (has_cache ? ", cache" : ", thread"));
             egb_pool_options options = wanted;
-            options.check            = level;
+            options.level            = level_named(level);
             way one(options, has_cache);
             use(one);
         }
@@ -128,7 +129,7 @@ void go_round(way& one, std::size_t count, std::size_t bytes, order wanted, bool
         for (std::size_t i = 0; i < count; i++) {
             EXPECT_TRUE(is_filled(blocks[i], std::min<std::size_t>(bytes, 64), i));
         }
-        const egb_stats stats = stats_of(one.pool);
+        const egb_pool_stats stats = stats_of(one.pool);
         EXPECT_EQ(stats.in_use, count);
         EXPECT_TRUE(round == 0 || is_trimmed || stats.capacity == capacity);
         capacity = stats.capacity;
@@ -224,7 +225,7 @@ TEST(pool_undo, a_second_free_directly_after_the_first_is_reported)
             one.free(block);
             for (int i = 0; i < 2; i++) {
                 one.free(block);
-                ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE) << held;
+                ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE) << held;
             }
             const std::vector<void*> two = one.take(2);
             ASSERT_NE(two[0], two[1]);
@@ -259,7 +260,7 @@ TEST(pool_undo, a_second_free_of_any_block_is_reported)
                     one.free(frees[i]);
                     for (std::size_t j = 0; j <= i; j++) {
                         one.free(frees[j]);
-                        ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+                        ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
                     }
                     ASSERT_EQ(stats_of(one.pool).in_use, count - i - 1);
                 }
@@ -275,7 +276,7 @@ TEST(pool_undo, a_block_that_was_taken_last_from_another_pool_is_not_this_ones)
 {
     for (const char* const level : {"check", "off"}) {
         egb_pool_options others = options_for(64);
-        others.check            = level;
+        others.level            = level_named(level);
         in_every_way(options_for(64), {"check"}, [&](way& one) {
             events      seen;
             const guard other(make(others));
@@ -283,10 +284,10 @@ TEST(pool_undo, a_block_that_was_taken_last_from_another_pool_is_not_this_ones)
             for (int i = 0; i < 70; i++) {
                 void* const block = egb_pool_alloc(other);
                 one.free(block);
-                ASSERT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+                ASSERT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
                 egb_pool_free(other, block);
                 one.free(block);
-                ASSERT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+                ASSERT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
             }
             one.free(mine);
             EXPECT_EQ(stats_of(one.pool).in_use, 0u);
@@ -378,7 +379,7 @@ class trimmed
                 const bool is_here = egb_pool_of(block) == one_.pool;
                 gone_ += is_here ? 0u : 1u;
                 one_.free(block);
-                ASSERT_EQ(seen_.take_kind(), is_here ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_FOREIGN);
+                ASSERT_EQ(seen_.take_kind(), is_here ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_FOREIGN);
             }
         }
         ASSERT_GT(gone_, 0u);
@@ -432,17 +433,17 @@ TEST(pool_undo, a_trim_leaves_blocks_in_use_alone)
 TEST(pool_undo, a_cache_that_is_zero_or_closed_takes_no_block)
 {
     in_every_way(options_for(64), {"check", "off"}, [](way& one) {
-        events    seen;
-        egb_cache cache{};
-        void*     block = one.alloc();
+        events       seen;
+        egb_magazine cache{};
+        void*        block = one.alloc();
         for (int round = 0; round < 3; round++) {
-            egb_cache_free(&cache, block);
-            EXPECT_EQ(seen.take_kind(), EGB_EVENT_NO_POOL);
-            egb_cache_free(&cache, nullptr);
-            ASSERT_EQ(egb_cache_open(&cache, one.pool), EGB_OK);
-            egb_cache_free(&cache, block);
-            block = egb_cache_alloc(&cache);
-            egb_cache_close(&cache);
+            egb_magazine_free(&cache, block);
+            EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+            egb_magazine_free(&cache, nullptr);
+            ASSERT_EQ(egb_magazine_open(&cache, one.pool), EGB_OK);
+            egb_magazine_free(&cache, block);
+            block = egb_magazine_alloc(&cache);
+            egb_magazine_close(&cache);
         }
         EXPECT_EQ(stats_of(one.pool).in_use, 1u);
         one.free(block);
@@ -456,22 +457,22 @@ TEST(pool_undo, a_cache_of_a_destroyed_pool_takes_no_block)
         for (const std::size_t count : {1u, 2u, 62u, 63u, 100u}) {
             events           seen;
             egb_pool_options options = options_for(64);
-            options.check            = level;
+            options.level            = level_named(level);
             const egb_pool pool      = make(options);
-            egb_cache      cache;
-            ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
+            egb_magazine   cache;
+            ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
             std::vector<void*> blocks;
             for (std::size_t i = 0; i < count; i++) {
-                blocks.push_back(egb_cache_alloc(&cache));
+                blocks.push_back(egb_magazine_alloc(&cache));
             }
             EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
             for (std::size_t i = count; i > 0; i--) {
-                egb_cache_free(&cache, blocks[i - 1]);
-                EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE) << level << ", " << i;
-                EXPECT_EQ(egb_cache_alloc(&cache), nullptr);
-                EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE) << level << ", " << i;
+                egb_magazine_free(&cache, blocks[i - 1]);
+                EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE) << level << ", " << i;
+                EXPECT_EQ(egb_magazine_alloc(&cache), nullptr);
+                EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE) << level << ", " << i;
             }
-            egb_cache_close(&cache);
+            egb_magazine_close(&cache);
         }
     }
 }
@@ -486,17 +487,17 @@ TEST(pool_undo, a_cache_of_a_destroyed_static_pool_leaves_the_memory_alone)
             egb_pool_options        options = options_for(64);
             options.memory                  = memory;
             options.memory_bytes            = sizeof memory;
-            options.check                   = level;
+            options.level                   = level_named(level);
             const egb_pool pool             = make(options);
-            egb_cache      cache;
-            ASSERT_EQ(egb_cache_open(&cache, pool), EGB_OK);
-            void* const block = egb_cache_alloc(&cache);
+            egb_magazine   cache;
+            ASSERT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
+            void* const block = egb_magazine_alloc(&cache);
             EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
             std::memset(memory, byte, sizeof memory);
-            egb_cache_free(&cache, block);
-            EXPECT_EQ(seen.take_kind(), EGB_EVENT_STALE);
+            egb_magazine_free(&cache, block);
+            EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
             EXPECT_EQ(std::count(std::begin(memory), std::end(memory), byte), 8192);
-            egb_cache_close(&cache);
+            egb_magazine_close(&cache);
         }
     }
 }

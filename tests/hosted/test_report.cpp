@@ -18,6 +18,7 @@
 #include <thread>
 
 extern "C" {
+#include "levels.hpp"
 #include "report/misuse.h"
 }
 
@@ -99,7 +100,7 @@ egb_pool new_pool(const char* name, const char* level)
     egb_pool_options options = {};
     options.name             = name;
     options.block_bytes      = 24;
-    options.check            = level;
+    options.level            = level_named(level);
     egb_pool pool;
     EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
     return pool;
@@ -116,7 +117,7 @@ std::string after(const std::string& text, const std::string& name, const char* 
     return text.substr(begin, text.find(end, begin) - begin);
 }
 
-void ignore(const egb_event*, void*) {}
+void ignore(const egb_misuse_event*, void*) {}
 
 const char* const bad = "\xEF\xBF\xBD";
 
@@ -355,7 +356,7 @@ TEST_F(report, leaks_are_told_with_their_places_until_they_are_freed)
 
 TEST_F(report, the_last_sixteen_misuses_are_told_the_oldest_first)
 {
-    egb_set_misuse_handler(ignore, nullptr);
+    egb_misuse_set_handler(ignore, nullptr);
     egb_report_restart();
     EXPECT_EQ(written().find("\"events\""), std::string::npos);
     std::string expected;
@@ -376,12 +377,12 @@ TEST_F(report, the_last_sixteen_misuses_are_told_the_oldest_first)
     EXPECT_EQ(seen, expected);
     egb_report_restart();
     EXPECT_EQ(written().find("\"events\""), std::string::npos);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
 }
 
 TEST_F(report, an_event_has_all_that_is_known_of_its_block)
 {
-    egb_set_misuse_handler(ignore, nullptr);
+    egb_misuse_set_handler(ignore, nullptr);
     egb_report_restart();
     const egb_pool pool  = new_pool("guarded", "guard");
     char* const    block = static_cast<char*>(egb_pool_alloc(pool));
@@ -396,13 +397,13 @@ TEST_F(report, an_event_has_all_that_is_known_of_its_block)
     EXPECT_NE(after(event, "\"site\":{", "}").find("test_report\",\"offset\":"), std::string::npos)
         << event;
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
 }
 
 // Each event is one that was: never half of one and half of another, here of the other pool's.
 TEST_F(report, events_are_whole_while_threads_make_more_of_them)
 {
-    egb_set_misuse_handler(ignore, nullptr);
+    egb_misuse_set_handler(ignore, nullptr);
     egb_report_restart();
     const egb_pool pools[2]  = {new_pool("pool 0", "check"), new_pool("pool 1", "guard")};
     void* const    blocks[2] = {egb_pool_alloc(pools[0]), egb_pool_alloc(pools[1])};
@@ -436,5 +437,5 @@ TEST_F(report, events_are_whole_while_threads_make_more_of_them)
     for (const egb_pool pool : pools) {
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     }
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
 }

@@ -5,6 +5,7 @@
 
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
+#include "levels.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -21,7 +22,7 @@ constexpr std::size_t bytes = 48;
 egb_pool make_at(const char* level, std::size_t block_bytes = bytes)
 {
     egb_pool_options options = options_for(block_bytes);
-    options.check            = level;
+    options.level            = level_named(level);
     return make(options);
 }
 
@@ -41,7 +42,7 @@ class catalogue : public testing::TestWithParam<const char*>
     }
 
     // The free of this address is refused as this, by both functions, and changes nothing.
-    void expect_refused(const void* address, egb_event_kind by_pool, egb_event_kind by_any)
+    void expect_refused(const void* address, egb_misuse_kind by_pool, egb_misuse_kind by_any)
     {
         const std::size_t before  = stats_of(pool).in_use;
         void* const       changed = const_cast<void*>(address);
@@ -82,7 +83,7 @@ TEST_P(catalogue, a_second_free_is_refused_whatever_was_freed_between)  // 1, 2,
         const std::vector<void*> others = take_all(pool, between);
         egb_pool_free(pool, block);
         give_all(pool, others);
-        expect_refused(block, EGB_EVENT_DOUBLE_FREE, EGB_EVENT_DOUBLE_FREE);
+        expect_refused(block, EGB_MISUSE_DOUBLE_FREE, EGB_MISUSE_DOUBLE_FREE);
     }
 }
 
@@ -90,10 +91,11 @@ TEST_P(catalogue, a_second_free_is_refused_on_whichever_thread)  // 19
 {
     void* const one = take();
     egb_pool_free(pool, one);
-    std::thread([&] { expect_refused(one, EGB_EVENT_DOUBLE_FREE, EGB_EVENT_DOUBLE_FREE); }).join();
+    std::thread([&] { expect_refused(one, EGB_MISUSE_DOUBLE_FREE, EGB_MISUSE_DOUBLE_FREE); }
+    ).join();
     void* const two = take();
     std::thread([&] { egb_pool_free(pool, two); }).join();
-    expect_refused(two, EGB_EVENT_DOUBLE_FREE, EGB_EVENT_DOUBLE_FREE);
+    expect_refused(two, EGB_MISUSE_DOUBLE_FREE, EGB_MISUSE_DOUBLE_FREE);
 }
 
 // Nobody can tell the first owner's pointer from the second's: it is the same number. It is the
@@ -109,7 +111,7 @@ TEST_P(catalogue, a_free_of_a_block_that_has_another_owner_by_now_is_not_noticed
     }
     egb_pool_free(pool, first);
     EXPECT_TRUE(seen.none());
-    expect_refused(second, EGB_EVENT_DOUBLE_FREE, EGB_EVENT_DOUBLE_FREE);
+    expect_refused(second, EGB_MISUSE_DOUBLE_FREE, EGB_MISUSE_DOUBLE_FREE);
 }
 
 TEST_P(catalogue, strangers_are_refused_and_not_read)  // 6, 7, 9, 14
@@ -131,7 +133,7 @@ TEST_P(catalogue, strangers_are_refused_and_not_read)  // 6, 7, 9, 14
     };
     (void)take();
     for (const void* const one : strangers) {
-        expect_refused(one, EGB_EVENT_FOREIGN, EGB_EVENT_FOREIGN);
+        expect_refused(one, EGB_MISUSE_FOREIGN, EGB_MISUSE_FOREIGN);
     }
     std::free(theirs);
 }
@@ -142,7 +144,7 @@ TEST_P(catalogue, another_pools_block_is_refused_by_this_one)  // 8
     void* const    block = egb_pool_alloc(other);
     (void)take();
     egb_pool_free(pool, block);
-    EXPECT_EQ(seen.take_kind(), EGB_EVENT_WRONG_POOL);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
     EXPECT_EQ(stats_of(other).in_use, 1u);
     egb_pool_free(other, block);
     EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_OK);
@@ -152,7 +154,7 @@ TEST_P(catalogue, every_address_inside_a_block_is_refused)  // 10, 11
 {
     unsigned char* const block = take();
     for (std::size_t offset = 1; offset < bytes; offset++) {
-        expect_refused(block + offset, EGB_EVENT_INTERIOR, EGB_EVENT_INTERIOR);
+        expect_refused(block + offset, EGB_MISUSE_INTERIOR, EGB_MISUSE_INTERIOR);
     }
 }
 
@@ -191,7 +193,7 @@ TEST(catalogue_threads, of_two_frees_at_the_same_instant_one_is_refused)  // 20
             std::thread other(give);
             give();
             other.join();
-            ASSERT_EQ(seen.take_kind(), EGB_EVENT_DOUBLE_FREE);
+            ASSERT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
         }
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     }
@@ -224,7 +226,7 @@ TEST(catalogue_writes, before_the_first_and_behind_the_last_block_they_are_notic
     for (const char* const level : {"guard", "track"}) {
         events           seen;
         egb_pool_options options = options_for(bytes);
-        options.check            = level;
+        options.level            = level_named(level);
         options.memory           = memory;
         options.memory_bytes     = sizeof memory;
         const egb_pool     pool  = make(options);
@@ -234,9 +236,9 @@ TEST(catalogue_writes, before_the_first_and_behind_the_last_block_they_are_notic
         static_cast<unsigned char*>(all.front())[-1] ^= 1;
         static_cast<unsigned char*>(all.back())[bytes] ^= 1;
         egb_pool_free(pool, all.front());
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_UNDERRUN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_UNDERRUN);
         egb_pool_free(pool, all.back());
-        EXPECT_EQ(seen.take_kind(), EGB_EVENT_OVERRUN);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
     }
 }
@@ -263,7 +265,7 @@ TEST_P(catalogue, writes_to_free_blocks_lead_nowhere_wrong)  // 33, 34, 35
         }
         give_all(pool, again);  // with which those leave that wait in quarantine
         EXPECT_TRUE(!has_redzones() || seen.count() > waiting) << seen.count();
-        EXPECT_EQ(seen.none() ? EGB_EVENT_OVERWRITTEN : seen.take_all(), EGB_EVENT_OVERWRITTEN);
+        EXPECT_EQ(seen.none() ? EGB_MISUSE_OVERWRITTEN : seen.take_all(), EGB_MISUSE_OVERWRITTEN);
     }
 }
 

@@ -303,7 +303,7 @@ TEST(destroy, under_a_thread_that_puts_another_pool_in_its_place)
 TEST(destroy, under_a_free_that_looks_for_the_pool)
 {
     // Which of the two is first decides whether the address is in a pool's memory.
-    egb_set_misuse_handler([](const egb_event*, void*) {}, nullptr);
+    egb_misuse_set_handler([](const egb_misuse_event*, void*) {}, nullptr);
     stress::barrier step(2);
     egb_pool        pool{};
     void*           blocks[16] = {};
@@ -326,7 +326,7 @@ TEST(destroy, under_a_free_that_looks_for_the_pool)
             step.wait();
         }
     });
-    egb_set_misuse_handler(nullptr, nullptr);
+    egb_misuse_set_handler(nullptr, nullptr);
 }
 
 // Trim takes blocks out of magazines that are in use, and chunks out from under the threads' feet.

@@ -6,6 +6,7 @@
 #include "steps.hpp"
 
 #include "eggbox/guard.h"
+#include "levels.hpp"
 
 #include <atomic>
 #include <thread>
@@ -37,8 +38,8 @@ std::size_t        most;    // as long as there were fewer than this
 // At most one block is on its way between the pool and its caller. The result says what is wrong.
 int use_in_child()
 {
-    egb_stats stats{};
-    if (egb_pool_stats(pool, &stats) != EGB_OK) {
+    egb_pool_stats stats{};
+    if (egb_pool_get_stats(pool, &stats) != EGB_OK) {
         return 1;
     }
     const int in_use = static_cast<int>(stats.in_use);
@@ -59,7 +60,7 @@ int use_in_child()
         }
     }
     give_all(pool, blocks);
-    if (egb_pool_stats(pool, &stats) != EGB_OK || static_cast<int>(stats.in_use) != in_use) {
+    if (egb_pool_get_stats(pool, &stats) != EGB_OK || static_cast<int>(stats.in_use) != in_use) {
         return 5;
     }
     for (const std::size_t bytes : {std::size_t{24}, std::size_t{3000}, std::size_t{200000}}) {
@@ -174,7 +175,7 @@ void make_pool(const char* level, int max_blocks)
 {
     egb_pool_options options{};
     options.block_bytes = 40;
-    options.check       = level;
+    options.level       = level_named(level);
     options.max_blocks  = static_cast<std::size_t>(max_blocks);
     limit               = max_blocks;
     pool                = make(options);

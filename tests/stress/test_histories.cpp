@@ -6,6 +6,7 @@
 // exactly the model's.
 //
 // The long run: EGGBOX_STRESS_SEEDS=24 EGGBOX_STRESS_OPERATIONS=1000000.
+#include "levels.hpp"
 #include "stress.hpp"
 
 #include <gtest/gtest.h>
@@ -74,8 +75,8 @@ struct mailbox {
 };
 
 struct open_cache {
-    egb_cache   cache{};
-    model_pool* of = nullptr;
+    egb_magazine cache{};
+    model_pool*  of = nullptr;
 };
 
 struct world {
@@ -110,7 +111,7 @@ void make_shared_pools(world* all)
         egb_pool_options options{};
         options.block_bytes = kinds[i].bytes;
         options.max_blocks  = kinds[i].most;
-        options.check       = kinds[i].is_checked ? "check" : "off";
+        options.level       = level_named(kinds[i].is_checked ? "check" : "off");
         if (i == 3 || i == 4) {
             options.parent = all->shared[0].pool;
         }
@@ -142,7 +143,7 @@ class player
             }
         }
         for (open_cache& one : caches_) {
-            egb_cache_close(&one.cache);
+            egb_magazine_close(&one.cache);
         }
     }
 
@@ -191,7 +192,7 @@ class player
         if (random_.below(10) == 0) {
             open_cache& one = caches_[random_.below(CACHES)];
             if (one.of != nullptr) {
-                took(one.of, egb_cache_alloc(&one.cache));
+                took(one.of, egb_magazine_alloc(&one.cache));
                 return;
             }
         }
@@ -215,7 +216,7 @@ class player
         const std::size_t way = random_.below(10);
         for (open_cache& cache : caches_) {
             if (cache.of == one.of && way < 5) {
-                egb_cache_free(&cache.cache, one.block);
+                egb_magazine_free(&cache.cache, one.block);
                 one.of->frees++;
                 return;
             }
@@ -283,10 +284,10 @@ class player
 
     static void look_at(const model_pool& of)
     {
-        const egb_stats stats = stress::stats_of(of.pool);
+        const egb_pool_stats stats = stress::stats_of(of.pool);
         MUST(of.most == 0 || stats.in_use <= of.most);
-        egb_stats sum;
-        MUST(egb_pool_stats_subtree({0, 0}, &sum) == EGB_OK);
+        egb_pool_stats sum;
+        MUST(egb_pool_get_subtree_stats({0, 0}, &sum) == EGB_OK);
         MUST(sum.pools >= SHARED);
     }
 
@@ -303,10 +304,10 @@ class player
     {
         open_cache& one = caches_[random_.below(CACHES)];
         if (one.of != nullptr) {
-            egb_cache_close(&one.cache);
+            egb_magazine_close(&one.cache);
             one.of = nullptr;
         } else if (of->bytes < 65536) {
-            MUST(egb_cache_open(&one.cache, of->pool) == EGB_OK);
+            MUST(egb_magazine_open(&one.cache, of->pool) == EGB_OK);
             one.of = of;
         }
     }
@@ -363,12 +364,12 @@ class player
     void compare(const model_pool& of) const
     {
         const std::vector<void*> expected = blocks_of(of);
-        const egb_stats          stats    = stress::stats_of(of.pool);
+        const egb_pool_stats     stats    = stress::stats_of(of.pool);
         MUST(stats.in_use == expected.size());
         MUST(stats.allocations == of.allocations);
         MUST(stats.frees == of.frees);
         MUST(stats.failures == of.failures);
-        MUST(stats.in_use + stats.cached <= stats.capacity);
+        MUST(stats.in_use + stats.in_magazines <= stats.capacity);
         MUST(stats.peak >= stats.in_use);
         if (random_of_stop_++ % 4 == 0) {  // it empties the magazines, so not every time
             std::vector<void*> seen;
@@ -381,7 +382,7 @@ class player
             );
             std::sort(seen.begin(), seen.end());
             MUST(seen == expected);
-            MUST(stress::stats_of(of.pool).cached == 0);
+            MUST(stress::stats_of(of.pool).in_magazines == 0);
         }
     }
 
@@ -398,8 +399,8 @@ class player
                 in_use += one->allocations - one->frees;
             }
         }
-        egb_stats sum;
-        MUST(egb_pool_stats_subtree({0, 0}, &sum) == EGB_OK);
+        egb_pool_stats sum;
+        MUST(egb_pool_get_subtree_stats({0, 0}, &sum) == EGB_OK);
         MUST(sum.in_use == in_use);
         for (const std::unique_ptr<model_pool>& one : all_->attic) {
             MUST(one->allocations == one->frees && !egb_pool_alive(one->pool));
@@ -433,8 +434,8 @@ void give_all_back(world* all)
             MUST(egb_pool_destroy(all->shared[i].pool, EGB_DESTROY_REFUSE) == EGB_OK);
         }
     }
-    egb_stats sum;
-    MUST(egb_pool_stats_subtree({0, 0}, &sum) == EGB_OK);
+    egb_pool_stats sum;
+    MUST(egb_pool_get_subtree_stats({0, 0}, &sum) == EGB_OK);
     MUST(sum.pools == 0 && sum.in_use == 0);
 }
 

@@ -74,14 +74,14 @@ TEST_P(limited, blocks_in_idle_magazines_and_caches_are_had)
     std::vector<void*>       hands[4];
     std::atomic<bool>        is_over{false};
     std::thread              main([&] {
-        egb_cache cache{};
-        MUST(egb_cache_open(&cache, pool) == EGB_OK);
+        egb_magazine cache{};
+        MUST(egb_magazine_open(&cache, pool) == EGB_OK);
         stress::random random(limit);
         for (std::uint64_t round = 0; round < rounds(); round++) {
             for (void* const block : take_all(pool, limit)) {
                 const std::size_t to = random.below(5);
                 if (to == 4) {
-                    egb_cache_free(&cache, block);
+                    egb_magazine_free(&cache, block);
                 } else {
                     hands[to].push_back(block);
                 }
@@ -89,12 +89,12 @@ TEST_P(limited, blocks_in_idle_magazines_and_caches_are_had)
             is_over = round + 1 == rounds();
             step.wait();
             step.wait();
-            const egb_stats stats = stress::stats_of(pool);
+            const egb_pool_stats stats = stress::stats_of(pool);
             MUST(stats.in_use == 0 && stats.allocations == stats.frees);
         }
         std::vector<void*> last = take_all(pool, limit);
         free_all(pool, &last);
-        egb_cache_close(&cache);
+        egb_magazine_close(&cache);
     });
     stress::in_threads(4, [&](std::size_t self) {
         for (bool is_last = false; !is_last;) {

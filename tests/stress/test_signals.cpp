@@ -7,6 +7,7 @@
 
 #include "eggbox/growing.h"
 #include "eggbox/guard.h"
+#include "levels.hpp"
 
 namespace
 {
@@ -56,14 +57,14 @@ void use_pool(const steps& all, const char* level, std::size_t count)
 {
     egb_pool_options options{};
     options.block_bytes = 40;
-    options.check       = level;
-    egb_pool  pool{};
-    egb_cache cache{};
-    void*     blocks[count_max];
+    options.level       = level_named(level);
+    egb_pool     pool{};
+    egb_magazine cache{};
+    void*        blocks[count_max];
     all.through([&] {
         is_wrong = egb_pool_create(&pool, &options) != EGB_OK ||
-                   egb_cache_open(&cache, pool) != EGB_OK || is_wrong;
-        egb_cache_free(&cache, egb_cache_alloc(&cache));
+                   egb_magazine_open(&cache, pool) != EGB_OK || is_wrong;
+        egb_magazine_free(&cache, egb_magazine_alloc(&cache));
         is_wrong = egb_pool_alloc_many(pool, blocks, count) != count || is_wrong;
     });
     for (std::size_t i = 0; i < count; i++) {
@@ -76,11 +77,11 @@ void use_pool(const steps& all, const char* level, std::size_t count)
             i % 2 == 0 ? egb_pool_free(pool, blocks[which]) : egb_free(blocks[which]);
         });
     }
-    egb_stats stats{};
+    egb_pool_stats stats{};
     all.through([&] {
-        egb_cache_close(&cache);
+        egb_magazine_close(&cache);
         (void)egb_pool_trim(pool, 0);
-        is_wrong = egb_pool_stats(pool, &stats) != EGB_OK || stats.in_use != 0 || is_wrong;
+        is_wrong = egb_pool_get_stats(pool, &stats) != EGB_OK || stats.in_use != 0 || is_wrong;
         is_wrong = egb_pool_destroy(pool, EGB_DESTROY_REFUSE) != EGB_OK || is_wrong;
     });
 }

@@ -125,7 +125,7 @@ TEST(thread_ends, waves_of_threads_strand_nothing_and_stay_as_large)
             kept.keep(pool);
             egb_pool_free(pool, block);
         });
-        const egb_stats stats = stress::stats_of(pool);
+        const egb_pool_stats stats = stress::stats_of(pool);
         MUST(stats.in_use == 0 && stats.allocations == stats.frees);
         MUST(stress::stats_of(small).in_use == 0);
         if (wave == waves / 5) {

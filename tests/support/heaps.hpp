@@ -13,10 +13,10 @@ using sizes = std::initializer_list<std::size_t>;
 
 inline constexpr std::size_t class_bytes_max = EGB_HEAP_CLASS_BYTES_MAX;
 
-inline egb_heap_numbers heap_numbers()
+inline egb_heap_stats heap_numbers()
 {
-    egb_heap_numbers numbers{};
-    EXPECT_EQ(egb_heap_stats(&numbers), EGB_OK);
+    egb_heap_stats numbers{};
+    EXPECT_EQ(egb_heap_get_stats(&numbers), EGB_OK);
     return numbers;
 }
 

@@ -163,15 +163,15 @@ class model
         return std::size_t(static_cast<const char*>(block) - all.at(0)) / all.block_bytes;
     }
 
-    egb_event_kind kind_of(std::size_t index, bool is_start) const
+    egb_misuse_kind kind_of(std::size_t index, bool is_start) const
     {
         if (index >= count_) {
-            return EGB_EVENT_FOREIGN;
+            return EGB_MISUSE_FOREIGN;
         }
         if (!is_start) {
-            return EGB_EVENT_INTERIOR;
+            return EGB_MISUSE_INTERIOR;
         }
-        return index < touched_ ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_NEVER_ALLOCATED;
+        return index < touched_ ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_NEVER_ALLOCATED;
     }
 
     void write(std::size_t index, uint32_t fill)

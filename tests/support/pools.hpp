@@ -59,8 +59,8 @@ inline egb_pool make(std::size_t block_bytes, egb_pool parent = egb_pool{})
 // The status of create. A refusal leaves nothing behind: no pool, and `*out` unchanged.
 inline egb_status status_of(const egb_pool_options& options)
 {
-    egb_stats before{};
-    EXPECT_EQ(egb_pool_stats_subtree(egb_pool{}, &before), EGB_OK);
+    egb_pool_stats before{};
+    EXPECT_EQ(egb_pool_get_subtree_stats(egb_pool{}, &before), EGB_OK);
     const egb_pool   untouched = {0xAAAAAAAAu, 0x55555555u};
     egb_pool         pool      = untouched;
     const egb_status status    = egb_pool_create(&pool, &options);
@@ -69,17 +69,17 @@ inline egb_status status_of(const egb_pool_options& options)
     } else {
         EXPECT_TRUE(pool == untouched);
     }
-    egb_stats after{};
-    EXPECT_EQ(egb_pool_stats_subtree(egb_pool{}, &after), EGB_OK);
+    egb_pool_stats after{};
+    EXPECT_EQ(egb_pool_get_subtree_stats(egb_pool{}, &after), EGB_OK);
     EXPECT_EQ(after.pools, before.pools);
     EXPECT_EQ(after.bytes_held, before.bytes_held);
     return status;
 }
 
-inline egb_stats stats_of(egb_pool pool)
+inline egb_pool_stats stats_of(egb_pool pool)
 {
-    egb_stats stats{};
-    EXPECT_EQ(egb_pool_stats(pool, &stats), EGB_OK);
+    egb_pool_stats stats{};
+    EXPECT_EQ(egb_pool_get_stats(pool, &stats), EGB_OK);
     return stats;
 }
 
@@ -88,7 +88,7 @@ inline bool has_magazines()
 {
     const egb_pool pool = make(64);
     egb_pool_free(pool, egb_pool_alloc(pool));
-    const bool has = stats_of(pool).cached != 0;
+    const bool has = stats_of(pool).in_magazines != 0;
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     return has;
 }
@@ -104,10 +104,10 @@ class needs_magazines : public testing::Test
     }
 };
 
-inline egb_stats subtree_of(egb_pool root)
+inline egb_pool_stats subtree_of(egb_pool root)
 {
-    egb_stats stats{};
-    EXPECT_EQ(egb_pool_stats_subtree(root, &stats), EGB_OK);
+    egb_pool_stats stats{};
+    EXPECT_EQ(egb_pool_get_subtree_stats(root, &stats), EGB_OK);
     return stats;
 }
 

@@ -5,6 +5,7 @@
 #define EGGBOX_TESTS_SUPPORT_STRESS_HPP
 
 #include "eggbox/pool.h"
+#include "levels.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -160,14 +161,14 @@ inline egb_pool make(std::size_t block_bytes, std::size_t max_blocks = 0, bool i
     egb_pool_options options{};
     options.block_bytes = block_bytes;
     options.max_blocks  = max_blocks;
-    options.check       = is_checked ? "check" : "off";
+    options.level       = level_named(is_checked ? "check" : "off");
     return make(options);
 }
 
-inline egb_stats stats_of(egb_pool pool)
+inline egb_pool_stats stats_of(egb_pool pool)
 {
-    egb_stats stats{};
-    MUST(egb_pool_stats(pool, &stats) == EGB_OK);
+    egb_pool_stats stats{};
+    MUST(egb_pool_get_stats(pool, &stats) == EGB_OK);
     return stats;
 }
 
@@ -178,12 +179,12 @@ class only_stale
   public:
     explicit only_stale(bool may_be_stale = true) : may_be_stale_(may_be_stale)
     {
-        egb_set_misuse_handler(record, this);
+        egb_misuse_set_handler(record, this);
     }
 
     ~only_stale()
     {
-        egb_set_misuse_handler(nullptr, nullptr);
+        egb_misuse_set_handler(nullptr, nullptr);
     }
 
     only_stale(const only_stale&)            = delete;
@@ -195,11 +196,11 @@ class only_stale
     }
 
   private:
-    static void record(const egb_event* event, void* user)
+    static void record(const egb_misuse_event* event, void* user)
     {
         only_stale* const self = static_cast<only_stale*>(user);
-        if (event->kind != EGB_EVENT_STALE || !self->may_be_stale_) {
-            std::fprintf(stderr, "misuse: %s\n", egb_event_text(event->kind));
+        if (event->kind != EGB_MISUSE_STALE || !self->may_be_stale_) {
+            std::fprintf(stderr, "misuse: %s\n", egb_misuse_text(event->kind));
             std::abort();
         }
         self->count_++;

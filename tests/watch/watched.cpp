@@ -5,6 +5,7 @@
 //     usage: watched FAULT LEVEL       LEVEL: as in egb_pool_options.check, "static", "heap",
 //                                      "large", "zero" (EGB_FRESH_ZERO) or "zero_guard"
 #include "eggbox/heap.h"
+#include "levels.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -36,10 +37,10 @@ class source
     {
         egb_pool_options options{};
         options.block_bytes = block_bytes;
-        options.check       = is_level(level) ? level.c_str() : nullptr;
+        options.level       = level_named(is_level(level) ? level.c_str() : nullptr);
         if (is_zero(level)) {
             options.flags = EGB_FRESH_ZERO;
-            options.check = level == "zero_guard" ? "guard" : nullptr;
+            options.level = level_named(level == "zero_guard" ? "guard" : nullptr);
         }
         if (level == "static") {
             options.memory       = static_memory;

@@ -377,8 +377,8 @@ class Allocator
             options.block_bytes      = m_block + colour_of(m_block);
             options.block_align = colour_of(m_block) != 0 ? colour_of(m_block) : align_of(m_block);
             options.max_blocks  = m_objects == 0 ? 0 : m_objects - capacity;
-            options.check       = "check";  // under a sanitizer, too: programs rely on the order
-            pool                = eggbox::make_once_(&m_key, options);
+            options.level = EGB_LEVEL_CHECK;  // under a sanitizer, too: programs rely on the order
+            pool          = eggbox::make_once_(&m_key, options);
         }
         return pool.generation == 0 ? NULL : egb_pool_alloc(pool);
     }
@@ -428,11 +428,11 @@ class Allocator
         }
     }
 
-    egb_stats of_pool() const
+    egb_pool_stats of_pool() const
     {
-        egb_stats stats = egb_stats();
+        egb_pool_stats stats = egb_pool_stats();
         if (EGB_LOAD_(m_key) != 0) {
-            (void)egb_pool_stats(eggbox::pool_at_(&m_key), &stats);
+            (void)egb_pool_get_stats(eggbox::pool_at_(&m_key), &stats);
         }
         return stats;
     }

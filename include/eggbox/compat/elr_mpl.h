@@ -19,7 +19,7 @@
  *          elr_mpl_finalize() see there. Callbacks run with no lock held: they may use any pool.
  * Fork     Both sides may go on. The child may call elr_mpl_init() and elr_mpl_finalize(), and use
  *          new sizes of elr_mpl_alloc_multi(), only if no other thread was inside such a call.
- * Misuse   is refused, and goes to eggbox's handler (eggbox/check.h), which by default reports it
+ * Misuse   is refused, and goes to eggbox's handler (eggbox/misuse.h), which by default reports it
  *          on stderr. NULL is allowed everywhere.
  */
 #ifndef EGGBOX_COMPAT_ELR_MPL_H
@@ -96,7 +96,7 @@ void elr_mpl_finalize(void);
  *             pool is destroyed.
  * Returns  the handle; {NULL, 0} if elr_mpl_init() was not called, `*fpool` is no pool, `obj_size`
  *          is too large for any pool, the system refused, or there are 65,535 pools.
- * Misuse   EGB_EVENT_STALE: `*fpool` was destroyed.
+ * Misuse   EGB_MISUSE_STALE: `*fpool` was destroyed.
  * Cost     touches no block.
  */
 elr_mpl_t elr_mpl_create(
@@ -154,7 +154,7 @@ int elr_mpl_avail(elr_mpl_ht pool);
 /** Takes a block.
  *
  * Returns  the block; NULL if the system refused memory, or the pool does not exist.
- * Misuse   EGB_EVENT_STALE: the pool was destroyed.
+ * Misuse   EGB_MISUSE_STALE: the pool was destroyed.
  * Cost     O(1), as egb_pool_alloc(), plus the callback.
  */
 void* elr_mpl_alloc(elr_mpl_ht pool);

@@ -18,7 +18,7 @@
 //          while no other thread is inside a call.
 // Fork     The child may go on only if no other thread was inside a call.
 // Cost     O(1), and a lock of the allocator for a few dozen instructions.
-// Misuse   is refused, and goes to eggbox's handler (eggbox/check.h), which by default reports it
+// Misuse   is refused, and goes to eggbox's handler (eggbox/misuse.h), which by default reports it
 //          on stderr. The handler may use any pool, except when it gets an overwritten free list:
 //          then this allocator is locked.
 #ifndef EGGBOX_COMPAT_FB_ALLOCATOR_H
@@ -119,7 +119,7 @@ void ALLOC_Term(void);
 /// Returns  the block, with unspecified contents; NULL if `size` is larger than a block, no block
 ///          is left, or `hAlloc` is NULL. FaultHandler() (Fault.h) is called before NULL is
 ///          returned.
-/// Misuse   EGB_EVENT_OVERWRITTEN: a free block was written to. That has no other effect. For this
+/// Misuse   EGB_MISUSE_OVERWRITTEN: a free block was written to. That has no other effect. For this
 ///          event alone the handler is called with the lock held: it must return, and must not use
 ///          this allocator.
 void* ALLOC_Alloc(ALLOC_HANDLE hAlloc, size_t size);
@@ -129,9 +129,9 @@ void* ALLOC_Calloc(ALLOC_HANDLE hAlloc, size_t num, size_t size);
 
 /// Gives a block back. NULL: no effect.
 ///
-/// Misuse   EGB_EVENT_FOREIGN, EGB_EVENT_INTERIOR, EGB_EVENT_NEVER_ALLOCATED,
-///          EGB_EVENT_DOUBLE_FREE: always found, whatever was written to free blocks.
-///          EGB_EVENT_NO_POOL: `hAlloc` is NULL.
+/// Misuse   EGB_MISUSE_FOREIGN, EGB_MISUSE_INTERIOR, EGB_MISUSE_NEVER_ALLOCATED,
+///          EGB_MISUSE_DOUBLE_FREE: always found, whatever was written to free blocks.
+///          EGB_MISUSE_NO_POOL: `hAlloc` is NULL.
 void ALLOC_Free(ALLOC_HANDLE hAlloc, void* pBlock);
 
 // ---- private ------------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ void* XALLOC_Alloc(XAllocData* self, size_t size);
 
 /// Gives a block back to its allocator. NULL: no effect.
 ///
-/// Misuse   as ALLOC_Free(); EGB_EVENT_FOREIGN: no allocator has such a block.
+/// Misuse   as ALLOC_Free(); EGB_MISUSE_FOREIGN: no allocator has such a block.
 /// Cost     O(allocators in use in the process)
 void XALLOC_Free(void* ptr);
 

@@ -192,9 +192,9 @@ void egb_thread_drop_revoked_(void)
     drop_revoked(egb_thread_self_());
 }
 
-void egb_caches_let_go_(void)
+void egb_owned_let_go_(void)
 {
-    for (egb_cache* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
+    for (egb_magazine* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
         egb_magazine_let_go_(&cache->magazine);
     }
     egb_threads_.caches = NULL;
@@ -211,7 +211,7 @@ void egb_threads_end_others_(void)
     }
 }
 
-void egb_cache_link_(egb_cache* cache)
+void egb_owned_link_(egb_magazine* cache)
 {
     cache->previous = NULL;
     cache->next     = egb_threads_.caches;
@@ -221,7 +221,7 @@ void egb_cache_link_(egb_cache* cache)
     egb_threads_.caches = cache;
 }
 
-void egb_cache_unlink_(egb_cache* cache)
+void egb_owned_unlink_(egb_magazine* cache)
 {
     if (cache->previous != NULL) {
         cache->previous->next = cache->next;
@@ -274,7 +274,7 @@ void egb_each_magazine_(
             visit(magazine, user);
         }
     }
-    for (egb_cache* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
+    for (egb_magazine* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
         if (cache->magazine.depot == depot) {
             visit(&cache->magazine, user);
         }

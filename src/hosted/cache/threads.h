@@ -12,13 +12,13 @@ enum { EGB_SPARE_TABLES_MAX = 16 };
 // The threads and caches of a process. The lock is the registry lock: it also keeps the tree of
 // pools, which is in room pool.
 typedef struct egb_thread_registry {
-    egb_os_mutex lock;
-    egb_thread_* threads;
-    egb_thread_* spare_table;  // of threads that ended, with no magazines
-    size_t       spare_tables;
-    size_t       lane_threads[EGB_LANES];
-    egb_cache*   caches;
-    bool         can_take;  // from other threads' magazines; else there are none. Atomic
+    egb_os_mutex  lock;
+    egb_thread_*  threads;
+    egb_thread_*  spare_table;  // of threads that ended, with no magazines
+    size_t        spare_tables;
+    size_t        lane_threads[EGB_LANES];
+    egb_magazine* caches;
+    bool          can_take;  // from other threads' magazines; else there are none. Atomic
 } egb_thread_registry;
 
 extern egb_thread_registry egb_threads_;
@@ -61,11 +61,11 @@ void egb_thread_drop_revoked_(void);
 
 // Takes the blocks out of all caches, which become no pool's until they are used again. In the
 // child of a fork, where the memory of those of other threads may be used for something else.
-void egb_caches_let_go_(void);
+void egb_owned_let_go_(void);
 
 // Into the list of all caches, and out of it.
-void egb_cache_link_(egb_cache* cache);
-void egb_cache_unlink_(egb_cache* cache);
+void egb_owned_link_(egb_magazine* cache);
+void egb_owned_unlink_(egb_magazine* cache);
 
 // In the child of a fork: ends the tables of all other threads, which are no more, and gives their
 // blocks back.

@@ -382,7 +382,7 @@ void egb_heap_measure(bool is_on)
     egb_heap_unlock_classes_();
 }
 
-void egb_heap_count_classes_(egb_heap_numbers* out)
+void egb_heap_count_classes_(egb_heap_stats* out)
 {
     out->is_measured = EGB_LOAD_(is_measured);
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {

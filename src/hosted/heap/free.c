@@ -26,7 +26,7 @@ EGB_COLD void egb_free_refused_(void* block, const void* site)
     } else if (egb_level_of_no_pool_() == EGB_LEVEL_PASSTHROUGH && egb_os_has_malloc_()) {
         egb_os_free_(block);
     } else {
-        egb_pool_report_(EGB_EVENT_FOREIGN, pool, block, EGB_NO_INDEX, site);
+        egb_pool_report_(EGB_MISUSE_FOREIGN, pool, block, EGB_NO_INDEX, site);
     }
 }
 

@@ -66,7 +66,7 @@ static void report_size(const void* block, const void* site)
     const bool              is_in = !egb_is_null_(pool);
     const egb_chunk_* const chunk = is_in ? egb_chunk_map_find_(egb_pool_key_(pool), block) : NULL;
     const size_t            index = chunk == NULL ? EGB_NO_INDEX : egb_chunk_index_(chunk, block);
-    egb_finding             finding = {EGB_EVENT_WRONG_SIZE, block, index, {.bytes = 0}};
+    egb_finding             finding = {EGB_MISUSE_WRONG_SIZE, block, index, {.bytes = 0}};
     if (!is_in) {
         finding.history = egb_large_history_(block);
     }

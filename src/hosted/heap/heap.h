@@ -57,7 +57,7 @@ size_t egb_heap_class_for_(size_t align, size_t bytes);
 uint64_t egb_heap_key_of_class_(size_t index);
 
 // What was counted.
-void egb_heap_count_classes_(egb_heap_numbers* out);
+void egb_heap_count_classes_(egb_heap_stats* out);
 
 // The lock that keeps the making of pools, and the looks at them.
 void egb_heap_lock_classes_(void);

@@ -240,7 +240,7 @@ size_t egb_heap_trim(size_t keep_bytes)
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-egb_status egb_heap_stats(egb_heap_numbers* out)
+egb_status egb_heap_get_stats(egb_heap_stats* out)
 {
     if (out == NULL) {
         return EGB_INVALID;

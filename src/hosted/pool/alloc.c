@@ -18,14 +18,14 @@ static egb_magazine_* thread_magazine(egb_pool pool)
     return control == NULL ? NULL : egb_thread_get_magazine_(&control->depot, key);
 }
 
-egb_magazine_* egb_magazine_for_(egb_pool pool, egb_cache* cache)
+egb_magazine_* egb_magazine_for_(egb_pool pool, egb_magazine* cache)
 {
     if (cache == NULL) {
         return thread_magazine(pool);
     }
     (void)thread_magazine(pool);  // the cache takes blocks of the lane of who uses it
     // It may be not open, or emptied in the child of a fork.
-    if (cache->magazine.depot != NULL || egb_cache_open(cache, pool) == EGB_OK) {
+    if (cache->magazine.depot != NULL || egb_magazine_open(cache, pool) == EGB_OK) {
         return &cache->magazine;
     }
     cache->pool = pool;  // it goes on without a magazine
@@ -75,7 +75,7 @@ static bool fails_on_purpose(egb_pool pool, const void* site)
            egb_fault_is_due_(&control->exhaustion.fault_plan, site);
 }
 
-static void* alloc(egb_pool pool, egb_cache* cache, const egb_request* request)
+static void* alloc(egb_pool pool, egb_magazine* cache, const egb_request* request)
 {
     if (fails_on_purpose(pool, request->site)) {
         return fail(pool);
@@ -122,7 +122,7 @@ void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned line)
     return alloc(pool, NULL, &request);
 }
 
-void* egb_cache_alloc_cold_(egb_cache* cache)
+void* egb_magazine_alloc_cold_(egb_magazine* cache)
 {
     const egb_request request = {.site = EGB_CALLER()};
     return alloc(cache->pool, cache, &request);

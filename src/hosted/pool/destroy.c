@@ -153,8 +153,8 @@ static void report_last(const egb_last_finding* last, const void* site)
     if (finding->kind == 0) {
         return;
     }
-    const egb_event event = {
-        (egb_event_kind)finding->kind,
+    const egb_misuse_event event = {
+        (egb_misuse_kind)finding->kind,
         last->name,
         NULL,
         finding->block,

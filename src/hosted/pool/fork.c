@@ -113,7 +113,7 @@ static void in_child(void)
     egb_os_lock_reset_(&egb_threads_.lock);
     run_hooks(prepared, IN_CHILD);
     egb_threads_end_others_();
-    egb_caches_let_go_();
+    egb_owned_let_go_();
 }
 
 bool egb_fork_start_(void)

@@ -7,13 +7,13 @@
 #include "registry.h"
 #include "reports.h"
 
-static egb_event_kind kind_of_stranger(const void* address)
+static egb_misuse_kind kind_of_stranger(const void* address)
 {
     const egb_pool other = egb_pool_of(address);
-    return other.generation != 0 ? EGB_EVENT_WRONG_POOL : EGB_EVENT_FOREIGN;
+    return other.generation != 0 ? EGB_MISUSE_WRONG_POOL : EGB_MISUSE_FOREIGN;
 }
 
-void egb_pool_free_locked_(egb_pool pool, egb_cache* cache, void* block, const void* site)
+void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site)
 {
     if (block == NULL) {
         return;
@@ -28,13 +28,13 @@ void egb_pool_free_locked_(egb_pool pool, egb_cache* cache, void* block, const v
     egb_free_fault fault     = control->layout->give(control, magazine, pool, block, site);
     egb_pool_unlock_and_report_(control, pool, site);
     egb_freeze_report_(pool, site);
-    if (fault.kind == EGB_EVENT_FOREIGN) {
+    if (fault.kind == EGB_MISUSE_FOREIGN) {
         fault.kind = (int)kind_of_stranger(block);
     }
-    if (fault.kind == EGB_EVENT_FOREIGN && passes_on) {
+    if (fault.kind == EGB_MISUSE_FOREIGN && passes_on) {
         egb_os_free_(block);
     } else if (fault.kind != 0) {
-        egb_pool_report_((egb_event_kind)fault.kind, pool, block, fault.index, site);
+        egb_pool_report_((egb_misuse_kind)fault.kind, pool, block, fault.index, site);
     }
 }
 
@@ -71,8 +71,9 @@ void egb_pool_free_cold_(egb_pool pool, void* block)
     egb_pool_free_locked_(pool, NULL, block, EGB_CALLER());
 }
 
-static EGB_COLD void
-free_cold(egb_magazine_* magazine, egb_pool pool, egb_cache* cache, void* block, const void* site)
+static EGB_COLD void free_cold(
+    egb_magazine_* magazine, egb_pool pool, egb_magazine* cache, void* block, const void* site
+)
 {
     if (!egb_free_after_room_(magazine, egb_pool_key_(pool), block, site)) {
         egb_pool_free_locked_(pool, cache, block, site);
@@ -88,7 +89,7 @@ void egb_pool_free_other_(egb_pool pool, void* block)
     }
 }
 
-void egb_cache_free_other_(egb_cache* cache, void* block)
+void egb_magazine_free_other_(egb_magazine* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
     if (EGB_UNLIKELY(!egb_push_block_(magazine, egb_pool_key_(cache->pool), block))) {

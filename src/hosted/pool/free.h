@@ -125,9 +125,9 @@ bool egb_free_after_room_(egb_magazine_* magazine, uint64_t key, void* block, co
 
 // Frees a block with the lock of the pool, or reports the misuse. `cache`: the owned magazine that
 // the block is for; NULL: the thread's.
-void egb_pool_free_locked_(egb_pool pool, egb_cache* cache, void* block, const void* site);
+void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site);
 
 // The magazine that a call is to use: the cache's own, or this thread's. NULL: it has none.
-egb_magazine_* egb_magazine_for_(egb_pool pool, egb_cache* cache);
+egb_magazine_* egb_magazine_for_(egb_pool pool, egb_magazine* cache);
 
 #endif  // EGGBOX_SRC_HOSTED_POOL_FREE_H

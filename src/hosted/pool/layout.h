@@ -15,7 +15,7 @@
 
 // Why a free was refused; `kind` 0: it was not.
 typedef struct egb_free_fault {
-    int    kind;   // an egb_event_kind
+    int    kind;   // an egb_misuse_kind
     size_t index;  // of the block; EGB_NO_INDEX: no block starts there
 } egb_free_fault;
 

@@ -17,12 +17,12 @@ static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LI
 static egb_status level_of(const egb_pool_options* options, egb_level* level)
 {
     const char* const name    = options->name != NULL ? options->name : "pool";
-    egb_status        status  = egb_level_of_(name, options->check, level);
+    egb_status        status  = egb_level_of_(name, options->level, level);
     const bool        can_not = options->memory != NULL
                                     ? *level > EGB_LEVEL_CHECK
                                     : *level == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc_();
     if (status == EGB_OK && can_not) {
-        (void)egb_level_in_(options->check == NULL ? "check" : options->check, name, level);
+        *level = options->level == EGB_LEVEL_DEFAULT ? EGB_LEVEL_CHECK : options->level;
         status = *level == EGB_LEVEL_PASSTHROUGH ? EGB_UNSUPPORTED : EGB_OK;
     }
     return status;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Owned magazines (egb_cache): opened and closed.
+// Owned magazines (egb_magazine): opened and closed.
 #include "../../os/os.h"
 #include "registry.h"
 
-egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
+egb_status egb_magazine_open(egb_magazine* cache, egb_pool pool)
 {
     if (cache == NULL || egb_is_null_(pool)) {
         return EGB_INVALID;
@@ -12,7 +12,7 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
     egb_control* const control = egb_pool_lock_(pool);
     egb_status         status  = EGB_STALE;
     if (control != NULL) {
-        const egb_cache none = {.magazine = {.key = EGB_NO_KEY_}};
+        const egb_magazine none = {.magazine = {.key = EGB_NO_KEY_}};
         if (control->block_bytes > EGB_MAGAZINE_BYTES_MAX) {
             status = EGB_INVALID;
         } else if (control->depot.batch_blocks == 0) {
@@ -32,21 +32,21 @@ egb_status egb_cache_open(egb_cache* cache, egb_pool pool)
         egb_pool_unlock_(control);
     }
     if (status == EGB_OK && cache->magazine.depot != NULL) {
-        egb_cache_link_(cache);
+        egb_owned_link_(cache);
     }
     egb_os_unlock_(&egb_threads_.lock);
     return status;
 }
 
-static void give_back_magazine(egb_cache* cache)
+static void give_back_magazine(egb_magazine* cache)
 {
     egb_os_lock_(&egb_threads_.lock);
-    egb_cache_unlink_(cache);
+    egb_owned_unlink_(cache);
     egb_magazine_let_go_(&cache->magazine);
     egb_os_unlock_(&egb_threads_.lock);
 }
 
-void egb_cache_close(egb_cache* cache)
+void egb_magazine_close(egb_magazine* cache)
 {
     if (cache == NULL) {
         return;
@@ -54,6 +54,6 @@ void egb_cache_close(egb_cache* cache)
     if (cache->magazine.depot != NULL) {
         give_back_magazine(cache);
     }
-    const egb_cache none = {.pool = {0, 0}};
-    *cache               = none;
+    const egb_magazine none = {.pool = {0, 0}};
+    *cache                  = none;
 }

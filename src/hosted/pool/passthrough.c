@@ -207,7 +207,7 @@ static egb_free_fault pass_give(
     if (!give_if_its(control, block)) {
         const bool is_others =
             egb_pass_find_(block).control != NULL || egb_owner_of_(block) != NULL;
-        fault.kind = is_others ? EGB_EVENT_WRONG_POOL : EGB_EVENT_FOREIGN;
+        fault.kind = is_others ? EGB_MISUSE_WRONG_POOL : EGB_MISUSE_FOREIGN;
     }
     return fault;
 }

@@ -39,14 +39,14 @@ plain_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const e
 // At level "off" only what cannot be freed is a fault.
 egb_free_request egb_free_find_(const egb_control* control, void* block)
 {
-    egb_free_request found = {.block = block, .fault = {EGB_EVENT_FOREIGN, EGB_NO_INDEX}};
+    egb_free_request found = {.block = block, .fault = {EGB_MISUSE_FOREIGN, EGB_NO_INDEX}};
     found.chunk            = egb_depot_chunk_of_(&control->depot, block);
     if (found.chunk == NULL || !egb_chunk_has_(found.chunk, block)) {
         return found;
     }
     const size_t index = egb_chunk_index_(found.chunk, block);
     if (index >= egb_fixed_capacity(&found.chunk->fixed)) {
-        found.fault.kind = EGB_EVENT_INTERIOR;
+        found.fault.kind = EGB_MISUSE_INTERIOR;
         return found;
     }
     found.fault.index = index;
@@ -55,8 +55,8 @@ egb_free_request egb_free_find_(const egb_control* control, void* block)
         found.state = found.chunk->shape.states + index;
         switch (egb_state_at_(&found.chunk->shape, index)) {
             case EGB_STATE_LIVE_: break;
-            case EGB_STATE_FREE_: found.fault.kind = EGB_EVENT_DOUBLE_FREE; break;
-            default: found.fault.kind = EGB_EVENT_NEVER_ALLOCATED; break;
+            case EGB_STATE_FREE_: found.fault.kind = EGB_MISUSE_DOUBLE_FREE; break;
+            default: found.fault.kind = EGB_MISUSE_NEVER_ALLOCATED; break;
         }
     }
     return found;

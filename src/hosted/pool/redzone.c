@@ -173,7 +173,7 @@ egb_history egb_redzone_history_(const egb_control* control, const void* block)
 
 static void note(
     egb_control*      control,
-    egb_event_kind    kind,
+    egb_misuse_kind   kind,
     const egb_chunk_* chunk,
     const void*       block,
     ptrdiff_t         damaged
@@ -206,12 +206,12 @@ static bool has_canary(const void* block)
 static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void* block)
 {
     if (!has_canary(block)) {
-        note(control, EGB_EVENT_UNDERRUN, chunk, block, -1);
+        note(control, EGB_MISUSE_UNDERRUN, chunk, block, -1);
         return false;
     }
     const size_t place = find_overrun(control, block, (size_t)front_of(block)->bytes);
     if (place != 0) {
-        note(control, EGB_EVENT_OVERRUN, chunk, block, (ptrdiff_t)place);
+        note(control, EGB_MISUSE_OVERRUN, chunk, block, (ptrdiff_t)place);
         return false;
     }
     return true;
@@ -235,7 +235,7 @@ is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, s
     const size_t place = find_write(block, from, bytes);
     egb_os_watch_close_((const unsigned char*)block + from, bytes - from);
     if (place < bytes) {
-        note(control, EGB_EVENT_OVERWRITTEN, chunk, block, (ptrdiff_t)place);
+        note(control, EGB_MISUSE_OVERWRITTEN, chunk, block, (ptrdiff_t)place);
     }
     return place >= bytes;
 }

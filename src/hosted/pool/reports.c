@@ -10,7 +10,7 @@
 #include "registry.h"
 
 // The event is complete but for what the pool knows of itself, and of the block.
-static void report_event(egb_event* event, egb_pool pool, egb_history* history)
+static void report_event(egb_misuse_event* event, egb_pool pool, egb_history* history)
 {
     char               name[EGB_NAME_BYTES] = "";
     egb_control* const control              = egb_pool_lock_(pool);
@@ -32,19 +32,19 @@ static void report_event(egb_event* event, egb_pool pool, egb_history* history)
 }
 
 void egb_pool_report_(
-    egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
+    egb_misuse_kind kind, egb_pool pool, const void* address, size_t index, const void* site
 )
 {
-    egb_event   event   = {kind, NULL, NULL, address, index, site, NULL};
-    egb_history history = {.level = EGB_LEVEL_CHECK};
+    egb_misuse_event event   = {kind, NULL, NULL, address, index, site, NULL};
+    egb_history      history = {.level = EGB_LEVEL_CHECK};
     report_event(&event, pool, &history);
 }
 
 void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const void* site)
 {
-    const egb_event_kind kind    = (egb_event_kind)finding->kind;
-    egb_event            event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
-    egb_history          history = finding->history;
+    const egb_misuse_kind kind    = (egb_misuse_kind)finding->kind;
+    egb_misuse_event      event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
+    egb_history           history = finding->history;
     report_event(&event, pool, &history);
 }
 
@@ -59,7 +59,7 @@ void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void
     control->depot.damage.was_found = false;
     egb_pool_unlock_(control);
     if (damage.was_found) {
-        egb_pool_report_(EGB_EVENT_OVERWRITTEN, pool, damage.address, damage.index, site);
+        egb_pool_report_(EGB_MISUSE_OVERWRITTEN, pool, damage.address, damage.index, site);
     }
     if (finding.kind != 0) {
         egb_pool_report_finding_(pool, &finding, site);
@@ -68,7 +68,7 @@ void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void
 
 void egb_pool_report_handle_(egb_pool pool, const void* block, const void* site)
 {
-    const egb_event_kind kind = egb_is_null_(pool) ? EGB_EVENT_NO_POOL : EGB_EVENT_STALE;
+    const egb_misuse_kind kind = egb_is_null_(pool) ? EGB_MISUSE_NO_POOL : EGB_MISUSE_STALE;
     egb_pool_report_(kind, pool, block, EGB_NO_INDEX, site);
 }
 
@@ -77,7 +77,7 @@ void egb_pool_report_handle_(egb_pool pool, const void* block, const void* site)
 void egb_freeze_report_(egb_pool pool, const void* site)
 {
     if (egb_freeze_take_refusal_()) {
-        egb_pool_report_(EGB_EVENT_SEALED, pool, NULL, EGB_NO_INDEX, site);
+        egb_pool_report_(EGB_MISUSE_SEALED, pool, NULL, EGB_NO_INDEX, site);
     }
 }
 

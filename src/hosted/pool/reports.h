@@ -11,7 +11,7 @@ void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void
 
 // Tells the misuse handler. No lock is held.
 void egb_pool_report_(
-    egb_event_kind kind, egb_pool pool, const void* address, size_t index, const void* site
+    egb_misuse_kind kind, egb_pool pool, const void* address, size_t index, const void* site
 );
 void egb_pool_report_handle_(egb_pool pool, const void* block, const void* site);
 void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const void* site);

@@ -4,7 +4,7 @@
 #include "registry.h"
 
 typedef struct egb_counts {
-    size_t   cached;
+    size_t   in_magazines;
     uint64_t frees;
 } egb_counts;
 
@@ -13,27 +13,27 @@ static void count_magazine(egb_magazine_* magazine, void* user)
     egb_counts* const counts = user;
     const uintptr_t   top    = EGB_LOAD_(magazine->top);
     if (top > magazine->lowest) {
-        counts->cached += (top - magazine->lowest) / sizeof(egb_entry_);
+        counts->in_magazines += (top - magazine->lowest) / sizeof(egb_entry_);
     }
-    counts->cached += magazine->spare == NULL ? 0 : magazine->spare->count;
-    counts->cached += egb_magazine_count_remote_(magazine);
+    counts->in_magazines += magazine->spare == NULL ? 0 : magazine->spare->count;
+    counts->in_magazines += egb_magazine_count_remote_(magazine);
     counts->frees += EGB_LOAD_(magazine->frees);
 }
 
 // Another thread may be allocating or freeing, so that the numbers do not quite fit together: then
 // they are kept from going below zero.
-static void add_pool(egb_control* control, egb_stats* sum)
+static void add_pool(egb_control* control, egb_pool_stats* sum)
 {
     egb_os_lock_(&control->depot.lock);
     egb_counts counts = {egb_depot_blocks_(&control->depot), control->depot.frees};
     egb_each_magazine_(&control->depot, count_magazine, &counts);
     const size_t taken  = control->depot.growing.in_use;
-    const size_t cached = egb_smaller_(counts.cached, taken);
+    const size_t cached = egb_smaller_(counts.in_magazines, taken);
     const size_t in_use = taken - cached;
     sum->pools++;
     sum->capacity += control->depot.growing.capacity;
     sum->in_use += in_use;
-    sum->cached += cached;
+    sum->in_magazines += cached;
     sum->peak += control->depot.peak;
     sum->allocations += counts.frees + in_use;
     sum->frees += counts.frees;
@@ -45,10 +45,10 @@ static void add_pool(egb_control* control, egb_stats* sum)
     egb_os_unlock_(&control->depot.lock);
 }
 
-static void describe_pool(const egb_control* control, egb_stats* out)
+static void describe_pool(const egb_control* control, egb_pool_stats* out)
 {
-    const egb_stats none = {{0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
-    *out                 = none;
+    const egb_pool_stats none = {{0}, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    *out                      = none;
     egb_text_copy_(out->name, sizeof out->name, control->name);
     out->block_bytes  = control->block_bytes;
     out->stride_bytes = control->depot.growing.options.block_bytes;
@@ -56,7 +56,7 @@ static void describe_pool(const egb_control* control, egb_stats* out)
     out->budget_bytes = control->budget.bytes;
 }
 
-egb_status egb_pool_stats(egb_pool pool, egb_stats* out)
+egb_status egb_pool_get_stats(egb_pool pool, egb_pool_stats* out)
 {
     if (out == NULL || egb_is_null_(pool)) {
         return EGB_INVALID;
@@ -71,7 +71,7 @@ egb_status egb_pool_stats(egb_pool pool, egb_stats* out)
     return control != NULL ? EGB_OK : EGB_STALE;
 }
 
-egb_status egb_pool_stats_subtree(egb_pool root, egb_stats* out)
+egb_status egb_pool_get_subtree_stats(egb_pool root, egb_pool_stats* out)
 {
     if (out == NULL) {
         return EGB_INVALID;

@@ -24,7 +24,7 @@ size_t egb_pool_check(egb_pool pool)
     return check_pool(pool, EGB_CALLER());
 }
 
-size_t egb_check_all(void)
+size_t egb_process_check(void)
 {
     const size_t slots   = __atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE);
     size_t       damaged = 0;

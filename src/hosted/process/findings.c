@@ -91,8 +91,8 @@ static void write_leaks(egb_json* out)
 
 static void write_damaged(egb_json* out, const egb_past_event* event)
 {
-    if (event->kind == EGB_EVENT_OVERRUN || event->kind == EGB_EVENT_UNDERRUN ||
-        event->kind == EGB_EVENT_OVERWRITTEN) {
+    if (event->kind == EGB_MISUSE_OVERRUN || event->kind == EGB_MISUSE_UNDERRUN ||
+        event->kind == EGB_MISUSE_OVERWRITTEN) {
         egb_json_name_(out, "damaged");
         egb_json_plain_(out, event->damaged < 0 ? "-" : "");
         egb_json_digits_(out, (uint64_t)(event->damaged < 0 ? -event->damaged : event->damaged), 1);
@@ -103,7 +103,7 @@ static void write_event(egb_json* out, const egb_past_event* event)
 {
     egb_json_next_(out);
     egb_json_open_(out, '{');
-    egb_json_word_(out, "kind", egb_event_text((egb_event_kind)event->kind));
+    egb_json_word_(out, "kind", egb_misuse_text((egb_misuse_kind)event->kind));
     egb_json_word_(out, "pool", event->pool_name);
     if (event->bytes != 0) {
         egb_json_number_(out, "bytes", event->bytes);

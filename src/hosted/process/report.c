@@ -26,14 +26,14 @@ typedef struct earlier {
 enum { PATH_BYTES_MAX = 4096 };
 
 static struct {
-    egb_heap_numbers now;
-    earlier          classes[EGB_HEAP_CLASSES];
-    earlier          large;
-    uint64_t         started_ns;
-    egb_json         out;
-    char             text[PATH_BYTES_MAX];
-    char             path[PATH_BYTES_MAX + 64];
-    char             whole_path[PATH_BYTES_MAX + 64];
+    egb_heap_stats now;
+    earlier        classes[EGB_HEAP_CLASSES];
+    earlier        large;
+    uint64_t       started_ns;
+    egb_json       out;
+    char           text[PATH_BYTES_MAX];
+    char           path[PATH_BYTES_MAX + 64];
+    char           whole_path[PATH_BYTES_MAX + 64];
 } report;
 static bool report_is_busy;  // atomic: a thread has it
 
@@ -60,13 +60,13 @@ void egb_report_restart(void)
     note_the_start();
     egb_misuse_forget_();
     egb_holders_restart_();
-    (void)egb_heap_stats(&report.now);
+    (void)egb_heap_get_stats(&report.now);
     report.large.allocations = report.now.large_allocations;
     report.large.frees       = report.now.large_frees;
     report.large.failures    = report.now.large_failures;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        egb_stats one;
-        if (egb_pool_stats(report.now.classes[i].pool, &one) == EGB_OK) {
+        egb_pool_stats one;
+        if (egb_pool_get_stats(report.now.classes[i].pool, &one) == EGB_OK) {
             const earlier before = {
                 one.allocations, one.frees, one.failures, report.now.classes[i].requested_bytes
             };
@@ -171,14 +171,14 @@ static size_t class_of_pool(egb_pool pool)
 // Returns the failures, if they are requests to the heap.
 static uint64_t write_pool(egb_json* out, egb_pool pool)
 {
-    egb_stats    one;
-    egb_stats    above;
-    egb_level    level;
-    const size_t index = class_of_pool(pool);
-    if (egb_pool_stats(pool, &one) != EGB_OK || !egb_pool_level_(pool, &level)) {
+    egb_pool_stats one;
+    egb_pool_stats above;
+    egb_level      level;
+    const size_t   index = class_of_pool(pool);
+    if (egb_pool_get_stats(pool, &one) != EGB_OK || !egb_pool_level_(pool, &level)) {
         return 0;
     }
-    if (egb_pool_stats(egb_pool_parent(pool), &above) != EGB_OK) {
+    if (egb_pool_get_stats(egb_pool_parent(pool), &above) != EGB_OK) {
         above.name[0] = '\0';
     }
     const bool     is_class = index < EGB_HEAP_CLASSES;
@@ -199,7 +199,7 @@ static uint64_t write_pool(egb_json* out, egb_pool pool)
     egb_json_number_(out, "budget_bytes", one.budget_bytes);
     egb_json_number_(out, "capacity", one.capacity);
     egb_json_number_(out, "in_use", one.in_use);
-    egb_json_number_(out, "cached", one.cached);
+    egb_json_number_(out, "cached", one.in_magazines);
     egb_json_number_(out, "peak", peak);
     egb_json_number_(out, "allocations", since(one.allocations, before.allocations));
     egb_json_number_(out, "frees", since(one.frees, before.frees));
@@ -227,8 +227,8 @@ static uint64_t write_pools(egb_json* out)
 
 static uint64_t write_large(egb_json* out)
 {
-    const egb_heap_numbers* const now      = &report.now;
-    const uint64_t                failures = since(now->large_failures, report.large.failures);
+    const egb_heap_stats* const now      = &report.now;
+    const uint64_t              failures = since(now->large_failures, report.large.failures);
     egb_json_name_(out, "large");
     egb_json_open_(out, '{');
     egb_json_number_(out, "allocations", since(now->large_allocations, report.large.allocations));
@@ -255,7 +255,7 @@ static void write_count(egb_json* out, const char* name, const char* text, uint6
 
 static void write_all(egb_json* out, const egb_os_process* process)
 {
-    (void)egb_heap_stats(&report.now);
+    (void)egb_heap_get_stats(&report.now);
     egb_json_open_(out, '{');
     write_process(out, process);
     uint64_t failures = write_pools(out);
@@ -266,9 +266,9 @@ static void write_all(egb_json* out, const egb_os_process* process)
     egb_json_close_(out, ']');
     egb_json_name_(out, "misuse");
     egb_json_open_(out, '[');
-    for (int kind = EGB_EVENT_NO_POOL; kind <= EGB_EVENT_LAST; kind++) {
-        const egb_event_kind one = (egb_event_kind)kind;
-        write_count(out, "kind", egb_event_text(one), egb_misuse_count_(one));
+    for (int kind = EGB_MISUSE_NO_POOL; kind <= EGB_MISUSE_LAST; kind++) {
+        const egb_misuse_kind one = (egb_misuse_kind)kind;
+        write_count(out, "kind", egb_misuse_text(one), egb_misuse_count_(one));
     }
     egb_json_close_(out, ']');
     egb_report_findings_(out);

@@ -346,7 +346,7 @@ bool egb_guard_page_check_(const egb_large* large, egb_finding* finding)
     finding->history         = egb_guard_page_history_(large);
     finding->history.damaged = damaged;
     if (damaged != 0) {
-        finding->kind = damaged > 0 ? EGB_EVENT_OVERRUN : EGB_EVENT_UNDERRUN;
+        finding->kind = damaged > 0 ? EGB_MISUSE_OVERRUN : EGB_MISUSE_UNDERRUN;
     }
     return damaged != 0;
 }

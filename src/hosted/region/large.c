@@ -246,11 +246,11 @@ void* egb_large_refuse_(void)
 static int fault_of_large(const egb_large* large, const void* block)
 {
     if (large->state == EGB_LARGE_LIVE) {
-        return start_of_block(large) == block ? 0 : EGB_EVENT_INTERIOR;
+        return start_of_block(large) == block ? 0 : EGB_MISUSE_INTERIOR;
     }
     const bool is_start = egb_large_has_page_(large) ? start_of_block(large) == block
                                                      : (uintptr_t)block % EGB_UNIT_BYTES == 0;
-    return is_start ? EGB_EVENT_DOUBLE_FREE : EGB_EVENT_INTERIOR;
+    return is_start ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_INTERIOR;
 }
 
 // Keeps a region that is no block's any more, or not.

@@ -72,7 +72,7 @@ void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large);
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// What egb_heap_stats() says of large blocks.
+// What egb_heap_get_stats() says of large blocks.
 typedef struct egb_large_numbers {
     uint64_t allocations;
     uint64_t frees;

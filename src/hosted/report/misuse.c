@@ -4,7 +4,7 @@
 // Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
 #include "misuse.h"
 #include "../../os/os.h"
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 #include "text.h"
 
 #include <stdatomic.h>
@@ -17,7 +17,7 @@ static atomic_uint            version;
 static _Atomic(egb_misuse_fn) current_function;  // NULL: the default
 static _Atomic(void*)         current_user;
 
-void egb_set_misuse_handler(egb_misuse_fn handler, void* user)
+void egb_misuse_set_handler(egb_misuse_fn handler, void* user)
 {
     unsigned before = atomic_load(&version) & ~1u;
     while (!atomic_compare_exchange_weak(&version, &before, before + 1)) {
@@ -45,16 +45,16 @@ static bool read_handler(egb_misuse_fn* handler, void** user)
 
 // ---- how often ---------------------------------------------------------------------------------
 
-static _Atomic(uint64_t) misuse_counts[EGB_EVENT_LAST + 1];  // by kind; [0]: of kinds not known
+static _Atomic(uint64_t) misuse_counts[EGB_MISUSE_LAST + 1];  // by kind; [0]: of kinds not known
 
-uint64_t egb_misuse_count_(egb_event_kind kind)
+uint64_t egb_misuse_count_(egb_misuse_kind kind)
 {
     return atomic_load_explicit(&misuse_counts[kind], memory_order_relaxed);
 }
 
-static void count_misuse(egb_event_kind kind)
+static void count_misuse(egb_misuse_kind kind)
 {
-    const unsigned place = (unsigned)kind <= EGB_EVENT_LAST ? (unsigned)kind : 0;
+    const unsigned place = (unsigned)kind <= EGB_MISUSE_LAST ? (unsigned)kind : 0;
     (void)atomic_fetch_add_explicit(&misuse_counts[place], 1, memory_order_relaxed);
 }
 
@@ -77,7 +77,7 @@ static struct {
 static _Atomic(uintptr_t) past_count;
 static _Atomic(uintptr_t) past_forgotten;  // so many of them are not to be told
 
-static past_words in_words(const egb_event* event)
+static past_words in_words(const egb_misuse_event* event)
 {
     const egb_history* const history = event->history;
     past_words               out     = {.event = {.kind = (uintptr_t)event->kind}};
@@ -101,7 +101,7 @@ static past_words in_words(const egb_event* event)
 
 // An entry that another thread is still writing to, so many events later, or that has a later event
 // already, keeps what it has.
-static void note_past(const egb_event* event)
+static void note_past(const egb_misuse_event* event)
 {
     const past_words from   = in_words(event);
     const uintptr_t  number = atomic_fetch_add(&past_count, 1) + 1;
@@ -147,7 +147,7 @@ size_t egb_misuse_past_(egb_past_event events[EGB_PAST_EVENTS_MAX])
 void egb_misuse_forget_(void)
 {
     atomic_store(&past_forgotten, atomic_load(&past_count));
-    for (int kind = 0; kind <= EGB_EVENT_LAST; kind++) {
+    for (int kind = 0; kind <= EGB_MISUSE_LAST; kind++) {
         atomic_store_explicit(&misuse_counts[kind], 0, memory_order_relaxed);
     }
 }
@@ -160,7 +160,7 @@ static _Atomic(uint64_t) sites[SITES_MAX];
 static atomic_bool       sites_are_full;
 
 // Says whether this kind of misuse at this site was not seen before, and remembers it.
-static bool is_new(const egb_event* event)
+static bool is_new(const egb_misuse_event* event)
 {
     const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
     for (int i = 0; i < SITES_MAX; i++) {
@@ -175,10 +175,10 @@ static bool is_new(const egb_event* event)
     return !atomic_exchange(&sites_are_full, true);
 }
 
-static void describe(egb_text_line* out, const egb_event* event)
+static void describe(egb_text_line* out, const egb_misuse_event* event)
 {
     egb_text_add_(out, "eggbox: ");
-    egb_text_add_(out, egb_event_text(event->kind));
+    egb_text_add_(out, egb_misuse_text(event->kind));
     egb_text_add_(out, ": address ");
     egb_text_address_(out, event->address);
     if (event->block_index != EGB_NO_INDEX) {
@@ -196,15 +196,15 @@ static void describe(egb_text_line* out, const egb_event* event)
 }
 
 // A block that was written to is found beside a call that is right.
-static bool is_damage(const egb_event* event)
+static bool is_damage(const egb_misuse_event* event)
 {
-    return event->kind == EGB_EVENT_OVERWRITTEN || event->kind == EGB_EVENT_OVERRUN ||
-           event->kind == EGB_EVENT_UNDERRUN;
+    return event->kind == EGB_MISUSE_OVERWRITTEN || event->kind == EGB_MISUSE_OVERRUN ||
+           event->kind == EGB_MISUSE_UNDERRUN;
 }
 
-static bool is_refused(const egb_event* event)
+static bool is_refused(const egb_misuse_event* event)
 {
-    return !is_damage(event) && event->kind != EGB_EVENT_WRONG_SIZE;
+    return !is_damage(event) && event->kind != EGB_MISUSE_WRONG_SIZE;
 }
 
 // ---- the default: what more is known ------------------------------------------------------------
@@ -219,7 +219,7 @@ static void write_damage(egb_text_line* out, ptrdiff_t at)
     }
 }
 
-static void write_bytes(egb_text_line* out, const egb_event* event)
+static void write_bytes(egb_text_line* out, const egb_misuse_event* event)
 {
     egb_text_add_(out, "  asked for were ");
     egb_text_number_(out, event->history->bytes);
@@ -240,7 +240,7 @@ write_place(egb_text_line* out, const char* what, const char* file, unsigned lin
     }
 }
 
-static void write_next_step(egb_text_line* out, const egb_event* event)
+static void write_next_step(egb_text_line* out, const egb_misuse_event* event)
 {
     egb_text_add_(out, "  next: ");
     if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK) {
@@ -253,7 +253,7 @@ static void write_next_step(egb_text_line* out, const egb_event* event)
     egb_text_write_line_(out);
 }
 
-static void write_history(egb_text_line* out, const egb_event* event)
+static void write_history(egb_text_line* out, const egb_misuse_event* event)
 {
     const egb_history* const history = event->history;
     if (!is_refused(event)) {
@@ -268,7 +268,7 @@ static void write_history(egb_text_line* out, const egb_event* event)
 
 // ---- the default: goes on, or ends the program --------------------------------------------------
 
-static void report_once_per_site(const egb_event* event)
+static void report_once_per_site(const egb_misuse_event* event)
 {
     if (!is_new(event)) {
         return;
@@ -286,7 +286,7 @@ static void report_once_per_site(const egb_event* event)
     }
 }
 
-static void report_and_end(const egb_event* event)
+static void report_and_end(const egb_misuse_event* event)
 {
     egb_text_line out = {.bytes = 0};
     describe(&out, event);
@@ -295,7 +295,7 @@ static void report_and_end(const egb_event* event)
     egb_os_abort_();
 }
 
-EGB_WEAK void egb_misuse(const egb_event* event)
+EGB_WEAK void egb_misuse(const egb_misuse_event* event)
 {
     egb_misuse_fn handler;
     void*         user;

@@ -3,17 +3,21 @@
 #ifndef EGGBOX_SRC_HOSTED_REPORT_MISUSE_H
 #define EGGBOX_SRC_HOSTED_REPORT_MISUSE_H
 
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
-enum { EGB_EVENT_LAST = EGB_EVENT_WRONG_SIZE, EGB_PAST_EVENTS_MAX = 16, EGB_PAST_NAME_BYTES = 48 };
+enum {
+    EGB_MISUSE_LAST     = EGB_MISUSE_WRONG_SIZE,
+    EGB_PAST_EVENTS_MAX = 16,
+    EGB_PAST_NAME_BYTES = 48
+};
 
 // How often it happened in this process, and that it shall count from 0 again.
-uint64_t egb_misuse_count_(egb_event_kind kind);
+uint64_t egb_misuse_count_(egb_misuse_kind kind);
 void     egb_misuse_forget_(void);
 
 // A finding in a block, before it becomes an event; `kind` 0: nothing was found.
 typedef struct egb_finding {
-    int         kind;  // an egb_event_kind
+    int         kind;  // an egb_misuse_kind
     const void* block;
     size_t      index;
     egb_history history;

@@ -166,12 +166,14 @@ const char* egb_fault_setting_(void)
     return fail_setting;
 }
 
-egb_status egb_level_of_(const char* name, const char* check, egb_level* level)
+egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level)
 {
-    *level = egb_os_is_watched_() ? EGB_LEVEL_GUARD : EGB_LEVEL_CHECK;
-    if (check != NULL && !read_level(check, find(check, '\0'), level)) {
+    if ((unsigned)wanted > EGB_LEVEL_PASSTHROUGH) {
         return EGB_INVALID;
     }
+    *level = wanted != EGB_LEVEL_DEFAULT ? wanted
+             : egb_os_is_watched_()      ? EGB_LEVEL_GUARD
+                                         : EGB_LEVEL_CHECK;
     (void)egb_level_in_(check_setting, name, level);
     return EGB_OK;
 }
@@ -179,6 +181,6 @@ egb_status egb_level_of_(const char* name, const char* check, egb_level* level)
 egb_level egb_level_of_no_pool_(void)
 {
     egb_level level = EGB_LEVEL_CHECK;
-    (void)egb_level_of_("", NULL, &level);
+    (void)egb_level_of_("", EGB_LEVEL_DEFAULT, &level);
     return level;
 }

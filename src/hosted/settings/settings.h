@@ -3,7 +3,7 @@
 #ifndef EGGBOX_SRC_HOSTED_SETTINGS_SETTINGS_H
 #define EGGBOX_SRC_HOSTED_SETTINGS_SETTINGS_H
 
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
 // Copies EGGBOX_CHECK and EGGBOX_FAIL before the first pool is made. Otherwise only tests call it.
 void egb_settings_read_(void);
@@ -11,9 +11,9 @@ void egb_settings_read_(void);
 // What EGGBOX_FAIL said.
 const char* egb_fault_setting_(void);
 
-// What EGGBOX_CHECK says of a pool's name, else what `check`, its option, says, else "check".
-// EGB_INVALID: `check` is no level.
-egb_status egb_level_of_(const char* name, const char* check, egb_level* level);
+// The level of a pool: the first entry of EGGBOX_CHECK that fits the name, else `wanted`.
+// EGB_INVALID: `wanted` is no level.
+egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level);
 
 // What the first entry says that fits the name. False: none does.
 bool egb_level_in_(const char* entries, const char* name, egb_level* level);

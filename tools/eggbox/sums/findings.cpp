@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "eggbox/check.h"
+#include "eggbox/misuse.h"
 
 namespace tool
 {
@@ -109,9 +109,9 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
 // A damaged block is found during a correct call, so the call is not the fault.
 bool is_found_later(const std::string& kind)
 {
-    return kind == egb_event_text(EGB_EVENT_OVERRUN) ||
-           kind == egb_event_text(EGB_EVENT_UNDERRUN) ||
-           kind == egb_event_text(EGB_EVENT_OVERWRITTEN);
+    return kind == egb_misuse_text(EGB_MISUSE_OVERRUN) ||
+           kind == egb_misuse_text(EGB_MISUSE_UNDERRUN) ||
+           kind == egb_misuse_text(EGB_MISUSE_OVERWRITTEN);
 }
 
 std::string line_of(const char* what, const std::string& text)

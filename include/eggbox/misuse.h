@@ -6,8 +6,8 @@
 // The pool refuses the call, stays as before it, and calls egb_misuse(). (The call goes on in four
 // cases: OVERWRITTEN, OVERRUN and UNDERRUN, because the misuse was an earlier write, and
 // WRONG_SIZE, because the right size is known.)
-#ifndef EGGBOX_CHECK_H
-#define EGGBOX_CHECK_H
+#ifndef EGGBOX_MISUSE_H
+#define EGGBOX_MISUSE_H
 
 #include "base.h"
 
@@ -16,33 +16,35 @@ extern "C" {
 #endif
 
 /// The kind of a misuse. The numbers never change.
-typedef enum egb_event_kind {
-    EGB_EVENT_NO_POOL         = 1,  // the pool is NULL or all zero: it was never initialised
-    EGB_EVENT_FOREIGN         = 2,  // a free of memory that is not this pool's
-    EGB_EVENT_INTERIOR        = 3,  // a free of an address inside a block, not at its start
-    EGB_EVENT_NEVER_ALLOCATED = 4,  // a free of a block that was not handed out since init or clear
-    EGB_EVENT_DOUBLE_FREE     = 5,  // a free of a block that is free already
-    EGB_EVENT_OVERWRITTEN     = 6,  // a free block was written to after its free; seen by an alloc
-    EGB_EVENT_WRONG_POOL      = 7,  // a free of a block that is another pool's
-    EGB_EVENT_STALE           = 8,  // a handle of a pool that was destroyed
-    EGB_EVENT_OVERRUN         = 9,  // bytes behind the end of a block were written to
-    EGB_EVENT_UNDERRUN        = 10,  // bytes before the start of a block were written to
-    EGB_EVENT_SEALED          = 11,  // a request that the frozen library has no memory for
-    EGB_EVENT_WRONG_SIZE      = 12   // C++ delete of another size or alignment than new's
-} egb_event_kind;
+typedef enum egb_misuse_kind {
+    EGB_MISUSE_NO_POOL  = 1,  // the pool is NULL or all zero: it was never initialised
+    EGB_MISUSE_FOREIGN  = 2,  // a free of memory that is not this pool's
+    EGB_MISUSE_INTERIOR = 3,  // a free of an address inside a block, not at its start
+    EGB_MISUSE_NEVER_ALLOCATED =
+        4,                        // a free of a block that was not handed out since init or clear
+    EGB_MISUSE_DOUBLE_FREE = 5,   // a free of a block that is free already
+    EGB_MISUSE_OVERWRITTEN = 6,   // a free block was written to after its free; seen by an alloc
+    EGB_MISUSE_WRONG_POOL  = 7,   // a free of a block that is another pool's
+    EGB_MISUSE_STALE       = 8,   // a handle of a pool that was destroyed
+    EGB_MISUSE_OVERRUN     = 9,   // bytes behind the end of a block were written to
+    EGB_MISUSE_UNDERRUN    = 10,  // bytes before the start of a block were written to
+    EGB_MISUSE_SEALED      = 11,  // a request that the frozen library has no memory for
+    EGB_MISUSE_WRONG_SIZE  = 12   // C++ delete of another size or alignment than new's
+} egb_misuse_kind;
 
 /// The check level of a pool: each level finds all that the one before it finds, and more. The
 /// numbers never change.
 typedef enum egb_level {
-    EGB_LEVEL_OFF         = 0,  // stale handles only
-    EGB_LEVEL_CHECK       = 1,  // and each free that is wrong
-    EGB_LEVEL_GUARD       = 2,  // and writes outside of blocks, and to blocks that are free
-    EGB_LEVEL_TRACK       = 3,  // and knows the site of each allocation, and of each free
-    EGB_LEVEL_PASSTHROUGH = 4   // each block is one of the C library's malloc, for tools to watch
+    EGB_LEVEL_DEFAULT     = 0,  // in options: "check", or "guard" if a tool watches; no pool has it
+    EGB_LEVEL_OFF         = 1,  // stale handles only
+    EGB_LEVEL_CHECK       = 2,  // and each free that is wrong
+    EGB_LEVEL_GUARD       = 3,  // and writes outside of blocks, and to blocks that are free
+    EGB_LEVEL_TRACK       = 4,  // and knows the site of each allocation, and of each free
+    EGB_LEVEL_PASSTHROUGH = 5   // each block is one of the C library's malloc, for tools to watch
 } egb_level;
 
-/// "off", "check", "guard", "track", "passthrough"; "unknown" for any other number. The string
-/// lives for ever. Threads: any.
+/// "default", "off", "check", "guard", "track", "passthrough"; "unknown" for any other number. The
+/// string lives for ever. Threads: any.
 const char* egb_level_text(egb_level level);
 
 /// The history of a block: known in pools at level "guard" or above, and for blocks of the heap
@@ -62,18 +64,18 @@ typedef struct egb_history {
 } egb_history;
 
 /// One misuse, as the handler gets it. Everything in it is valid only during the call.
-typedef struct egb_event {
-    egb_event_kind kind;
-    const char*    pool_name;  // NULL: the pool has none
-    const void*    pool;       // the egb_fixed or egb_growing; for an egb_pool an address that only
-                               // tells it from others, NULL if the handle is stale or null
-    const void* address;       // the freed address; for OVERWRITTEN, the address that the free
-                               // list led to, or the block that was written to
-    size_t      block_index;   // counts from 0; EGB_NO_INDEX: `address` is in no block
-    const void* site;  // a code address in the function that made the call, or in its caller
-                       // if the call was its last act and became a jump; NULL: not known
+typedef struct egb_misuse_event {
+    egb_misuse_kind kind;
+    const char*     pool_name;  // NULL: the pool has none
+    const void*     pool;     // the egb_fixed or egb_growing; for an egb_pool an address that only
+                              // tells it from others, NULL if the handle is stale or null
+    const void* address;      // the freed address; for OVERWRITTEN, the address that the free
+                              // list led to, or the block that was written to
+    size_t      block_index;  // counts from 0; EGB_NO_INDEX: `address` is in no block
+    const void* site;         // a code address in the function that made the call, or in its caller
+                              // if the call was its last act and became a jump; NULL: not known
     const egb_history* history;  // NULL: not known, as for most blocks at "off" and "check"
-} egb_event;
+} egb_misuse_event;
 
 #define EGB_NO_INDEX SIZE_MAX
 
@@ -81,14 +83,14 @@ typedef struct egb_event {
 ///
 /// Returns  a string that lives for ever; never NULL, whatever number is passed.
 /// Threads  any.
-const char* egb_event_text(egb_event_kind kind);
+const char* egb_misuse_text(egb_misuse_kind kind);
 
 /// The handler: every pool calls this function for every misuse, before it refuses the call.
 /// (OVERRUN, UNDERRUN and OVERWRITTEN tell of damage that a correct call finds: that call goes on.
 /// A delete of a wrong size goes on too, because the heap knows the right size.)
 ///
 /// In the hosted library this function passes the event on to the function set with
-/// egb_set_misuse_handler(), by default a report on stderr, once per site. A program may replace
+/// egb_misuse_set_handler(), by default a report on stderr, once per site. A program may replace
 /// it at link time by defining a function of this name. A program without the hosted library must
 /// define it; ten lines that light a lamp will do.
 ///
@@ -96,10 +98,10 @@ const char* egb_event_text(egb_event_kind kind);
 /// by longjmp instead, and the pool is intact too; it must not leave by a C++ exception. It may use
 /// any pool, the misused one included, but must not init that one anew. If it allocates, and the
 /// alloc finds overwritten free blocks, the handler is called again, within itself.
-void egb_misuse(const egb_event* event);
+void egb_misuse(const egb_misuse_event* event);
 
-/// A handler set at run time. It gets `user` as passed to egb_set_misuse_handler().
-typedef void (*egb_misuse_fn)(const egb_event* event, void* user);
+/// A handler set at run time. It gets `user` as passed to egb_misuse_set_handler().
+typedef void (*egb_misuse_fn)(const egb_misuse_event* event, void* user);
 
 /// Sets the function that gets every misuse from now on. NULL sets the default again, which prints
 /// the event to stderr. For pools at level "off" and "check" the default prints once for each site,
@@ -108,10 +110,10 @@ typedef void (*egb_misuse_fn)(const egb_event* event, void* user);
 /// Threads  any, at any time, but not in a signal handler. A misuse in another thread at this very
 ///          moment may still reach the handler set before, or the default; a handler is never
 ///          called with the `user` of another handler.
-void egb_set_misuse_handler(egb_misuse_fn handler, void* user);
+void egb_misuse_set_handler(egb_misuse_fn handler, void* user);
 
 #if defined(__cplusplus)
 }
 #endif
 
-#endif  // EGGBOX_CHECK_H
+#endif  // EGGBOX_MISUSE_H
