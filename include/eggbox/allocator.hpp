@@ -3,35 +3,39 @@
 #ifndef EGGBOX_ALLOCATOR_HPP
 #define EGGBOX_ALLOCATOR_HPP
 
-#include "heap.hpp"
+#include "cpp17.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <new>
-#include <type_traits>
-#include <utility>
+#if EGB_HAS_CPP17_
 
-#if defined(__has_include)
-  #if __has_include(<version>)
-    #include <version>
+  #include "heap.hpp"
+
+  #include <cstddef>
+  #include <cstdint>
+  #include <memory>
+  #include <new>
+  #include <type_traits>
+  #include <utility>
+
+  #if defined(__has_include)
+    #if __has_include(<version>)
+      #include <version>
+    #endif
   #endif
-#endif
 
 namespace eggbox
 {
 
-/// The result of allocate_at_least(): the type of C++23 if the C++ library has it.
-#if defined(__cpp_lib_allocate_at_least) && __cpp_lib_allocate_at_least >= 202302L
+  /// The result of allocate_at_least(): the type of C++23 if the C++ library has it.
+  #if defined(__cpp_lib_allocate_at_least) && __cpp_lib_allocate_at_least >= 202302L
 template <class Pointer>
 using allocation_result = std::allocation_result<Pointer, std::size_t>;
-#else
+  #else
 template <class Pointer>
 struct allocation_result {
     Pointer     ptr;
     std::size_t count;
 };
-#endif
+  #endif
 
 /// An allocator for containers: from the heap of the process, or from a heap of your own.
 ///
@@ -165,11 +169,11 @@ class allocator
 
     [[noreturn]] EGB_COLD static void refuse(bool is_possible)
     {
-#if defined(__cpp_exceptions)
+  #if defined(__cpp_exceptions)
         if (!is_possible) {
             throw std::bad_array_new_length();
         }
-#endif
+  #endif
         (void)is_possible;
         throw_bad_alloc_();
     }
@@ -247,5 +251,7 @@ template <class T, class... Args>
 }
 
 }  // namespace eggbox
+
+#endif  // EGB_HAS_CPP17_
 
 #endif  // EGGBOX_ALLOCATOR_HPP

@@ -5,17 +5,21 @@
 #ifndef EGGBOX_EGGBOX_HPP
 #define EGGBOX_EGGBOX_HPP
 
-#include "fixed.h"
-#include "guard.h"
-#include "here.hpp"
-#include "pool.h"
+#include "cpp17.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <new>
-#include <type_traits>
-#include <utility>
+#if EGB_HAS_CPP17_
+
+  #include "fixed.h"
+  #include "guard.h"
+  #include "here.hpp"
+  #include "pool.h"
+
+  #include <cstddef>
+  #include <cstdint>
+  #include <memory>
+  #include <new>
+  #include <type_traits>
+  #include <utility>
 
 namespace eggbox
 {
@@ -585,5 +589,7 @@ class pool
 };
 
 }  // namespace eggbox
+
+#endif  // EGB_HAS_CPP17_
 
 #endif  // EGGBOX_EGGBOX_HPP

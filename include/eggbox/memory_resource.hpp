@@ -3,12 +3,16 @@
 #ifndef EGGBOX_MEMORY_RESOURCE_HPP
 #define EGGBOX_MEMORY_RESOURCE_HPP
 
-#include "heap.hpp"
+#include "cpp17.hpp"
 
-#include <cstddef>
-#include <memory_resource>
-#include <mutex>
-#include <new>
+#if EGB_HAS_CPP17_
+
+  #include "heap.hpp"
+
+  #include <cstddef>
+  #include <memory_resource>
+  #include <mutex>
+  #include <new>
 
 namespace eggbox
 {
@@ -202,5 +206,7 @@ class heap_resource_type_ final : public std::pmr::memory_resource
 }
 
 }  // namespace eggbox
+
+#endif  // EGB_HAS_CPP17_
 
 #endif  // EGGBOX_MEMORY_RESOURCE_HPP

@@ -3,11 +3,15 @@
 #ifndef EGGBOX_POOLED_HPP
 #define EGGBOX_POOLED_HPP
 
-#include "heap.hpp"
+#include "cpp17.hpp"
 
-#include <cstddef>
-#include <cstdint>
-#include <new>
+#if EGB_HAS_CPP17_
+
+  #include "heap.hpp"
+
+  #include <cstddef>
+  #include <cstdint>
+  #include <new>
 
 namespace eggbox
 {
@@ -71,7 +75,7 @@ class class_source_
     template <std::size_t N>
     static const char* name_of(char (&name)[N]) noexcept
     {
-#if defined(__GNUC__)
+  #if defined(__GNUC__)
         const char* from = __PRETTY_FUNCTION__;
         while (from[0] != '\0' && !(from[0] == 'T' && from[1] == ' ' && from[2] == '=')) {
             from++;
@@ -83,10 +87,10 @@ class class_source_
         }
         name[used] = '\0';
         return used == 0 ? "pooled" : name;
-#else
+  #else
         (void)name;
         return "pooled";
-#endif
+  #endif
     }
 
     alignas(8) static inline std::uint64_t key_ = 0;  // atomic
@@ -109,81 +113,81 @@ EGB_INLINE void* alloc_or_throw_(std::size_t bytes, std::size_t align = 1)
     return block;
 }
 
-// Every form of class operator new and delete. An address leads to its pool, and delete therefore
-// needs neither size nor class: it is right through a pointer to a base, too. The placement forms
-// are here because the operators of a class hide the global ones.
-#define EGB_OPERATORS_FROM_(...)                                                               \
-    static void* operator new(std::size_t bytes)                                               \
-    {                                                                                          \
-        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes);                                  \
-    }                                                                                          \
-    static void* operator new(std::size_t bytes, std::align_val_t align)                       \
-    {                                                                                          \
-        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes, static_cast<std::size_t>(align)); \
-    }                                                                                          \
-    static void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept               \
-    {                                                                                          \
-        return __VA_ARGS__::alloc(bytes, 1);                                                   \
-    }                                                                                          \
-    static void*                                                                               \
-    operator new(std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept    \
-    {                                                                                          \
-        return __VA_ARGS__::alloc(bytes, static_cast<std::size_t>(align));                     \
-    }                                                                                          \
-    static void* operator new(std::size_t, void* place) noexcept                               \
-    {                                                                                          \
-        return place;                                                                          \
-    }                                                                                          \
-    static void* operator new[](std::size_t bytes)                                             \
-    {                                                                                          \
-        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes);                                  \
-    }                                                                                          \
-    static void* operator new[](std::size_t bytes, std::align_val_t align)                     \
-    {                                                                                          \
-        return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes, static_cast<std::size_t>(align)); \
-    }                                                                                          \
-    static void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept             \
-    {                                                                                          \
-        return __VA_ARGS__::alloc(bytes, 1);                                                   \
-    }                                                                                          \
-    static void*                                                                               \
-    operator new[](std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept  \
-    {                                                                                          \
-        return __VA_ARGS__::alloc(bytes, static_cast<std::size_t>(align));                     \
-    }                                                                                          \
-    static void* operator new[](std::size_t, void* place) noexcept                             \
-    {                                                                                          \
-        return place;                                                                          \
-    }                                                                                          \
-    EGB_DELETE_FORMS_(delete)                                                                  \
-    EGB_DELETE_FORMS_(delete[])
+  // Every form of class operator new and delete. An address leads to its pool, and delete therefore
+  // needs neither size nor class: it is right through a pointer to a base, too. The placement forms
+  // are here because the operators of a class hide the global ones.
+  #define EGB_OPERATORS_FROM_(...)                                                               \
+      static void* operator new(std::size_t bytes)                                               \
+      {                                                                                          \
+          return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes);                                  \
+      }                                                                                          \
+      static void* operator new(std::size_t bytes, std::align_val_t align)                       \
+      {                                                                                          \
+          return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes, static_cast<std::size_t>(align)); \
+      }                                                                                          \
+      static void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept               \
+      {                                                                                          \
+          return __VA_ARGS__::alloc(bytes, 1);                                                   \
+      }                                                                                          \
+      static void*                                                                               \
+      operator new(std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept    \
+      {                                                                                          \
+          return __VA_ARGS__::alloc(bytes, static_cast<std::size_t>(align));                     \
+      }                                                                                          \
+      static void* operator new(std::size_t, void* place) noexcept                               \
+      {                                                                                          \
+          return place;                                                                          \
+      }                                                                                          \
+      static void* operator new[](std::size_t bytes)                                             \
+      {                                                                                          \
+          return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes);                                  \
+      }                                                                                          \
+      static void* operator new[](std::size_t bytes, std::align_val_t align)                     \
+      {                                                                                          \
+          return ::eggbox::alloc_or_throw_<__VA_ARGS__>(bytes, static_cast<std::size_t>(align)); \
+      }                                                                                          \
+      static void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept             \
+      {                                                                                          \
+          return __VA_ARGS__::alloc(bytes, 1);                                                   \
+      }                                                                                          \
+      static void*                                                                               \
+      operator new[](std::size_t bytes, std::align_val_t align, const std::nothrow_t&) noexcept  \
+      {                                                                                          \
+          return __VA_ARGS__::alloc(bytes, static_cast<std::size_t>(align));                     \
+      }                                                                                          \
+      static void* operator new[](std::size_t, void* place) noexcept                             \
+      {                                                                                          \
+          return place;                                                                          \
+      }                                                                                          \
+      EGB_DELETE_FORMS_(delete)                                                                  \
+      EGB_DELETE_FORMS_(delete[])
 
-#define EGB_DELETE_FORMS_(name)                                                              \
-    static void operator name(void* block) noexcept                                          \
-    {                                                                                        \
-        egb_free(block);                                                                     \
-    }                                                                                        \
-    static void operator name(void* block, std::size_t) noexcept                             \
-    {                                                                                        \
-        egb_free(block);                                                                     \
-    }                                                                                        \
-    static void operator name(void* block, std::align_val_t) noexcept                        \
-    {                                                                                        \
-        egb_free(block);                                                                     \
-    }                                                                                        \
-    static void operator name(void* block, std::size_t, std::align_val_t) noexcept           \
-    {                                                                                        \
-        egb_free(block);                                                                     \
-    }                                                                                        \
-    static void operator name(void* block, const std::nothrow_t&) noexcept                   \
-    {                                                                                        \
-        egb_free(block);                                                                     \
-    }                                                                                        \
-    static void operator name(void* block, std::align_val_t, const std::nothrow_t&) noexcept \
-    {                                                                                        \
-        egb_free(block);                                                                     \
-    }                                                                                        \
-    static void operator name(void*, void*) noexcept {}
+  #define EGB_DELETE_FORMS_(name)                                                              \
+      static void operator name(void* block) noexcept                                          \
+      {                                                                                        \
+          egb_free(block);                                                                     \
+      }                                                                                        \
+      static void operator name(void* block, std::size_t) noexcept                             \
+      {                                                                                        \
+          egb_free(block);                                                                     \
+      }                                                                                        \
+      static void operator name(void* block, std::align_val_t) noexcept                        \
+      {                                                                                        \
+          egb_free(block);                                                                     \
+      }                                                                                        \
+      static void operator name(void* block, std::size_t, std::align_val_t) noexcept           \
+      {                                                                                        \
+          egb_free(block);                                                                     \
+      }                                                                                        \
+      static void operator name(void* block, const std::nothrow_t&) noexcept                   \
+      {                                                                                        \
+          egb_free(block);                                                                     \
+      }                                                                                        \
+      static void operator name(void* block, std::align_val_t, const std::nothrow_t&) noexcept \
+      {                                                                                        \
+          egb_free(block);                                                                     \
+      }                                                                                        \
+      static void operator name(void*, void*) noexcept {}
 
 /// Gives a class operator new and delete from a pool of its own.
 ///
@@ -214,10 +218,10 @@ struct pooled {
     }
 };
 
-/// The same as a line in the class, for a class that cannot derive. Members after it are public.
-#define EGGBOX_POOLED(type)                            \
-  public:                                              \
-    EGB_OPERATORS_FROM_(::eggbox::class_source_<type>)
+  /// The same as a line in the class, for a class that cannot derive. Members after it are public.
+  #define EGGBOX_POOLED(type)                            \
+    public:                                              \
+      EGB_OPERATORS_FROM_(::eggbox::class_source_<type>)
 
 /// Frames of coroutines from the heap of the process: the base of a promise type.
 ///
@@ -244,5 +248,7 @@ struct pooled_frame_nothrow {
 };
 
 }  // namespace eggbox
+
+#endif  // EGB_HAS_CPP17_
 
 #endif  // EGGBOX_POOLED_HPP

@@ -29,7 +29,7 @@ GrowingOptions = structure(
 PoolOptions = structure(
     "egb_pool_options", ("name", TEXT), ("block_bytes", SIZE), ("block_align", SIZE),
     ("max_blocks", SIZE), ("reserve_blocks", SIZE), ("parent", Pool), ("budget_bytes", SIZE),
-    ("memory", PTR), ("memory_bytes", SIZE), ("flags", UINT), ("check", TEXT),
+    ("memory", PTR), ("memory_bytes", SIZE), ("flags", UINT), ("level", INT),
     ("on_exhausted", PTR), ("user", PTR))
 Stats = structure(
     "egb_pool_stats", ("name", ctypes.c_char * 48), ("pools", SIZE), ("block_bytes", SIZE),
@@ -179,7 +179,7 @@ def stderr_to(file):
 @calls("egb_status_text", "egb_level_text", "egb_misuse_text")
 def texts(library):
     assert library.egb_status_text(OK) == b"ok"
-    assert library.egb_level_text(2) == b"guard"
+    assert library.egb_level_text(3) == b"guard"
     assert library.egb_misuse_text(5) == b"double free"
 
 
@@ -337,7 +337,7 @@ def cache(library):
 
 @calls("egb_block_check", "egb_pool_check", "egb_process_check")
 def guard(library):
-    pool = new_pool(library, check=b"guard")
+    pool = new_pool(library, level=3)
     block = library.egb_pool_alloc(pool)
     assert (library.egb_block_check(block), library.egb_pool_check(pool),
             library.egb_process_check()) == (OK, 0, 0)
@@ -358,7 +358,7 @@ def seal(library):
 
 @calls("egb_pool_alloc_at", "egb_holders_each", "egb_holders_print")
 def holders(library):
-    pool = new_pool(library, name=b"frames", check=b"track")
+    pool = new_pool(library, name=b"frames", level=4)
     block = library.egb_pool_alloc_at(pool, b"other.rs", 42)
     seen = []
 

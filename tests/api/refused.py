@@ -37,6 +37,16 @@ PAIRS_CXX = [
 ]
 
 
+def older_cxx_failures(root, cxx):
+    """Each header of the C++ face says in C++14 which C++ it needs, and nothing else."""
+    for header in ("eggbox", "allocator", "memory_resource", "pooled"):
+        text = f'#include "eggbox/{header}.hpp"\nint main() {{ return 0; }}\n'
+        said = compile_text(cxx, "c++14", ".cpp", text, root) or ""
+        errors = [line for line in said.splitlines() if "error:" in line]
+        if len(errors) != 1 or "eggbox needs C++17" not in errors[0]:
+            yield f"{header}.hpp in C++14: {said or 'it compiles'}"
+
+
 def main():
     root, cc, cxx = arguments()
     failures = []
@@ -48,6 +58,7 @@ def main():
         said = compile_text(command, standard, suffix, frame.format(good), root)
         if said is not None:
             failures.append(f"does not compile: {good}\n{said}")
+    failures += older_cxx_failures(root, cxx)
     print("\n".join(failures) or f"{len(cases)} impossible pools are refused, their neighbours not")
     return 1 if failures else 0
 
