@@ -125,7 +125,7 @@ TEST_F(fail, nobody_is_asked_whether_to_try_again)
 
 TEST_F(fail, the_heap_is_made_of_pools_and_of_large_blocks)
 {
-    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);  // what is asked for is asked once
+    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);  // one request is made once
     set_variable("EGGBOX_FAIL", "heap 2048:every=2,large:every=3");
     int small = 0;
     int large = 0;
@@ -249,8 +249,8 @@ void forbid_memory_calls()
 
 void ignore(const egb_misuse_event*, void*) {}
 
-// Uses pools and heap until both refuse, with the kernel watching. What pools of the tests before
-// have left would be enough for all of it.
+// Uses pools and heap until both refuse, with the kernel watching. Otherwise the memory that
+// earlier tests left would be enough for all of this.
 int use_all(bool seals)
 {
     egb_pool_trim(egb_pool{}, 0);
@@ -299,8 +299,8 @@ TEST(seal, the_kernel_sees_no_request)
 
 // ---- regressions --------------------------------------------------------------------------------
 
-// A look at the environment in each request, while another thread made it larger, read what had
-// been freed.
+// Each request read the environment. While another thread enlarged the environment, such a read met
+// freed memory.
 TEST_F(fail, a_large_request_does_not_look_at_the_environment)
 {
     std::atomic<bool> is_done{false};
@@ -332,7 +332,7 @@ void ask_the_heap(const egb_misuse_event* event, void* user)
 {
     int* const count = static_cast<int*>(user);
     if (event->kind == EGB_MISUSE_SEALED && ++*count == 1) {
-        egb_free(egb_malloc(7000));  // of a class that is not there yet
+        egb_free(egb_malloc(7000));  // the class does not exist yet
     }
 }
 
@@ -374,8 +374,8 @@ TEST(seal, what_a_large_block_had_serves_the_next)
 namespace
 {
 
-// Frees more blocks than a batch holds in each of several pools, of which each wants a second one.
-// Says how many events that were. The library gets batches by the dozen, some may be left.
+// Frees more blocks than a batch holds, in several pools. Each pool then wants a second batch. Says
+// how many events that were. The library gets batches by the dozen, some may be left.
 std::size_t events_of_frees(std::size_t pools, events& seen)
 {
     std::vector<egb_pool>           all(pools);
@@ -400,7 +400,7 @@ std::size_t events_of_frees(std::size_t pools, events& seen)
 
 }  // namespace
 
-// Room for what is freed may take memory, too: then the event is of the free that asked for it.
+// A free may need memory to make room. Then the event belongs to that free.
 TEST(seal, a_free_that_would_have_had_to_ask_says_so)
 {
     if (!has_magazines()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Levels "guard" and "track": what is written outside of blocks, and to blocks that are free.
+// Levels "guard" and "track": writes outside of blocks, and writes to free blocks.
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
 #include "environment.hpp"
@@ -151,7 +151,7 @@ TEST(guard, a_write_to_a_free_block_is_noticed_when_it_is_looked_at_or_handed_ou
     events seen;
     for (const char* level : LEVELS) {
         for (const std::size_t place : {8u, 20u, 47u}) {
-            const guarded        all(48, level, 1);  // so it is handed out at once
+            const guarded        all(48, level, 1);  // handed out at once
             unsigned char* const block = all.take();
             all.give(block);
             block[place] = 1;
@@ -509,7 +509,7 @@ TEST(track, a_place_that_was_written_over_is_not_followed)
     events               seen;
     const guarded        pool(64, "track");
     unsigned char* const block = static_cast<unsigned char*>(EGB_POOL_ALLOC(pool.pool));
-    std::memset(block - 64, 'A', 48);  // what stands before the front
+    std::memset(block - 64, 'A', 48);  // the bytes before the front
     pool.give(block);
     EXPECT_TRUE(seen.none());
     pool.give(block);

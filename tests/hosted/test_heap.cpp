@@ -147,7 +147,7 @@ TEST(heap, blocks_are_aligned_to_16_and_classes_to_their_power_of_two_or_half_of
     });
 }
 
-// Where the system's copy of a page of a file to a few bytes behind is slow.
+// The system copies a page of a file slowly to an address a few bytes behind such a multiple.
 TEST(heap, blocks_of_odd_sizes_do_not_start_at_a_multiple_of_4096)
 {
     const all_given_back check;
@@ -299,7 +299,7 @@ TEST(heap, requests_are_counted_while_they_are_measured)
     const all_given_back check;
     const auto           class_100 = [] {
         return heap_numbers().classes[6];
-    };  // of 112 bytes
+    };  // the class of 112 bytes
     ASSERT_EQ(class_100().block_bytes, 112u);
     egb_free(egb_malloc(100));
     const egb_heap_class before = class_100();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happens at a guard page: the program ends at the very access, and is told why. Each fault is
-// made by a child of this process.
+// A guard page ends the program at the very access, and a message says why. Each fault is made by a
+// child of this process.
 #include "heaps.hpp"
 
 #include <csignal>

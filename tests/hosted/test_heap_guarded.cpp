@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Blocks with a guard page: which requests get one, and that they are blocks as any other's. What
-// happens at the page is in test_heap_guard_faults.cpp.
+// Blocks with a guard page: which requests get one, and that they are blocks as any other's. The
+// faults at the page are tested in test_heap_guard_faults.cpp.
 #include "eggbox/guard.h"
 #include "environment.hpp"
 #include "events.hpp"
@@ -17,8 +17,9 @@ constexpr std::size_t MiB         = std::size_t{1} << 20;
 constexpr std::size_t samples_max = 1024;
 constexpr std::size_t retired_max = 64;
 
-// Of every kind: in the table of the hot path, beyond it, the largest of a class, large. Emulators
-// of 32-bit machines scatter regions over all addresses, so that soon no 20 MiB are side by side.
+// Every kind of size: in the table of the hot path, beyond the table, the largest of a class,
+// large. Emulators of 32-bit machines scatter regions over all addresses, so that soon no 20 MiB
+// are side by side.
 constexpr std::size_t longest        = sizeof(void*) > 4 ? 3000000 : 300000;
 constexpr std::size_t of_each_kind[] = {1, 15, 16, 40, 1000, 5000, 131072, 140000, 196608, longest};
 
@@ -46,7 +47,7 @@ std::uint64_t guarded_by(std::size_t requests)
                 egb_free(block);
             }
             blocks.clear();
-            (void)egb_heap_trim(0);  // what magazines have is taken out, and comes by again
+            (void)egb_heap_trim(0);  // takes the blocks out of magazines
         }
     }
     for (void* const block : blocks) {
@@ -172,7 +173,7 @@ TEST(heap_guarded, a_long_run_keeps_a_bounded_part_of_the_address_space)
     }
 }
 
-// ---- what is said -------------------------------------------------------------------------------
+// ---- the setting --------------------------------------------------------------------------------
 
 TEST(heap_guarded, what_is_none_of_the_words_is_invalid_and_changes_nothing)
 {
@@ -353,7 +354,7 @@ TEST(heap_guarded, the_wrong_size_of_a_delete_is_known_exactly)
     EXPECT_TRUE(seen.none());
 }
 
-// ---- what is found without the page -------------------------------------------------------------
+// ---- damage that the page does not stop ----------------------------------------------------------
 
 TEST(heap_guarded, a_write_between_the_block_and_the_page_is_found_by_the_free)
 {

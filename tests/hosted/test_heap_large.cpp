@@ -7,7 +7,7 @@ namespace
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-// Whether regions that are kept are cut to what is asked for, and joined.
+// Whether cached regions are cut to the size of a request, and joined.
 #if defined(_WIN32)
 constexpr bool is_cut = false;
 #else
@@ -211,7 +211,7 @@ TEST(heap_large, what_is_kept_is_bounded)
     EXPECT_EQ(heap_numbers().cached_bytes, cached);
 }
 
-// Regions of all sizes wait; what is asked for gets the shortest one that fits, whole or cut.
+// Regions of all sizes wait. A request gets the shortest region that fits, whole or cut.
 TEST(heap_large, what_is_kept_serves_all_that_fits)
 {
     if (!is_cut) {
@@ -241,8 +241,8 @@ TEST(heap_large, what_is_kept_serves_all_that_fits)
     }
 }
 
-// What large blocks had is for small ones, too: else a program in whose phases they take turns
-// would hold both.
+// Small blocks reuse the memory of large blocks. Otherwise a program that uses both in turns would
+// hold both.
 TEST(heap_large, what_is_kept_serves_small_blocks)
 {
     if (!is_cut) {
@@ -425,7 +425,7 @@ TEST(heap_realloc, a_large_block_that_grows_gets_room_to_grow)
     const all_given_back check;
     std::vector<void*>   blocks;
     std::size_t          hemmed_in = 0;  // one that has another behind it, and cannot grow there
-    egb_heap_trim(0);  // what is joined from several kept ranges the system does not move
+    egb_heap_trim(0);  // the system does not move a region that was joined from several ranges
     for (unsigned char i = 0; i < 16; i++) {
         blocks.push_back(filled(MiB, i));
     }

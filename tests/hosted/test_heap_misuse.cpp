@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Misuse of the heap, of small blocks and of large ones: each refused, reported as what it is, and
-// without effect.
+// Misuse of the heap, with small blocks and with large blocks. Each is refused, reported as its
+// kind, and has no effect.
 #include "environment.hpp"
 #include "events.hpp"
 #include "heaps.hpp"
@@ -117,7 +117,7 @@ TEST(heap_misuse, memory_of_others)
 TEST(heap_misuse, a_block_that_never_was_handed_out)
 {
     events                seen;
-    constexpr std::size_t bytes = 28672;  // of which the first chunk has two
+    constexpr std::size_t bytes = 28672;  // the first chunk has two
     (void)egb_heap_trim(0);
     auto* const block = static_cast<char*>(egb_malloc(bytes));
     char* const fresh = block + bytes;
@@ -177,7 +177,7 @@ TEST(heap_misuse, a_delete_of_the_right_size_is_silent)
     EXPECT_TRUE(seen.none());
 }
 
-// The heap knows better: the block is freed, as what it is.
+// The heap knows better: it frees the block by its true size.
 TEST(heap_misuse, a_delete_of_another_size_is_reported_and_done)
 {
     events seen;
@@ -197,8 +197,7 @@ TEST(heap_misuse, a_delete_of_another_size_is_reported_and_done)
     }
 }
 
-// Of two neighbours one at most is on a page, and large ones are on no more than they asked for,
-// but by chance.
+// Only by chance do two neighbours share a page, or large blocks use more pages than they need.
 TEST(heap_misuse, a_delete_of_another_alignment_is_reported_and_done)
 {
     events            seen;

@@ -45,7 +45,7 @@ std::size_t random_bytes(randoms* random)
     }
 }
 
-// One thread's blocks, and what it does with them.
+// The blocks of one thread, and the steps it takes with them.
 class history
 {
   public:

@@ -51,7 +51,7 @@ long faults_of(Work work)
 
 }  // namespace
 
-// It has 16,384 pages. A sanitizer has some of its own for what is written about it.
+// It has 16,384 pages. A sanitizer keeps pages of its own about this memory.
 TEST(heap_pages, a_large_block_is_not_touched)
 {
     EXPECT_LT(faults_of([] { egb_free(egb_malloc(64 * MiB)); }), 1000);

@@ -30,7 +30,8 @@ namespace
 {
 
 // Calls that go further than a magazine, without a lasting effect: enough of them for a look at the
-// clock. No system has as much; where addresses have 32 bits, what is as long is never kept.
+// clock. No system has as much memory. With addresses of 32 bits such a long region is never
+// cached.
 void cold_calls(int count = 70)
 {
     const std::size_t bytes = sizeof(void*) < 8 ? 65 * MiB : std::size_t{PTRDIFF_MAX} - MiB;
@@ -141,7 +142,7 @@ TEST_F(heap_quiet, a_region_that_is_used_again_stays)
     EXPECT_EQ(kept(), 0u);
 }
 
-// No time passes: what one size had free is another's as soon as that needs it. A few of each stay.
+// No time passes: another size gets the free memory as soon as it needs some. A few of each stay.
 TEST_F(heap_quiet, sizes_that_follow_each_other_do_not_add_up)
 {
     const sizes        phases{64, 96, 160, 224, 320, 448, 700, 1000, 2500, 5000};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every request of the heap to the system refused in turn, once and for ever. The linker leads the
-// library's requests here, so each child of this process counts them, refuses the n-th, and keeps
-// books on what is out. A child each, because a process makes its heap only once.
+// library's requests here. Each child of this process counts them, refuses the n-th, and keeps a
+// list of the memory that is out. A child each, because a process makes its heap only once.
 #include "events.hpp"
 #include "heaps.hpp"
 
@@ -22,14 +22,14 @@ namespace
 {
 
 std::mutex    books;
-address_book* regions;  // what is out
+address_book* regions;  // memory that is out
 int           requests;
 int           refuse_from  = -1;  // counted from 0; -1: none
 int           refuse_to    = -1;  // the last
 std::size_t   most_bytes   = SIZE_MAX;
 bool          has_redzones = false;  // pages behind large blocks, and some small ones
 bool          can_move     = true;
-bool          is_undoing   = false;  // what was changed just before: never refused
+bool          is_undoing   = false;  // a change just made can be undone: never refused
 
 bool is_refused()
 {
@@ -37,7 +37,8 @@ bool is_refused()
     return refuse_from >= 0 && now >= refuse_from && now <= refuse_to;
 }
 
-// Of pools, and of large blocks and their records. The rest is made once, but for threads' tables.
+// These regions belong to pools, to large blocks and to their records. The rest is made once, but
+// for threads' tables.
 std::size_t bytes_out()
 {
     std::size_t sum = 0;
@@ -132,7 +133,7 @@ egb_status __wrap_egb_os_move_(void* from, std::size_t bytes, void* to, std::siz
     if (status == EGB_OK) {
         (void)taken_off(regions, from, bytes);
     }
-    if (status == EGB_NO_MEMORY) {  // what was got as several ranges does not move as one
+    if (status == EGB_NO_MEMORY) {  // several ranges do not move as one
         regions->erase(to);
     }
     return status;
@@ -169,7 +170,8 @@ namespace
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-// What callers have, before and after a call that failed. How much is kept may be less then.
+// The state that callers see, before and after a call that failed. How much is kept may be less
+// then.
 struct picture {
     std::size_t    in_use  = heap_in_use();
     egb_heap_stats numbers = heap_numbers();
@@ -199,7 +201,7 @@ void* try_take(std::size_t bytes, Take take)
     return block;
 }
 
-// What realloc refuses leaves the block as it was, and who makes it smaller is never refused.
+// A refused realloc leaves the block as it was. A realloc to a smaller size is never refused.
 void* try_change(void* block, std::size_t from, std::size_t to)
 {
     const picture     before;
@@ -277,8 +279,8 @@ void scenario()
     EXPECT_EQ(heap_numbers().cached_bytes, 0u);
 }
 
-// The scenario with requests refused, then without; what is out afterwards is what a process has
-// out in which none was refused. Returns how many requests there were in the first run.
+// The scenario with refused requests, then without. The memory that is out afterwards is the same
+// as in a process without refusals. Returns how many requests there were in the first run.
 int run(int from, int to, std::size_t expected, std::size_t* out)
 {
     regions     = new address_book;
@@ -363,7 +365,7 @@ TEST(heap_refused, each_request_where_no_block_moves)
     can_move = true;
 }
 
-// What cannot have a page has none.
+// A block that cannot have a guard page has none.
 TEST(heap_refused, each_request_of_blocks_with_guard_pages)
 {
     has_redzones = true;
@@ -371,7 +373,7 @@ TEST(heap_refused, each_request_of_blocks_with_guard_pages)
     has_redzones = false;
 }
 
-// With 16 MiB in all. What one size does not need any more is there for the next.
+// With 16 MiB in all. The next size uses the memory that one size does not need any more.
 TEST(heap_refused, what_the_heap_keeps_is_no_reason_to_refuse)
 {
     const pid_t child = fork();

@@ -42,7 +42,7 @@ TEST(pool_budget, held_bytes_roll_up_through_three_levels)
         EXPECT_EQ(egb_pool_alloc(pool), nullptr);
         EXPECT_EQ(egb_pool_reserve(pool, 1), EGB_LIMIT);
     }
-    // What the lowest gives back is there for each of the others.
+    // Each of the others can use the memory that the lowest pool gives back.
     give_all(low, in_low);
     EXPECT_EQ(egb_pool_trim(low, 0), 20 * unit_bytes);
     EXPECT_EQ(subtree_of(top).bytes_held, 20 * unit_bytes);
@@ -80,7 +80,7 @@ TEST(pool_budget, siblings_compete_for_it)
     EXPECT_EQ(stats_of(left).in_use, stats_of(left).capacity);
     EXPECT_EQ(stats_of(right).in_use, stats_of(right).capacity);
     give_all(left, of_left);
-    EXPECT_EQ(egb_pool_alloc(right), nullptr);  // what the left has free is still its own
+    EXPECT_EQ(egb_pool_alloc(right), nullptr);  // the left pool keeps its free memory
     const std::size_t given = egb_pool_trim(left, 0);
     EXPECT_GT(given, 0u);
     const std::size_t before = stats_of(right).bytes_held;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Owned magazines: open, use, close, and every way in which they are not what they were.
+// Owned magazines: open, use, close, and every way in which one can become invalid.
 #include "events.hpp"
 #include "levels.hpp"
 #include "pools.hpp"
@@ -184,7 +184,7 @@ TEST(pool_cache, it_survives_being_emptied)
     for (void* const block : held) {
         egb_magazine_free(&cache, block);
     }
-    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);  // what is in it is free
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);  // its blocks are free
     egb_magazine_close(&cache);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What create accepts, what it refuses and with which word, and what it makes of the options.
+// The options that create accepts, the ones it refuses and with which status, and their effect.
 #include "events.hpp"
 #include "levels.hpp"
 #include "pools.hpp"
@@ -157,7 +157,7 @@ TEST(pool_create, levels_are_known_or_invalid)
     }
 }
 
-// Where a pool without a level is checked, as pool.h says, a block freed twice is named.
+// A pool with the default level is checked, as pool.h says: a block that is freed twice is named.
 TEST(pool_create, no_level_is_check)
 {
     events      seen;

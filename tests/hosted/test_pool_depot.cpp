@@ -23,7 +23,7 @@ egb_pool make_at(const char* level, std::size_t block_bytes)
     return make(options);
 }
 
-// What is in use of a pool: any of it goes, and as much comes.
+// The blocks in use of a pool. Any of them goes, and as many come.
 class population
 {
   public:
@@ -56,7 +56,7 @@ class population
     std::mt19937       random_{1};
 };
 
-// After so many rounds, in which no more than so many blocks wait, half of what is held can go.
+// After these rounds, in which few blocks wait, half of the held memory can go.
 void expect_to_shrink(
     egb_pool pool, population& blocks, int rounds, std::size_t count, std::size_t waiting
 )
@@ -95,7 +95,8 @@ TEST_F(pool_depot, of_a_sealed_process_grows_no_further_than_its_batches)
     }
 }
 
-// Of short ones with states only some wait: what comes back from a chunk is in order of address.
+// Only some short blocks with states wait there, because blocks from a chunk come back in order of
+// address.
 TEST_F(pool_depot, has_free_blocks_of_1_kib_and_trim_takes_them_home)
 {
     for (const std::string level : {"check", "off"}) {
@@ -136,7 +137,7 @@ TEST_F(pool_depot, has_4_mib_of_short_blocks_of_several_threads)
     EXPECT_LE(stats_of(pool).in_magazines, (4u << 20) / 512 + 6 * 64);
 }
 
-// A pool that was trimmed is to become smaller: what is in use comes to lie in few chunks.
+// A trimmed pool is to become smaller: its blocks in use come to lie in few chunks.
 TEST_F(pool_depot, lets_chunks_become_free_after_a_trim)
 {
     for (const std::string level : {"check", "off"}) {
@@ -151,7 +152,7 @@ TEST_F(pool_depot, lets_chunks_become_free_after_a_trim)
     }
 }
 
-// So is one that for a long while has not needed much of what it has.
+// The same is true of a pool that has not needed much of its memory for a long while.
 TEST_F(pool_depot, lets_chunks_become_free_when_much_of_it_is_not_needed)
 {
     const guard pool(make(4096));
@@ -186,7 +187,7 @@ TEST_F(pool_depot, keeps_blocks_again_once_the_pool_is_needed)
     blocks.shrink_to(0);
 }
 
-// Where a trim leaves no more than it should, or nothing is in use, there is nothing to gather.
+// There is nothing to gather if a trim leaves no more than it should, or if no block is in use.
 TEST_F(pool_depot, keeps_blocks_when_a_trim_has_nothing_to_wish_for)
 {
     for (const std::size_t keeps : {std::size_t{0}, std::size_t{5300000}, SIZE_MAX}) {
@@ -205,7 +206,7 @@ TEST_F(pool_depot, keeps_blocks_when_a_trim_has_nothing_to_wish_for)
     blocks.shrink_to(0);
 }
 
-// What is needed in turns stays, however long that goes on.
+// Memory that is needed in turns stays, however long that goes on.
 TEST_F(pool_depot, keeps_blocks_that_are_all_in_use_now_and_then)
 {
     const guard pool(make(4096));

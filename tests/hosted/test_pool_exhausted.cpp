@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What on_exhausted may do: give up, free, make and end pools, trim, end the very pool.
+// on_exhausted may give up, free blocks, make and end pools, trim, and end its own pool.
 #include "events.hpp"
 #include "pools.hpp"
 

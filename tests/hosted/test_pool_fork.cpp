@@ -14,7 +14,7 @@
 namespace
 {
 
-// What the child finds. Its exit status says where it went wrong.
+// The state that the child finds. Its exit status says where it went wrong.
 int use_in_child(egb_pool pool, egb_magazine* mine, egb_magazine* gone)
 {
     std::memset(static_cast<void*>(gone), 0x5A, sizeof *gone);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Handles: whatever they are, alive, stale, forged or null, each is taken for what it is.
+// Handles: alive, stale, forged or null, each is recognised.
 #include "events.hpp"
 #include "pools.hpp"
 
@@ -42,7 +42,7 @@ struct tally {
     }
 };
 
-// The pools that are alive, those that were, and what is expected of a handle.
+// The pools that are alive, the pools that were, and the answer that each handle must give.
 class handles
 {
   public:

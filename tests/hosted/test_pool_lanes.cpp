@@ -13,7 +13,7 @@
 namespace
 {
 
-// What is tested needs magazines, and threads whose blocks are not of one chunk.
+// These tests need magazines, and threads whose blocks lie in different chunks.
 class pool_lanes : public needs_magazines
 {
   protected:
@@ -32,7 +32,7 @@ egb_pool make_at(const char* level, std::size_t bytes)
     return make(options);
 }
 
-// So many threads have blocks at the same time.
+// This number of threads have blocks at the same time.
 void take_in_threads(egb_pool pool, int threads)
 {
     if (threads > 0) {
@@ -101,7 +101,7 @@ TEST_F(pool_lanes, a_trim_takes_what_waits_also_while_its_thread_lives)
     EXPECT_EQ(stats_of(pool).in_use, 0u);
 }
 
-// The batch may be the one that is loaded some day, and then a free looks at what it remembers.
+// The batch may be loaded later, and then a free looks at its old entries.
 TEST_F(pool_lanes, a_trim_makes_it_forget_what_waited)
 {
     const std::vector<void*> mine = take_all(pool, 40);
@@ -156,7 +156,8 @@ TEST_F(pool_lanes, at_every_level_threads_take_blocks_of_different_chunks)
     }
 }
 
-// At "off" nothing is sent back: who frees a block has it, by the pool's handle or the block alone.
+// At "off" nothing is sent back: the thread that frees a block keeps it, by handle or by the block
+// alone.
 TEST_F(pool_lanes, at_off_a_block_of_another_thread_is_the_next_one_of_who_freed_it)
 {
     const guard              off(make_at("off", 64));
@@ -175,7 +176,8 @@ TEST_F(pool_lanes, at_off_a_block_of_another_thread_is_the_next_one_of_who_freed
     }).join();
 }
 
-// Nothing is sent back at "off", so the part of the depot of who takes is always empty.
+// Nothing is sent back at "off". The lane of the thread that takes is therefore always empty in the
+// depot.
 TEST_F(pool_lanes, at_off_what_one_thread_takes_and_another_frees_does_not_become_much)
 {
     constexpr std::size_t rounds = 2000;
@@ -208,7 +210,8 @@ TEST_F(pool_lanes, at_off_what_one_thread_takes_and_another_frees_does_not_becom
     }
 }
 
-// Who reserves has a reason not to wait for the system. What is free in magazines is out.
+// A program that reserves has a reason not to wait for the system. Free blocks in magazines count
+// as out.
 TEST_F(pool_lanes, while_there_are_reserved_blocks_no_chunk_comes_for_a_lane)
 {
     constexpr std::size_t threads  = 6;
@@ -229,7 +232,7 @@ TEST_F(pool_lanes, while_there_are_reserved_blocks_no_chunk_comes_for_a_lane)
     }
 }
 
-// Who opened it is no matter: a program may make one for each of its threads before they start.
+// Any thread may open it: a program may make one for each of its threads before they start.
 TEST_F(pool_lanes, a_cache_takes_blocks_of_the_lane_of_the_thread_that_uses_it)
 {
     egb_magazine cache{};
@@ -238,7 +241,7 @@ TEST_F(pool_lanes, a_cache_takes_blocks_of_the_lane_of_the_thread_that_uses_it)
     void* const mine  = egb_pool_alloc(pool);
     EXPECT_EQ(chunk_of(first), chunk_of(mine));
     std::thread([&] {
-        const std::size_t count = 3 * EGB_MAGAZINE_BLOCKS_MAX;  // what main took is used up by then
+        const std::size_t  count = 3 * EGB_MAGAZINE_BLOCKS_MAX;  // main has none left
         std::vector<void*> blocks;
         for (std::size_t i = 0; i < count; i++) {
             blocks.push_back(egb_magazine_alloc(&cache));
@@ -302,7 +305,7 @@ TEST_F(pool_lanes, a_thread_that_ends_leaves_its_batch_to_the_next)
     }
 }
 
-// What is left of a line of states, in which another thread has blocks, is not for those to come.
+// The rest of a line of states, in which another thread has blocks, is not for later threads.
 TEST_F(pool_lanes, threads_one_after_the_other_keep_away_from_who_stays)
 {
     for (const std::size_t bytes : {8u, 16u}) {
@@ -333,8 +336,8 @@ TEST_F(pool_lanes, many_threads_that_end_leave_few_batches_of_few_blocks)
     EXPECT_LE(stats_of(off).in_magazines, 2u * threads);
 }
 
-// What runs over the end of a block would meet the one that was taken next. But they are near each
-// other, or what was taken together would not be in the caches together.
+// An overrun of a block would meet the block that was taken next. They are still near each other,
+// so that blocks taken together are in the caches together.
 TEST_F(pool_lanes, of_fresh_blocks_the_next_one_is_near_and_not_right_behind)
 {
     for (const std::size_t bytes : {16u, 64u, 256u, 1024u, 4096u, 8192u, 9104u, 18128u, 20480u}) {

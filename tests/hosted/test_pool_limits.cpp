@@ -17,8 +17,7 @@
 namespace
 {
 
-// How a child of this process ended, which ran `body` and nothing else: what that returned, or 1
-// if an expectation failed there.
+// Runs `body` in a child of this process. Returns its result, or 1 if an expectation failed there.
 int in_child(const std::function<int()>& body)
 {
     const pid_t child = fork();
@@ -122,7 +121,7 @@ void fill_shelf()
     }
 }
 
-// Needs more than is left without what is on the shelf, but no more than with that.
+// Needs more memory than is left without the region cache, and no more than is left with it.
 int use_what_the_shelf_has(bool is_large)
 {
     const std::size_t wanted = std::size_t{4} << 20;
@@ -184,8 +183,8 @@ TEST(heap_limits, what_the_machine_can_never_have_is_refused)
 }
   #endif
 
-// A block in the middle of which is another mapping cannot be moved. The addresses that it was to
-// go to were lost, each time.
+// A block cannot be moved if another mapping lies in its middle. The addresses that it was to go to
+// were lost, each time.
 TEST(heap_limits, a_large_block_that_cannot_be_moved_loses_no_addresses)
 {
     if (sizeof(void*) < 8 || is_sanitized) {

@@ -9,7 +9,7 @@
 namespace
 {
 
-// What a pool has, but for the free blocks in magazines, which a refused call may give back.
+// The numbers of a pool without the free blocks in magazines, which a refused call may give back.
 void expect_same(const egb_pool_stats& one, const egb_pool_stats& other)
 {
     EXPECT_EQ(one.capacity, other.capacity);
@@ -55,7 +55,7 @@ TEST(pool_memory, reserve_at_create)
     EXPECT_GE(before.capacity, 3000u);
     EXPECT_EQ(before.in_use + before.in_magazines + before.peak, 0u);
     EXPECT_GE(before.bytes_held, 300000u);
-    // Up to the last one, of which a magazine would like more.
+    // Up to the last block, although a magazine would like more.
     const std::vector<void*> blocks = take_all(pool, before.capacity);
     EXPECT_EQ(stats_of(pool).bytes_held, before.bytes_held);
     give_all(pool, blocks);
@@ -204,7 +204,7 @@ TEST(pool_memory, null_and_stale_pools)
     EXPECT_EQ(egb_pool_reserve(gone, 0), EGB_STALE);
     EXPECT_EQ(egb_pool_reserve(egb_pool{}, 0), EGB_INVALID);
     EXPECT_EQ(egb_pool_trim(gone, 0), 0u);
-    (void)egb_pool_trim(egb_pool{}, 0);  // what is left of the pools of other tests
+    (void)egb_pool_trim(egb_pool{}, 0);  // left over from the pools of other tests
     EXPECT_EQ(egb_pool_trim(egb_pool{}, 0), 0u);
     egb_pool_stats stats{};
     EXPECT_EQ(egb_pool_get_stats(egb_pool{}, &stats), EGB_INVALID);

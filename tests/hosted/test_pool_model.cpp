@@ -16,11 +16,11 @@ struct live_block {
     std::uint64_t number;
 };
 
-// A pool, and what it should say of itself.
+// A pool, and the numbers that it should report.
 struct modelled {
     egb_pool                      pool{};
     egb_pool_options              options{};
-    std::unique_ptr<char[]>       memory;  // of a static pool
+    std::unique_ptr<char[]>       memory;  // static pools only
     std::vector<live_block>       live;
     modelled*                     parent = nullptr;
     std::unique_ptr<egb_magazine> cache;
@@ -104,7 +104,7 @@ class forest
         return one->options.budget_bytes == 0 ? SIZE_MAX : one->options.budget_bytes;
     }
 
-    // What the pool and its descendants hold of the system's memory.
+    // The memory of the system that the pool and its descendants hold.
     std::size_t charged(const modelled* above) const
     {
         std::size_t sum = 0;

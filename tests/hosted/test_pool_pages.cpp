@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What pools do for their pages, and that they touch none without need.
+// The pages of pools: prefaulted, large, zero, and not touched without need.
 #include "events.hpp"
 #include "pools.hpp"
 
@@ -162,7 +162,7 @@ TEST(pool_pages, alloc_of_a_block_that_nobody_had_touches_no_page)
     give_all(one.pool, blocks);
 }
 
-// What is free is not written to on the way. Its chunk is kept for pools to come, with the pages
+// Free blocks are not written to on the way. Its chunk is kept for pools to come, with the pages
 // that were never touched.
 TEST(pool_pages, destroy_touches_no_block)
 {
@@ -201,8 +201,8 @@ TEST(pool_pages, blocks_of_a_page_are_not_touched_however_often_they_come_back)
     EXPECT_EQ(resident, 0u);
 }
 
-// Large pages are the system's to give or not: what was obtained is never more than is held, and
-// goes with the chunks that had it, not with others.
+// The system may give large pages or not. The number obtained is never more than the bytes held,
+// and it goes with its own chunks.
 TEST(pool_pages, large_pages_are_reported_as_far_as_they_are_there)
 {
     egb_pool_options options = options_for(4096);

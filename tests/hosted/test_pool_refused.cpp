@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Every request to the system refused in turn, once and for ever. The linker leads the library's
-// requests here, so each child of this process counts them, refuses the n-th, and keeps books on
-// what is out. A child each, because a process makes its first pool only once.
+// requests here. Each child of this process counts them, refuses the n-th, and keeps a list of the
+// memory that is out. A child each, because a process makes its first pool only once.
 #include "events.hpp"
 #include "pools.hpp"
 
@@ -22,7 +22,7 @@ namespace
 {
 
 std::mutex    books;
-address_book* regions;  // what is out
+address_book* regions;  // memory that is out
 int           requests;
 int           refuse_from = -1;  // counted from 0; -1: none
 int           refuse_to   = -1;  // the last
@@ -33,8 +33,8 @@ bool is_refused()
     return refuse_from >= 0 && now >= refuse_from && now <= refuse_to;
 }
 
-// All but what is made once and never given back: the world's slots, and the leaves of the map from
-// addresses to chunks, of which there are more or fewer as the system chooses the addresses.
+// Memory that is made once and never given back does not count: the slots of the registry, and the
+// leaves of the chunk map, whose number depends on the addresses.
 std::size_t bytes_out()
 {
     const std::lock_guard<std::mutex> lock(books);
@@ -121,7 +121,7 @@ auto numbers_of(const egb_pool_stats& stats)
     );
 }
 
-// What a pool has, before and after a call that failed.
+// The numbers of a pool, before and after a call that failed.
 struct picture {
     egb_pool_stats stats{};
 
@@ -251,7 +251,7 @@ void scenario()
     for (int i = 0; i < 40; i++) {
         more.push_back(try_create(options_for(200, top)));
         if (more.back() != egb_pool{}) {
-            use_blocks(more.back(), EGB_MAGAZINE_BLOCKS_MAX + 10);  // so many need a second batch
+            use_blocks(more.back(), EGB_MAGAZINE_BLOCKS_MAX + 10);  // for a second batch
         }
     }
     EXPECT_EQ(subtree_of(top).in_use, 0u);
@@ -259,8 +259,8 @@ void scenario()
     EXPECT_EQ(subtree_of(egb_pool{}).pools, 0u);
 }
 
-// The scenario with requests refused, then without; what is out afterwards is what a process has
-// out in which none was refused. Returns how many requests there were in the first run.
+// The scenario with refused requests, then without. The memory that is out afterwards is the same
+// as in a process without refusals. Returns how many requests there were in the first run.
 int run(int from, int to, std::size_t expected, std::size_t* out)
 {
     regions     = new address_book;

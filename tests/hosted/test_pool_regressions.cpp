@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was wrong once.
+// Faults that were mended.
 #include "events.hpp"
 
 #include "eggbox/pool.h"
@@ -120,8 +120,8 @@ TEST(pool_regressions, a_block_of_more_than_half_of_the_largest_size_can_be_had)
 }
 #endif
 
-// Of several damages that one call found the last one was told of.
-// As many as their states have a line were taken for each thread but the first, whatever the size.
+// When one call found several damages, it reported the last. As many as their states have a line
+// were taken for each thread but the first, whatever the size.
 TEST(pool_regressions, threads_with_a_large_block_each_keep_few_more)
 {
     egb_pool_options options      = {};
@@ -186,7 +186,7 @@ TEST(pool_regressions, every_block_that_was_written_to_is_told_of)
     destroy(pool);
 }
 
-// Where blocks go home at once, and nothing is checked before.
+// Here blocks go to their chunks at once, without a check before.
 TEST(pool_regressions, a_second_free_at_off_counted)
 {
     egb_pool_options options{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the library keeps of pools that were destroyed, for pools to come.
+// The region cache: chunks of destroyed pools, kept for later pools.
 #include "events.hpp"
 #include "levels.hpp"
 #include "pools.hpp"
@@ -229,7 +229,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
         options.level                         = level_named(level);
         const egb_pool                   pool = make(options);
         const std::vector<unsigned char> zero(200, 0);
-        for (int i = 0; i < 500; i++) {  // of the region that has served, and of new ones
+        for (int i = 0; i < 500; i++) {  // for the used region, and for new ones
             void* const block = egb_pool_alloc(pool);
             ASSERT_NE(block, nullptr);
             ASSERT_EQ(std::memcmp(block, zero.data(), zero.size()), 0) << level << ' ' << i;
@@ -238,7 +238,8 @@ TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
     }
 }
 
-// What each of them has written is where the next ones have blocks, states, headers, or nothing.
+// Each of them has written to the places where the next pools have blocks, states, headers, or
+// nothing.
 TEST(pool_shelf, fresh_blocks_are_zero_whatever_pools_there_were)
 {
     for (const std::size_t first : sizes) {
@@ -286,7 +287,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_pools_of_every_level)
     }
 }
 
-// What a thread had taken ahead went back without having been anyone's.
+// Blocks that a thread had taken ahead went back before any caller had them.
 TEST(pool_shelf, fresh_blocks_are_zero_after_a_trim)
 {
     for (const std::size_t bytes : std::vector<std::size_t>{4, 8, 24, 256}) {

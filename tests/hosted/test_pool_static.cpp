@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pools on static memory: every small size, everywhere in memory, and what they never do.
+// Pools on static memory: every small size, everywhere in memory, and the things they never do.
 #include "events.hpp"
 #include "levels.hpp"
 #include "pools.hpp"

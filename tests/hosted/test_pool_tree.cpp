@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tree of pools: who is above whom, walks, and the end of subtrees.
+// The tree of pools: ancestors, walks, and the end of subtrees.
 #include "events.hpp"
 #include "pools.hpp"
 
@@ -181,7 +181,7 @@ TEST(pool_tree, a_deep_tree)
     EXPECT_FALSE(egb_pool_alive(line.back()));
 }
 
-// All pools, or a subtree: every number is the sum, and what has no sum is the root's.
+// All pools, or a subtree: every number is the sum, and a number without a sum is the root's.
 TEST(pool_tree, numbers_of_a_subtree_are_sums)
 {
     egb_pool_options options  = options_for(24);

@@ -115,7 +115,7 @@ void expect_all_different(const std::vector<void*>& blocks)
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
 }
 
-// Rounds of `count` blocks. What is free is had again before the pool gets more memory.
+// Rounds of `count` blocks. Free blocks are handed out again before the pool gets more memory.
 void go_round(way& one, std::size_t count, std::size_t bytes, order wanted, bool is_trimmed)
 {
     randoms     random(count);
@@ -301,8 +301,9 @@ TEST(pool_undo, a_block_that_was_taken_last_from_another_pool_is_not_this_ones)
 namespace
 {
 
-// A pool of some chunks, all but the last wholly free, trimmed to that one. What the chunks that
-// are gone had, and what of the last one is free, is freed again at every height of the magazine.
+// A pool of some chunks, all but the last wholly free, trimmed to that one. Blocks of the chunks
+// that are gone, and free blocks of the last chunk, are freed again at every height of the
+// magazine.
 class trimmed
 {
   public:
@@ -450,7 +451,7 @@ TEST(pool_undo, a_cache_that_is_zero_or_closed_takes_no_block)
     });
 }
 
-// Blocks that it gave last, and before: what it remembers of them is no way to a pool that is gone.
+// The magazine remembers blocks that it handed out. These entries lead to no pool that is gone.
 TEST(pool_undo, a_cache_of_a_destroyed_pool_takes_no_block)
 {
     for (const char* const level : {"check", "off"}) {

@@ -76,7 +76,7 @@ class report : public testing::Test
         return text();
     }
 
-    // What became of a pool's name. Its block size is one that no other pool has.
+    // The name of a pool in the report. Its block size is one that no other pool has.
     std::string name_in_report(const char* name) const
     {
         egb_pool_options options = {};
@@ -106,7 +106,7 @@ egb_pool new_pool(const char* name, const char* level)
     return pool;
 }
 
-// What follows `name` in a text, up to the next `end`.
+// The text that follows `name`, up to the next `end`.
 std::string after(const std::string& text, const std::string& name, const char* end)
 {
     const std::size_t found = text.find(name);
@@ -275,7 +275,7 @@ TEST_F(report, of_two_threads_one_is_told_that_the_other_writes)
     EXPECT_EQ(all.substr(all.size() - 2), "}\n");
 }
 
-// In a child, because what it counts is changed for good.
+// In a child, because the counts change for good.
 TEST_F(report, after_a_restart_requests_count_from_then_on)
 {
     const pid_t child = fork();
@@ -301,7 +301,7 @@ TEST_F(report, after_a_restart_requests_count_from_then_on)
     EXPECT_EQ(status, 0);
 }
 
-// ---- what was found, and where ------------------------------------------------------------------
+// ---- findings and their places ------------------------------------------------------------------
 
 TEST_F(report, a_pools_level_is_the_one_it_has)
 {
