@@ -24,7 +24,7 @@ def arguments():
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow",
             "-Wundef", "-Wcast-align", "-Werror"]
-# What compilers have in older standards, too, and warn of.
+# Extensions that compilers accept in older standards, with a warning.
 OLDER = {
     "gnu89": ["-Wno-variadic-macros"],
     "c++14": ["-Wno-c++17-extensions", "-Wno-c++17-attribute-extensions"],

@@ -74,7 +74,7 @@ void hot_cache_free(egb_magazine* cache, void* block)
     egb_magazine_free(cache, block);
 }
 
-// The same calls of a library that has no levels: what they take at level "off" must be no more.
+// The same calls of a library without levels. At level "off" the real calls must not take more.
 
 EGB_INLINE bool plain_pop(egb_magazine_* magazine, void** block)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The inline functions, as a program calls them that does not read our headers: in Rust, Zig, ...
-// Nor does this file. linkable_in_c.c and linkable_in_cpp.cpp do, and make what is called with.
+// Nor does this file. linkable_in_c.c and linkable_in_cpp.cpp do, and they make the arguments.
 #include <stdint.h>
 #include <stdio.h>
 

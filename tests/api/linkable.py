@@ -37,7 +37,7 @@ def public_names(root):
 
 
 class Library:
-    """The shared library, with the types of its functions, and a list of what was called."""
+    """The shared library, with the types of its functions, and a list of the calls made."""
 
     def __init__(self, path):
         self.shared = ctypes.CDLL(str(path))
@@ -55,7 +55,7 @@ class Library:
 
 
 def run_apart(library, names, calls):
-    """Runs `calls` in a child process. What is wrong, or None."""
+    """Runs `calls` in a child process. The fault, or None."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

@@ -50,7 +50,7 @@ BLOCK_FN = ctypes.CFUNCTYPE(None, PTR, PTR)
 POOL_FN = ctypes.CFUNCTYPE(None, Pool, PTR)
 HOLDER_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Holder), PTR)
 
-# What it returns, and what it is called with.
+# The type of its result, and those of its arguments.
 SIGNATURES = {
     "egb_status_text": (TEXT, [INT]),
     "egb_level_text": (TEXT, [INT]),
@@ -164,7 +164,7 @@ def same(one, other):
 
 @contextlib.contextmanager
 def stderr_to(file):
-    """What C code writes there."""
+    """The value that C code writes there."""
     kept = os.dup(2)
     os.dup2(file.fileno(), 2)
     try:

@@ -15,7 +15,7 @@ import tempfile
 import linkable
 from linkable_calls import TABLE
 
-HEADERS = [  # (text to add to a header, what must be said, or None: nothing)
+HEADERS = [  # (text to add to a header, the required message, or None for no message)
     ("size_t egb_new(void);", "egb_new: not in the library"),
     ("EGB_INLINE int egb_new(int x)\n{\n    return x;\n}", "egb_new: not in the library"),
     ("EGB_NODISCARD void*\negb_new(\n    int x\n);", "egb_new: not in the library"),
@@ -38,7 +38,7 @@ def with_header(text, library):
 
 
 def tables():
-    """(a table with a fault, what must be said of it)"""
+    """(a table with a fault, the required message)"""
     names = TABLE[0][0]
     yield TABLE[1:], f"{names[0]}: linkable_calls.py has no call"
     yield [*TABLE, (["egb_gone"], lambda library: None)], "egb_gone: linkable_calls.py has it"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What linkable.c calls functions with; and in C, which has functions of its own of these names.
+// The arguments that linkable.c passes. It is a C file, because C has inline copies of these
+// functions.
 #include "eggbox/eggbox.h"
 
 extern egb_fixed* const    linkable_fixed;

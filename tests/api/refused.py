@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What can never work does not compile; and its neighbour that can work does."""
+"""An impossible pool does not compile; its possible neighbour does."""
 
 import sys
 
@@ -10,7 +10,7 @@ C = '#include "eggbox/fixed.h"\nstruct item {{ double d[2]; }};\n{}\n' \
     "int use(void);\nint use(void) {{ return (int)egb_fixed_capacity(&pool); }}\n"
 CXX = '#include "eggbox/eggbox.hpp"\nstruct item {{ double d[2]; }};\n{}\n'
 
-# (what must be refused, what must not)
+# (a source that must be refused, a source that must not)
 PAIRS_C = [
     ("EGB_FIXED_DEFINE(pool, struct item, 0);", "EGB_FIXED_DEFINE(pool, struct item, 1);"),
     ("EGB_FIXED_DEFINE(pool, struct item, -1);", "EGB_FIXED_DEFINE(pool, struct item, 7);"),

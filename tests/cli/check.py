@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`eggbox run --check` with the real library, under programs that are wrong on purpose: it must say
-what is wrong in which line, and the program must not notice.
+"""`eggbox run --check` with the real library, under programs with faults on purpose. It must name
+each fault and its line, and the program must not notice.
 
 usage: check.py EGGBOX LIBRARY COMPILER
 """
@@ -94,7 +94,7 @@ def misuse(program):
 
 
 def at_the_end(program):
-    """What no call came across: the exit status stays."""
+    """No call met the fault: the exit status stays."""
     finds(program, "late-write", 7, "found at     the end of the program\n",
           "byte 20 (counted from 0)", "freed at     " + at("freed early", "late_write"),
           "allocated at " + at("made", "make_block"))
@@ -141,7 +141,7 @@ def other_levels(program):
 
 
 def guard_pages(program):
-    """At level check, at the access or by the free; and what is no such option."""
+    """At level "check", at the access or by the free; and a text that is no such option."""
     done, said = run(program, "overrun", "--guard-pages", "1/1")
     check(done.returncode == 7 and "found at     " + at("overrun found", "overrun") in said and
           "allocated at " + at("made", "make_block") in said, "within the last 16 bytes", done)

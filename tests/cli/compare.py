@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`eggbox compare` with a stand-in for the library. Of times only what a busy machine cannot
-change: a program that sleeps takes at least as long. What is made of the numbers is in
+"""`eggbox compare` with a stand-in for the library. It tests only times that a busy machine cannot
+change: a program that sleeps takes at least as long. The judgement of the numbers is tested in
 test_compare.cpp.
 
 usage: compare.py EGGBOX DOUBLE C_COMPILER
@@ -55,7 +55,8 @@ def the_page(folder):
 
 
 def the_data(folder):
-    """What can be known: sleep takes its time, memory is the largest process's, children count."""
+    """The certain facts: sleep takes its time, memory is that of the largest process, children
+    count."""
     program = ("import os, time, sys\n"
                "slow = 'double' in os.environ.get('LD_PRELOAD', '')\n"
                "child = os.fork()\n"

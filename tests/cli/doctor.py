@@ -137,7 +137,7 @@ def rights(folder):
     with_rights = build(folder, "capable", EMPTY)
     subprocess.run(["setcap", "cap_net_raw+ep", str(with_rights)], check=True)
     expect("capabilities, for root", with_rights, None)
-    command = pathlib.Path(shutil.copy(EGGBOX, folder))  # where others may read it
+    command = pathlib.Path(shutil.copy(EGGBOX, folder))  # others may read it there
     double = shutil.copy(DOUBLE, folder)
     done = subprocess.run([command, "doctor", "--json", with_rights], user=NOBODY, check=False,
                           capture_output=True, text=True,

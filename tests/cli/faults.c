@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Programs that are wrong on purpose, by the name of their fault. Each prints the same on stdout
-// and stderr whatever watches it. The marks are for check.py: what it has to find in which line.
+// and stderr whatever watches it. The marks tell check.py which fault to find in which line.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void* kept[100];  // a leak is what is in use, whether somebody knows its address or not
+static void* kept[100];  // a leak is a block in use, whether a pointer leads to it or not
 
 static void* make_block(size_t bytes)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the commands print for recorded runs, compared with files that a person has read.
+"""The output of the commands for recorded runs, compared with files that a person has read.
 
 usage: golden.py EGGBOX [--accept]
 """

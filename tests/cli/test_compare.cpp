@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `eggbox compare` says about numbers that are known.
+// The verdicts of `eggbox compare` about known numbers.
 #include "compare/comparison.hpp"
 
 #include <string>

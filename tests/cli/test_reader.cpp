@@ -226,7 +226,7 @@ void each_member_is_required(json& whole, json& part, const std::string& where)
     }
 }
 
-// Redis writes "redis-server unixsocket:s" over what it was called with.
+// Redis writes "redis-server unixsocket:s" over its arguments.
 TEST(Report, ShowsNoEmptyArgumentsBehindATitle)
 {
     tool::run_record run            = tool::parse_report(run_file("monday"), "monday");

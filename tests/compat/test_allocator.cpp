@@ -334,7 +334,7 @@ TEST(allocator, A07_new_and_delete_of_a_class_are_its_allocators)
     shape* const placed = new (static_cast<void*>(other)) shape;
     EXPECT_EQ(shape::from().GetAllocations(), 2u);
     delete placed;
-    const std::unique_ptr<shape[]> many(new shape[3]);  // of the global operator new[]
+    const std::unique_ptr<shape[]> many(new shape[3]);  // from the global operator new[]
     EXPECT_EQ(shape::from().GetAllocations(), 2u);
 }
 
@@ -363,7 +363,7 @@ TEST(allocator, A09_the_data_types)
 
 TEST(allocator, A10_a_pool_is_carved_as_it_is_used)
 {
-    Allocator          pool(4096, 100000);  // 400 MB, of which one page is touched
+    Allocator          pool(4096, 100000);  // 400 MB; one page is touched
     char* const        first = static_cast<char*>(pool.Allocate(4096));
     std::vector<void*> more  = take(pool, 3, 4096);
     for (std::size_t i = 0; i < 3; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What used to happen in elr_mpl, old (EB) and new (NB), and does not any more.
+// Faults of elr_mpl, old (EB) and new (NB), that do not happen here.
 #include "elr_fixture.hpp"
 
 #include <atomic>

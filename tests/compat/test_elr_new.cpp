@@ -214,8 +214,9 @@ TEST(elr_new, N10_larger_requests_are_in_whole_KiB_and_memory_can_be_given_back)
     EXPECT_GT(egb_pool_trim(native, 0), std::size_t{7} << 20);
 }
 
-// In C it is a call with a list of ints as a rule. Where an argument takes 8 bytes, compilers leave
-// the upper half of an int's as it was: all were read, and there was no pool, or one of odd sizes.
+// In C it is a call with a list of ints as a rule. If an argument takes 8 bytes, compilers leave
+// the upper half of an int's place as it was. All 8 bytes were read, so there was no pool, or a
+// pool of odd sizes.
 TEST(elr_new, N11_upper_halves_of_ints_are_not_looked_at)
 {
     if (sizeof(std::size_t) == 8) {

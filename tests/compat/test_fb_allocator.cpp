@@ -282,7 +282,7 @@ TEST(fb_allocator, a_free_block_that_was_written_to_is_reported_and_no_block_is_
     EXPECT_EQ(otherObj.blocksInUse, 0u);
 }
 
-// A defined one, and one that a program wrote itself, without room for what is private.
+// A defined allocator, and one that a program wrote itself, without room for the private part.
 TEST(fb_allocator, blocks_of_2_KiB_and_more_are_never_touched)
 {
     static char     memory[4096 * 33];

@@ -356,7 +356,7 @@ TEST(pool_c, KB_9_one_block_freed_and_taken_touched_the_whole_pool)
     EXPECT_EQ(pool.Allocate(), pool.AddrFromIndex(1));
 }
 
-// A member of what is assigned, before it is created.
+// A pool that is assigned before it is created.
 TEST(pool_c, an_assignment_is_as_a_copy)
 {
     Pool_c pool;

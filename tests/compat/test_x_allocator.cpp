@@ -233,7 +233,7 @@ TEST(x_bugs, a_write_before_a_block_lost_the_way_to_its_allocator)
     const events none_expected;
     void* const  first  = XALLOC_Alloc(&self, 32);
     auto* const  second = static_cast<char*>(XALLOC_Alloc(&self, 32));
-    std::memset(second - 8, 0xFF, 8);  // where the way used to be hidden
+    std::memset(second - 8, 0xFF, 8);  // the way used to be hidden there
     XALLOC_Free(second);
     XALLOC_Free(first);
     EXPECT_EQ(smallObj.blocksInUse, 0u);
@@ -338,8 +338,8 @@ class by_hand
     alignas(16) char memory_[4 * 64 + 16];
 };
 
-// All that were ever used were in a list through themselves: a free then never ended, crashed, or
-// refused what was right.
+// All allocators ever used were in a list through themselves. A free then never ended, crashed, or
+// refused a good block.
 TEST(x_bugs, an_allocator_that_had_ended_was_looked_at)
 {
     void* const block = XALLOC_Alloc(&self, 20);

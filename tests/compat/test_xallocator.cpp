@@ -263,7 +263,7 @@ TEST_F(xallocator, X10_any_thread_any_block)
     for (std::size_t at = 0; (at = said.find("In Use: ", at)) != std::string::npos; at++) {
         occupied += said[at + 8] != '0';
     }
-    EXPECT_EQ(occupied, 1u) << said;  // what is there since before main
+    EXPECT_EQ(occupied, 1u) << said;  // objects made before main
 }
 
 // ---- what used to happen ------------------------------------------------------------------------
@@ -406,7 +406,7 @@ TEST_F(xallocator, X05_stats_go_where_cout_goes)
     EXPECT_NE(text.str().find("xallocator Block Size: "), std::string::npos);
 }
 
-// What the macro has beyond the original's is no obstacle to forms of the class's own.
+// The additions of the macro are no obstacle to a class with forms of its own.
 class with_own_forms
 {
     XALLOCATOR

@@ -18,7 +18,7 @@ class misuse : public testing::TestWithParam<way>
     any_pool all{GetParam(), 24, 6};
     events   seen;
 
-    // Frees what must not be freed and looks at what comes of it.
+    // Frees addresses that must not be freed, and checks the result.
     void refused(void* address, egb_misuse_kind kind, std::size_t index)
     {
         const auto in_use = egb_fixed_in_use(&all.pool);
@@ -178,7 +178,7 @@ TEST_P(misuse, a_block_that_holds_our_own_mark_is_freed_like_any_other)
     for (int i = 0; i < 3; i++) {
         ASSERT_NE(all.alloc(), nullptr);
     }
-    all.free(all.at(1));  // so that there is a list to walk
+    all.free(all.at(1));  // for a list to walk
     for (const uint32_t word : {EGB_FIXED_MARK_, EGB_FIXED_NONE_, 0u, 1u, 6u}) {
         auto* const words = reinterpret_cast<uint32_t*>(all.at(2));
         for (std::size_t i = 0; i < bytes() / 4; i++) {

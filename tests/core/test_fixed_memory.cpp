@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a pool does to real memory: which pages it touches, and regions of many gigabytes. The pages
-// are asked for one by one from the system, so nothing else that runs can disturb the answer.
+// Pools on real memory: the pages they touch, and regions of many gigabytes. The pages are asked
+// for one by one from the system, so nothing else that runs can disturb the answer.
 #include "events.hpp"
 
 #include "eggbox/fixed.h"
@@ -165,7 +165,7 @@ TEST(fixed_memory, a_pool_that_is_all_outside_works_on_memory_that_nobody_may_to
 TEST(fixed_memory, more_live_bits_than_there_can_be_blocks_are_taken_and_not_touched)
 {
     if (sizeof(std::size_t) < 8) {
-        return;  // so many bytes are not to be had
+        return;  // the system does not have that many bytes
     }
     const mapping memory(std::size_t(uint64_t{16} << 30));
     const mapping bits(std::size_t(uint64_t{1} << 30));

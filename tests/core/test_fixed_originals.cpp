@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What fails in the algorithm as it was printed (Kenwright 2012, listing 2), reproduced there, must
-// work here: sizes that wrap in 32 bits; create, use, destroy, create; every page touched.
+// The faults of the algorithm as it was printed (Kenwright 2012, listing 2) were reproduced there,
+// and must not exist here: sizes that wrap in 32 bits; create, use, destroy, create; every page
+// touched.
 #include "any_pool.hpp"
 #include "events.hpp"
 

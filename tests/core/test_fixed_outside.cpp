@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// egb_fixed_init_outside(): the list and the truth about the blocks are both outside of them. What
-// such a pool has in common with every other one is tested with those (tests/support/any_pool.hpp).
+// egb_fixed_init_outside(): the list and the truth about the blocks are both outside of them. The
+// behaviour that all modes share is tested in tests/support/any_pool.hpp.
 #include "any_pool.hpp"
 #include "events.hpp"
 

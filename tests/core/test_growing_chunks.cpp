@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the pool that stands on the growing pool uses: chunks, their states, take and put. And that
-// whole() notices each thing that can be wrong with a chunk, or the model tests prove little.
+// The interface that the pool uses of the growing pool: chunks, their states, take and put. And
+// that whole() notices each thing that can be wrong with a chunk, or the model tests prove little.
 #include "backing.hpp"
 #include "events.hpp"
 

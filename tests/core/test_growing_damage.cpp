@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Misuse of a growing pool: every kind of it is refused and told with the pool that the caller
-// named; writes to free blocks lead nowhere outside, and the handler may do what it likes.
+// Misuse of a growing pool: every kind is refused and reported with the pool that the caller named.
+// Writes to free blocks lead nowhere outside, and the handler may call anything.
 #include "backing.hpp"
 #include "events.hpp"
 

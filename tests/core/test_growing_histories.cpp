@@ -216,7 +216,7 @@ class history
     egb_growing                     pool_{};
     std::array<model_chunk, chunks> chunks_{};
     std::array<bool, chunks>        is_made_{};
-    std::vector<int>                order_;  // of the chunks with a free block
+    std::vector<int>                order_;  // the list of chunks with a free block
 };
 
 // The next history in counting order. False after the last.

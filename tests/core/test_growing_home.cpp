@@ -131,7 +131,7 @@ TEST(growing_home, each_visits_what_is_in_use_whatever_it_holds)
     give(all.pool, blocks);
 }
 
-// So that a group of them, which alloc looks through, is not longer.
+// This keeps short the group of states that alloc looks through.
 TEST(growing_home, a_chunk_has_no_more_than_so_many_states)
 {
     for (const std::size_t bytes : {4u, 16u, 60u, 64u, 100u}) {

@@ -95,7 +95,7 @@ class one_chunk
 
 }  // namespace
 
-// They stand behind the last block. Alloc must end, and must not give what is in use.
+// They stand behind the last block. Alloc must end, and must not hand out a block in use.
 TEST(growing_home_damage, states_that_were_written_to_end_the_chunk)
 {
     events    seen;

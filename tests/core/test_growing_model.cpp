@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Many random operations on growing pools of many shapes. The model is the list of blocks that are
-// in use, and what is in them; after every step the pool must agree with it.
+// Many random operations on growing pools of many shapes. The model is the list of blocks in use,
+// and their contents. After every step the pool must agree with it.
 #include "backing.hpp"
 #include "events.hpp"
 
@@ -218,7 +218,7 @@ class model
     std::mt19937                      random_;
     growing_pool                      all_;
     std::vector<held>                 live_;
-    std::set<char*, std::less<char*>> starts_;  // of the same blocks
+    std::set<char*, std::less<char*>> starts_;  // the same blocks
     std::set<char*, std::less<char*>> freed_;   // and not handed out again
     std::size_t                       peak_ = 0;
 };

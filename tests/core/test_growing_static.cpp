@@ -98,7 +98,7 @@ TEST(growing_static, every_small_size_and_misalignment)
                 ASSERT_GE(count, before);
                 const std::size_t each = made.block_bytes + made.with_states;
                 ASSERT_LT((count - before) * each, each + 8) << "the header moves by 8 bytes";
-                // What is not blocks is the header and what alignment costs at both ends.
+                // The rest is the header and the cost of alignment at both ends.
                 ASSERT_LE(count * each, bytes);
                 if (bytes >= 256 + 2 * align_max) {
                     ASSERT_GE(count * each + each + 256 + align_max, bytes);

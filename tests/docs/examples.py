@@ -25,7 +25,7 @@ def run(*command, **more):
 
 
 def run_example(language, source, library, compilers, root):
-    """What went wrong, or None."""
+    """The fault, or None."""
     program = source.parent / "example"
     if language == "python":
         return run(sys.executable, source,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The comparison of docs/originals.md with our tests notices what it is there for.
+"""The comparison of docs/originals.md with our tests notices each kind of fault.
 
 usage: originals_can_fail.py ROOT
 """
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "scripts"))
 import originals_failures  # noqa: E402: it is found there
 
-# A file, what is changed in it, and what must be said of it.
+# A file, the change in it, and the required message.
 BREAKS = (
     (originals_failures.PAGE, "`elr_bugs.EB8_null_crashed`", "`elr_bugs.EB8`", "no test elr_bugs"),
     (originals_failures.PAGE, "`elr_bugs.EB8_null_crashed`", "", "nothing shows EB-8"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What alloc and free cost in instructions, beside newlib's malloc and free on the same calls.
+// The cost of alloc and free in instructions, beside newlib's malloc and free on the same calls.
 //
 // The pattern is the five phases that the Allocator library published for an STM32F4: n blocks of
 // 16 bytes; the even ones freed; n blocks of 32 bytes; the odd ones freed; the blocks of 32 bytes
@@ -9,7 +9,7 @@
 // A number is the instructions from the first one of the called function to its return, included.
 //
 // Expected: a free to a pool, and the inline alloc of a recycled block, always take the same
-// number, and fewer than the heap's. What a heap takes depends on what is in it.
+// number, and fewer than the heap's. The cost of a heap depends on its contents.
 #include "board.h"
 #include "eggbox/fixed.h"
 
@@ -39,7 +39,7 @@ typedef struct allocator {
     bool is_inline;            // its alloc of a recycled block is in the header: one count for all
 } allocator;
 
-// One instruction, the return: what is measured beside it is the measuring.
+// One instruction, the return. The rest of the result is the cost of measuring.
 __attribute__((naked)) static void* alloc_nothing(size_t bytes __attribute__((unused)))
 {
     __asm__("bx lr");

@@ -61,7 +61,7 @@ static void give(void* block)
 
 typedef struct interrupt {
     unsigned count;
-    uint32_t address;  // of the instruction it came before
+    uint32_t address;  // the address of the interrupted instruction
     bool     was_late;
     void*    old_block;  // held from before, freed in the handler
     void*    new_block;  // allocated in the handler, and kept
@@ -69,7 +69,7 @@ typedef struct interrupt {
 
 static interrupt theirs;
 
-// What the processor pushes on the stack before a handler runs.
+// The registers that the processor pushes on the stack before a handler runs.
 typedef struct exception_frame {
     uint32_t r0, r1, r2, r3, r12, lr, pc, psr;
 } exception_frame;

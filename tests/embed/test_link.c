@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The whole public interface of core in a program without a C library: that it links is the test.
-// All of the library is linked in, what this file forgets included.
+// All of the library is linked in, also the parts that this file forgets.
 #include "board.h"
 #include "eggbox/growing.h"
 

@@ -139,7 +139,7 @@ static void write_fill(const subject* it, uint32_t index)
     }
 }
 
-// What the caller wrote is still there: no block overlaps another, and no call touched one in use.
+// The caller's data is still there: no block overlaps another, and no call touched a block in use.
 static void check_fill(const subject* it, uint32_t index)
 {
     const volatile uint32_t* const words = held[index];
@@ -291,7 +291,7 @@ static void double_free_after_a_write(const subject* it)
     expect(EGB_MISUSE_DOUBLE_FREE, it->pool, (const void*)(uintptr_t)a, 0);
 }
 
-// What a stray write can do to a free block: the link, the mark behind it, or both.
+// A stray write may change the link of a free block, the mark behind it, or both.
 typedef enum damage { damage_link, damage_mark, damage_both, damage_link_to_fresh } damage;
 
 static void damage_block(const subject* it, void* block, damage kind)
@@ -329,7 +329,7 @@ static void write_after_free_is_reported(const subject* it, damage kind)
     CHECK(first != NULL && second != NULL && first != second);
     CHECK(egb_fixed_owns(it->pool, first) && egb_fixed_owns(it->pool, second));
     CHECK(egb_fixed_whole(it->pool));
-    // What the pool cannot give any more counts as in use; with live bits nothing is lost.
+    // Blocks that the pool cannot give any more count as in use. With live bits nothing is lost.
     CHECK(it->made == way_marked || egb_fixed_in_use(it->pool) == 2);
     size_t given = 0;
     while (take(it) != NULL) {

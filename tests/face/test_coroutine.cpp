@@ -12,7 +12,7 @@
 namespace
 {
 
-// Counts on request. Where `Base` never throws, a coroutine that got no frame is an empty one.
+// Counts on request. If `Base` never throws, a coroutine without a frame is an empty one.
 template <template <class> class Base>
 class counter
 {

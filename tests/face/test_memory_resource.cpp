@@ -17,7 +17,7 @@ namespace
 
 using eggbox::memory_resource;
 
-// Counts what is out.
+// Counts the blocks that are out.
 class counting final : public std::pmr::memory_resource
 {
   public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Histories of a fixed pool, in each of its modes, and of a growing pool, beside a model: what is
-// in use and what is free, block by block. In some histories free blocks are overwritten. Then
-// nobody knows what alloc gives, but it is no block that is in use.
+// Histories of a fixed pool in each of its modes, and of a growing pool, beside a model of the
+// blocks in use and the free blocks. In some histories free blocks are overwritten. Then nobody
+// knows what alloc gives, but it is no block that is in use.
 #include "fuzzing.hpp"
 
 #include "eggbox/growing.h"
@@ -188,8 +188,7 @@ class fixed_history
         is_damaged_ = false;
     }
 
-    // Data that could be ours, in a block in use. Where lists may lead astray anything may come of
-    // that.
+    // Data that could be ours, in a block in use. A list that leads astray may have any result.
     void look_like_free(std::size_t index)
     {
         if (states_[index] != state::live || may_damage_ || block_bytes_ < 8) {
@@ -256,7 +255,7 @@ class fixed_history
 
 // ---- the growing pool ---------------------------------------------------------------------------
 
-// Twelve ranges of 512 bytes, some of which may be one longer one.
+// Twelve ranges of 512 bytes. Some of them may form one longer range.
 class arena
 {
   public:

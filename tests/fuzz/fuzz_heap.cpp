@@ -29,7 +29,7 @@ bool is_checked()
     return level == nullptr || std::strcmp(level, "off") != 0;
 }
 
-// Of large blocks only both ends, or nothing but this would be measured.
+// It fills only both ends of large blocks, because the fill would take all the time.
 constexpr std::size_t end_bytes = 256;
 
 template <class Function>

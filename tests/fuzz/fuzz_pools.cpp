@@ -182,7 +182,7 @@ class history
         );
     }
 
-    // Else the library would print who has them.
+    // Otherwise the library would print the live allocations by site.
     void give_back_tracked(const modelled& top)
     {
         for (const auto& other : pools_) {

@@ -14,7 +14,7 @@
 namespace
 {
 
-// What is used is read again, and is the same.
+// The result is read again, and is the same.
 void use_report(const std::string& text)
 {
     const std::vector<tool::run_record> runs = {tool::parse_report(text, "a.json")};

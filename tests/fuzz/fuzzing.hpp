@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the fuzz targets share. A target is a function that takes any bytes for a history of calls
-// and compares what the library does with what it must do. libFuzzer looks for bytes that get
-// further; standalone.cpp runs what is in the corpus, and random bytes, in every build.
+// Shared by the fuzz targets. A target is a function that reads any bytes as a history of calls,
+// and compares the library with a model. libFuzzer looks for bytes that get further; standalone.cpp
+// runs the corpus, and random bytes, in every build.
 #ifndef EGGBOX_TESTS_FUZZ_FUZZING_HPP
 #define EGGBOX_TESTS_FUZZ_FUZZING_HPP
 
@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
 namespace fuzz
 {
 
-// What must hold in every history. A fuzzer keeps the input that ends here.
+// Must hold in every history. A fuzzer keeps the input that ends here.
 inline void require(bool holds, const char* what)
 {
     if (!holds) {

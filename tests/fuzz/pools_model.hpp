@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pool, and what it must say and do: for the fuzz target of pools.
+// The model of a pool, for the fuzz target of pools.
 #ifndef EGGBOX_TESTS_FUZZ_POOLS_MODEL_HPP
 #define EGGBOX_TESTS_FUZZ_POOLS_MODEL_HPP
 
@@ -121,7 +121,7 @@ struct modelled {
         }
     }
 
-    // What was in a chunk that went may be anything's by now.
+    // The addresses of a chunk that went may belong to anything by now.
     void trim(std::size_t keep_bytes)
     {
         const std::size_t given = egb_pool_trim(pool, keep_bytes);

@@ -354,7 +354,7 @@ TEST(heap_guarded, the_wrong_size_of_a_delete_is_known_exactly)
     EXPECT_TRUE(seen.none());
 }
 
-// ---- damage that the page does not stop ----------------------------------------------------------
+// ---- damage that the page does not stop  --------------------------------------------------------
 
 TEST(heap_guarded, a_write_between_the_block_and_the_page_is_found_by_the_free)
 {

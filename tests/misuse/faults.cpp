@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A program that misuses malloc, in one way in each process, and then looks for damage: whether
-// blocks overlap, lie where no block can be, or change what is in them. It knows nothing of any
-// allocator; scripts/misuse_table.py puts it under several.
+// A program that misuses malloc in one way in each process, and then looks for damage: blocks that
+// overlap, lie at impossible addresses, or lose their contents. It knows nothing of any allocator;
+// scripts/misuse_table.py puts it under several.
 //
-// usage: misuse_faults          names what there is, a line each: name, kind, what it is
+// usage: misuse_faults          names what there is, a line each: name, kind, description
 //        misuse_faults NAME     exit status 0: no damage seen; else one of enum verdict
 #include <cerrno>
 #include <cstddef>
@@ -113,7 +113,7 @@ verdict take_all(std::size_t bytes)
     return no_damage;
 }
 
-// Each block still has what was written to it, which no other has.
+// Each block still has its own contents.
 verdict compare_all(std::size_t bytes)
 {
     for (int i = 0; i < blocks_most; i++) {
@@ -378,7 +378,7 @@ verdict middle_of_a_free_block()
     return look_for_damage(middling);
 }
 
-// Where an allocator may have its link to the next free block.
+// An allocator may have its link to the next free block here.
 verdict an_address_into_a_free_block()
 {
     put_back(two);

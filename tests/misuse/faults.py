@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every fault of faults.cpp under the library, at each level, and what is promised of it.
+"""Every fault of faults.cpp under the library, at each level, beside the promise for it.
 
 usage: faults.py SCRIPTS PROGRAM LIBRARY
 """
@@ -20,7 +20,7 @@ OVERRUN = "write behind the end of a block"
 UNDERRUN = "write before the start of a block"
 WRITTEN = "write to a block after its free"
 
-# What is said of a fault: refused at "check", and the end of the process at "guard" and "track".
+# The promise for a fault: refused at "check", and the end of the process at "guard" and "track".
 SAID_AT_CHECK = {
     "double_free": DOUBLE,
     "double_free_1_between": DOUBLE,
@@ -56,7 +56,7 @@ SAID_AT_GUARD = {
     "free_write_middle": WRITTEN,
     "free_write_address": WRITTEN,
 }
-UNNOTICED = {"free_of_new_array"}  # at every level: who gave a block is not kept
+UNNOTICED = {"free_of_new_array"}  # at every level: the thread that gave a block is not recorded
 
 failures = []
 
@@ -88,7 +88,8 @@ def look_at(entries, level):
 
 
 def at_off(entries):
-    """Legal calls are right. Of the rest nothing is promised; two do damage, which must be seen."""
+    """Legal calls are right. Nothing is promised for the rest. Two do damage, which must be
+    seen."""
     handed_out_twice = ("double_free", "realloc_free_block")
     for entry in entries:
         if entry["kind"] == "legal" or entry["name"] in handed_out_twice:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The comparison of docs/misuse.md with its rows and their tests notices what it is there for.
+"""The comparison of docs/misuse.md with its rows and their tests notices each kind of fault.
 
 usage: page_can_fail.py ROOT
 """
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(ROOT / "scripts"))
 import misuse_catalogue  # noqa: E402: it is found there
 
-# A file, what is changed in it, and what must be said of it.
+# A file, the change in it, and the required message.
 BREAKS = (
     (misuse_catalogue.PAGE, "| damage | reported |", "| damage | refused |", "is not made of"),
     (misuse_catalogue.SOURCE, '"row": 7,', '"row": 8,', "rows are not"),

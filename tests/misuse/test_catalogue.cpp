@@ -98,8 +98,8 @@ TEST_P(catalogue, a_second_free_is_refused_on_whichever_thread)  // 19
     expect_refused(two, EGB_MISUSE_DOUBLE_FREE, EGB_MISUSE_DOUBLE_FREE);
 }
 
-// Nobody can tell the first owner's pointer from the second's: it is the same number. It is the
-// second owner who learns of it.
+// Nobody can tell the first owner's pointer from the second's: it is the same number. The second
+// owner gets the report.
 TEST_P(catalogue, a_free_of_a_block_that_has_another_owner_by_now_is_not_noticed)  // 4
 {
     void* const first = take();
@@ -219,7 +219,7 @@ TEST_P(catalogue, a_pool_with_blocks_in_use_is_not_destroyed_unasked)  // 27
 
 // ---- writes -------------------------------------------------------------------------------------
 
-// There is no other block that could tell: what is behind the last one is nobody's.
+// No other block could tell: the memory behind the last block belongs to nobody.
 TEST(catalogue_writes, before_the_first_and_behind_the_last_block_they_are_noticed)  // 31, 32
 {
     alignas(16) static unsigned char memory[8192];
@@ -269,7 +269,8 @@ TEST_P(catalogue, writes_to_free_blocks_lead_nowhere_wrong)  // 33, 34, 35
     }
 }
 
-// Who reads what it never wrote, or no more should, sees a pattern, and not what was there before.
+// A program that reads bytes it never wrote, or freed bytes, sees a pattern and not the old
+// contents.
 TEST_P(catalogue, what_a_free_block_held_is_gone_where_there_are_guards)  // 36, 37, 38
 {
     unsigned char* const block = take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the layer os promises, asked of the system that the test runs on: pages, locks, ends of
-// threads and fences. What only some systems have is in test_os_unix.cpp.
+// The promises of the layer os, tested on this system: pages, locks, ends of threads and fences.
+// Promises of some systems only are in test_os_unix.cpp.
 #include "os.h"
 #include "range.hpp"
 
@@ -60,7 +60,7 @@ std::size_t addresses_used(std::size_t bytes, std::size_t align)
 
 }  // namespace
 
-// What is remembered of each address that was ever in use would grow for ever.
+// A memory of every address that was ever in use would grow for ever.
 TEST(os_pages, ranges_that_come_and_go_do_not_wander_through_the_addresses)
 {
     constexpr std::size_t unit = 65536;
@@ -69,7 +69,7 @@ TEST(os_pages, ranges_that_come_and_go_do_not_wander_through_the_addresses)
     if (addresses_used(unit, page) > few) {
         GTEST_SKIP() << "the system itself makes them wander, as emulators do";
     }
-    const range odd(unit + page, page);  // what comes next is not aligned by luck
+    const range odd(unit + page, page);  // the next range is not aligned by luck
     EXPECT_LE(addresses_used(unit, unit), few);
 }
 
@@ -229,8 +229,8 @@ TEST(os_pages, sizes_that_cannot_be_are_refused)
     }
 }
 
-// On every system: what is said to be there is no more than there is, and all of it if it was
-// wished. Large pages are never promised.
+// On every system the number reported is no more than the pages that are there, and all of them if
+// that was asked for. Large pages are never promised.
 TEST(os_pages, commit_says_what_came_of_each_wish)
 {
     const std::size_t mib   = std::size_t{1} << 20;

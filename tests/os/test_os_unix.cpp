@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the layer os promises on a Unix: page faults, limits, forks, errno.
+// The promises of the layer os on a Unix: page faults, limits, forks, errno.
 #include "os.h"
 #include "range.hpp"
 
@@ -25,7 +25,7 @@
 namespace
 {
 
-// How a child of this process ended, which ran `body` and nothing else: what that returned.
+// Runs `body` in a child of this process, and returns its result.
 int in_child(const std::function<int()>& body)
 {
     const pid_t child = fork();
@@ -82,7 +82,7 @@ TEST(os_pages, prefaulted_pages_do_not_fault_any_more)
 namespace
 {
 
-// mincore knows only what is mapped.
+// mincore knows only mapped pages.
 bool is_mapped(char* start, std::size_t bytes)
 {
     std::vector<unsigned char> flags(bytes / egb_os_page_bytes_());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the layer os promises on Windows: ranges that are gone, and GetLastError.
+// The promises of the layer os on Windows: ranges that are gone, and GetLastError.
 #include "os.h"
 #include "range.hpp"
 

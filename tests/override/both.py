@@ -10,7 +10,7 @@ import time
 
 failures = []
 SECONDS_MAX = 600  # a deadlock
-# What would reach the programs from whoever runs the tests. A make inside a make tells its folder.
+# Variables of the environment that would reach the programs. A make inside a make tells its folder.
 FOREIGN = {"LD_PRELOAD", "EGGBOX_REPORT", "EGGBOX_CHECK", "EGGBOX_GUARD_PAGES",
            "ASAN_OPTIONS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that uses malloc in hard ways, one at a time. It knows nothing of eggbox: the same runs
-// on glibc alone, and what it prints must be the same. Exit status 1: something was not so.
+// A program that uses malloc in hard ways, one at a time. It knows nothing of eggbox: it also runs
+// on glibc alone, and its output must be the same. Exit status 1: something was not so.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -41,7 +41,7 @@ void check(bool truth, const char* text, int line)
     }
 }
 
-// The compiler must not know what is asked for, nor drop what is not used.
+// The compiler must not know the size, nor drop an unused block.
 template <class T>
 T unknown(T value)
 {
@@ -277,7 +277,7 @@ void shell()
     CHECK(std::system("exit 6") >> 8 == 6);
 }
 
-// Frees at exit what was allocated before main(), and allocates once more.
+// Frees at exit a block that was allocated before main(), and allocates once more.
 struct late {
     std::string text{std::string(1000, 'a')};
 
@@ -434,7 +434,7 @@ void plugins(const char* path)
     std::printf("%lu\n", sum);
 }
 
-// As PHP and Apache load what they are extended with: the plugin's own libraries come first.
+// PHP and Apache load their modules like this: the libraries of the plugin come first.
 void deep_plugins(const char* path)
 {
     void* const plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);

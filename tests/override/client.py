@@ -72,7 +72,7 @@ def limits():
     same("ulimit -v", [CLIENT, "threads"], LIBRARY, preexec_fn=little_space)
 
 
-# It took what was left for itself, and more or less of it where there was more.
+# It took the rest for itself, whatever the rest was.
 def hardly_any_addresses():
     if not HAS_SHELL:
         return

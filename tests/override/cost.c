@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a program as a debugger does, and prints what it cost: system calls, page faults, and the
-// most KiB that were resident. These do not depend on what else the machine does, as times do.
+// Runs a program as a debugger does, and prints its cost: system calls, page faults, and the most
+// KiB resident. These do not depend on what else the machine does, as times do.
 //
 // usage: cost PROGRAM NAME=VALUE...
 #include <signal.h>

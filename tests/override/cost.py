@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the library costs a program that asks for nothing, over what that costs without.
+"""The cost of the library for a program that allocates nothing, over its cost without the library.
 
 usage: cost.py LIBRARY COST
 """

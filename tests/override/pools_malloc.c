@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A malloc on what `eggbox size --emit c` made of a recorded run, to be put before a program of one
-// thread that knows nothing of it. What is larger than the largest size is from mmap, as the header
-// has nothing for it. What the header refuses is counted and is from mmap too, so that the program
-// goes on and all of them are seen. At the end it writes how many there were.
+// thread that knows nothing of it. A request larger than the largest size comes from mmap, because
+// the header has no pool for it. A request that the header refuses is counted and comes from mmap,
+// too. The program goes on, and all refusals are seen. At the end it writes how many there were.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>

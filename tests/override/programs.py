@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The library under programs of others: what they print must be what they print without it.
+"""The library under programs of others. Their output must be the same as without it.
 
 usage: programs.py LIBRARY ROOT [EGGBOX]
 """
@@ -93,7 +93,7 @@ def compilers():
 
 
 def the_command():
-    """From the program to the answer: eggbox run, and a report of what it did."""
+    """From the program to the answer: eggbox run, and its report."""
     if not EGGBOX:
         return
     with tempfile.TemporaryDirectory() as name:

@@ -22,7 +22,7 @@ EGGBOX, ROOT, CC = sys.argv[1:4]
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = shutil.which("python3", path="/usr/bin") or sys.executable  # not a script that finds one
 
-# Where no locale is set sort asks for 10 to 30 blocks.
+# Without a locale sort asks for 10 to 30 blocks.
 os.environ["LC_ALL"] = "C.UTF-8"
 
 # Blocks that become half as large, one by one: the heap moves them, so the pools must do so too.
@@ -61,7 +61,8 @@ def build(folder, text):
 
 
 def played(folder, library, command, typed):
-    """What the program prints on the emitted pools, and how many blocks were given and refused."""
+    """The output of the program on the emitted pools, and how many blocks were given and
+    refused."""
     result = folder / "result"
     result.unlink(missing_ok=True)
     done = run(command, library, input=typed.encode(), extra={"POOLS_RESULT": str(result)})

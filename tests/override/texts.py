@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the programs of others are given to do: real work, whose output is the same each time."""
+"""The work for programs of others: real work, with the same output each time."""
 
 SQL = """
 create table orders(id integer primary key, customer text, amount real, note blob);

@@ -13,7 +13,7 @@ import tempfile
 GOOD = "int egb_open(void);\nint egb_open(void) { return 1; }\nint egb_help_;\n" \
        "static int own(void) { return 2; }\nint egb_two_(void);\n" \
        "int egb_two_(void) { return own(); }\n"
-# What is added to the good source; and the name that must be complained of.
+# The addition to the good source, and the name in the required complaint.
 BAD = [("int egb_help(void);\nint egb_help(void) { return 1; }\n", "egb_help"),
        ("int egb_count = 1;\n", "egb_count"),
        ("int egb_zero;\n", "egb_zero"),

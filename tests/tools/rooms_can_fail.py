@@ -33,7 +33,7 @@ GOOD = {
     "text/word.c": '#include "word.h"\nint word(void) { return 1; }\n',
 }
 
-# What each fault does to the files above, and what must be said of it.
+# The change of each fault to the files above, and the required message.
 BAD = [
     ("an include upwards", {"text/more.c": '#include "../store/keep.hpp"\n'},
      "text/ may not use store/: text/more.c includes store/keep.hpp"),

@@ -66,7 +66,7 @@ class source
         is_heap_ ? egb_free(block) : egb_pool_free(pool_, block);
     }
 
-    // What is right must not be reported: use again, trim, destroy, and the memory afterwards.
+    // Correct uses must not be reported: use again, trim, destroy, and the memory afterwards.
     void use_rightly(std::size_t bytes)
     {
         for (int round = 0; round < 3; round++) {
@@ -97,7 +97,7 @@ class source
 
 volatile char seen;
 
-// What nobody had is zero, and may be read.
+// Memory that nobody had is zero, and may be read.
 void read_fresh(source* from)
 {
     char* const block = from->take();

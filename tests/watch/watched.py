@@ -11,7 +11,7 @@ import sys
 LEVELS = ["off", "check", "guard", "track", "default", "static", "heap", "large", "zero",
           "zero_guard"]
 
-# Where a free block is on a list, as it is soon below "guard", its first bytes are in use.
+# Below "guard" a free block is soon on a list, and then its first bytes are in use.
 FIRST_BYTES_TOO = ["guard", "track", "default", "heap", "large"]
 
 # The heap stays, and static memory is its owner's again.
@@ -43,7 +43,7 @@ def main():
                 continue
             if fault == "destroyed" and level in WITHOUT_END:
                 continue
-            # Of large regions, and of pools that are no more, Valgrind is not told who had them.
+            # Valgrind is not told the owners of large regions and of destroyed pools.
             knows_free = level != "large" and fault != "destroyed"
             status, text = run(program, valgrind, fault, level)
             is_right = status == 0 and "nobody noticed" in text if fault == "none" \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A C++ program that takes the headers of C libraries for what they were, and says so.
+// A C++ program that includes the headers of C libraries in extern "C".
 extern "C" {
 #include "elr_mpl.h"
 #include "elr_mtx.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What programs leave to the end of the process: objects in blocks, which have memory of the heap.
-// LeakSanitizer took that for leaked, because it did not look into pools. (An Allocator with a pool
-// of its own takes that with it at its end, and what is left in there is leaked, as it was.)
+// Programs leave objects in blocks until the end of the process, and these objects have memory of
+// the heap. LeakSanitizer took that for leaked, because it did not look into pools. (An Allocator
+// with a pool of its own ends that pool with itself, and the objects left in it are leaked, as they
+// were in the original.)
 #include "xallocator.h"
 #include "Allocator.h"
 #include "elr_mpl.h"
