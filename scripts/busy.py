@@ -25,7 +25,7 @@ SECONDS_MAX = 900
 
 @contextlib.contextmanager
 def load(count):
-    """So many processes that compute and do nothing else."""
+    """This number of processes compute and do nothing else."""
     busy = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
             for _ in range(count)]
     try:

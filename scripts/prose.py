@@ -221,7 +221,7 @@ def findings(sentence):
 
 
 def count(root, wanted):
-    """Counts per (kind, folder): sentences, starts, clauses; and lists what is wanted."""
+    """Counts per (kind, folder): sentences, starts, clauses; and lists the sentences asked for."""
     counts = collections.defaultdict(collections.Counter)
     for file in sorted(root.rglob("*")):
         path = file.relative_to(root).as_posix()

@@ -179,7 +179,7 @@ def circles(arrows):
 
 
 def check(options, rows):
-    """What is wrong; and the uses between rooms, the wrong ones among them."""
+    """The problems; and the uses between rooms, wrong uses included."""
     names = [name for name, _ in rows]
     folder = options.folder
     files = {file.relative_to(folder).as_posix(): None for file in sorted(folder.rglob("*"))

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-# What each layer is made of, and which layers and system headers it may include.
+# The files of each layer, and the layers and system headers that it may include.
 FREESTANDING = {"stdalign.h", "stdarg.h", "stdbool.h", "stddef.h", "stdint.h", "limits.h"}
 ANY = None
 LAYERS = {

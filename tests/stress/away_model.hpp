@@ -20,14 +20,14 @@
 namespace magazine_model
 {
 
-// What is left out or changed.
+// A fault: a step that is left out or changed.
 enum class away_fault {
     none,
     top_before_entry,   // the owner raises `top`, then writes the entry
     room_without_lock,  // the owner makes room without the lock
-    ships_all,          // it takes a batch that is full for one of which nothing was taken
-    not_raised,         // who takes leaves `lowest` where it is
-    top_read_twice,     // who takes raises `lowest` to what `top` is by then
+    ships_all,          // it mistakes a full batch for a batch from which nothing was taken
+    not_raised,         // a taker leaves `lowest` where it is
+    top_read_twice,     // a taker raises `lowest` to the later `top`
     strike_by_plain_store,
     strike_in_use,
 };
@@ -75,8 +75,8 @@ class away_search
 
     // How often it went this way.
     struct ways {
-        std::size_t shipped  = 0;  // a full batch of which nothing was taken
-        std::size_t flushed  = 0;  // one of which something was
+        std::size_t shipped  = 0;  // a full batch from which nothing was taken
+        std::size_t flushed  = 0;  // a batch from which something was taken
         std::size_t struck   = 0;
         std::size_t spared   = 0;  // the owner had put another block there
         std::size_t recalled = 0;  // a look found a block
@@ -192,8 +192,8 @@ class away_search
         return true;
     }
 
-    // What is in the batch goes to the depot, whose batches the others empty first, or to the
-    // chunks: here that is one. The next batch is one that was used before, and remembers.
+    // The blocks of the batch go to the depot, whose batches the others empty first, or to the
+    // chunks. Here both are one place. The next batch is one that was used before, and remembers.
     void make_room(state* now, thread_state* self)
     {
         const bool is_whole = now->lowest == 0 || fault_ == away_fault::ships_all;
@@ -226,7 +226,7 @@ class away_search
         return true;
     }
 
-    // ---- those who take -------------------------------------------------------------------------
+    // ---- takers ---------------------------------------------------------------------------------
 
     enum : std::int8_t { LOCK, READ, TAKE, RAISE, LOOK, FIND, STRIKE, UNMAP, UNLOCK, DONE };
 
@@ -308,7 +308,7 @@ class away_search
         self->step  = FIND;
     }
 
-    // ---- what must hold -------------------------------------------------------------------------
+    // ---- invariants -----------------------------------------------------------------------------
 
     // The blocks in the batch, each once and none that is in the chunks.
     bool find_away(const state& now, std::uint8_t* found) const
@@ -321,8 +321,8 @@ class away_search
         return is_good;
     }
 
-    // What the child of a fork finds. What the owner has not yet stored is lost there; a block that
-    // it is just giving back may be in its hand and in the batch, or nowhere.
+    // The state that the child of a fork finds. Stores that the owner has not yet made are lost
+    // there. A block that it is just giving back may be in its hand and in the batch, or nowhere.
     void look_at_fork(const state& now)
     {
         std::uint8_t found = 0;

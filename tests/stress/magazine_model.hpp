@@ -25,7 +25,7 @@
 namespace magazine_model
 {
 
-// What is left out or changed.
+// A fault: a step that is left out or changed.
 enum class fault {
     none,
     no_fence,         // the other threads do not wait for the owner's stores
@@ -37,12 +37,12 @@ enum class fault {
     pop_does_not_restore,
     refill_without_lock,
     strike_by_plain_store,  // not by a compare-exchange
-    strike_in_use,          // what the batch remembers of any block
-    strike_only_above,      // not what was taken out
-    strike_before_taking,   // who trims does it first
+    strike_in_use,          // the old entries of the batch, of any block
+    strike_only_above,      // not the blocks that were taken out
+    strike_before_taking,   // a trim does it first
     undo_without_state,     // the owner puts back what the entry remembers, free or not
     undo_without_comparing,
-    fork_trusts_top,  // the child takes `top` for what is behind the newest entry
+    fork_trusts_top,  // the child takes `top` for the end of the newest entry
 };
 
 class search
@@ -139,7 +139,7 @@ class search
 
     // Steps of a pop: 1 lower top, 2 look at bottom, 3 read the entry, 4 restore top, 5 wait for
     // the lock, 6 open bottom or refill, and try once more. Of a free: 8 is it what the entry at
-    // top remembers? No: write it there; 9 raise top. Of a second free: 10 look, and refuse.
+    // top remembers? No: write it there; 9 raise top. A second free: steps 10 look, and refuse.
     bool owner_steps(state* now)
     {
         thread_state& self = now->threads[0];
@@ -302,8 +302,8 @@ class search
                    : now->owner_writes(TOP, self->top + 1);
     }
 
-    // Of the block that the entry at top remembers. The misuse does not race with who takes: it
-    // comes before or after it.
+    // The block that the entry at top remembers. The misuse does not race with a taker: it comes
+    // before or after.
     bool free_again(state* now, thread_state* self)
     {
         if (now->lock != NOTHING) {
@@ -320,7 +320,7 @@ class search
         return fault_ != fault::undo_without_state || now->owner_writes(TOP, top + 1);
     }
 
-    // ---- those who take -------------------------------------------------------------------------
+    // ---- takers ---------------------------------------------------------------------------------
 
     enum : std::int8_t {
         LOCK,
@@ -338,7 +338,7 @@ class search
         DONE
     };
 
-    // What they write is in memory at once: they drain their buffers with the fence, with the lock
+    // Their writes are in memory at once: they drain their buffers with the fence, with the lock
     // and with a compare-exchange, and the owner can read `bottom` early in any case.
     bool taker_steps(state* now, std::size_t number)
     {
@@ -446,7 +446,7 @@ class search
         self->step  = FIND;
     }
 
-    // ---- what must hold -------------------------------------------------------------------------
+    // ---- invariants -----------------------------------------------------------------------------
 
     // Whether the chunk of the block is wholly free. The pool is locked.
     static bool is_free(const state& now, int block)
@@ -459,9 +459,9 @@ class search
         is_safe_ = add_to(&self->hand, block) && is_safe_;
     }
 
-    // What the child of a fork finds, in which nobody but the one that forks lives on. What the
-    // owner has not yet stored is lost there. A block that it is just taking or giving back may be
-    // nowhere: then it counts as in use.
+    // The state that the child of a fork finds. Only the thread that forks lives on there. Stores
+    // that the owner has not yet made are lost there. A block that it is just taking or giving back
+    // may be nowhere: then it counts as in use.
     void look_at_fork(const state& now)
     {
         if (now.lock != NOTHING) {

@@ -18,7 +18,7 @@ using magazine_model::fault;
 using magazine_model::search;
 
 // Every script of up to `length` calls that frees no more than it allocated: a for alloc, s for a
-// free in the order of a stack, f for another, d for a second free, of which one is enough.
+// free in the order of a stack, f for another free, d for a second free. One second free is enough.
 std::vector<std::string> all_scripts(std::size_t length)
 {
     std::vector<std::string> scripts{""};
@@ -50,7 +50,7 @@ struct sums {
     search::ways went;
 };
 
-// Every script up to a length, with each of these, who take so many times.
+// Every script up to a length, with each of these takers, for this number of takes.
 sums search_all(std::size_t length, const std::vector<const char*>& all_takers, int rounds)
 {
     sums all;
@@ -103,8 +103,8 @@ constexpr bool is_slow = is_sanitized;
 constexpr bool is_slow = true;
 #endif
 
-// What a round leaves behind, another round of the same thread meets. Where that is slow it would
-// take a minute.
+// Another round of the same thread meets the state that a round leaves behind. On a slow emulator
+// that would take a minute.
 TEST(magazine_protocol, two_rounds_of_each_thread_do_so_too)
 {
     EXPECT_GT(search_all(is_slow ? 4 : 6, {"r", "t"}, 2).states, 100000u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A moment of the models in magazine_model.hpp and away_model.hpp: what is in memory, on its way
-// there, and in the threads' hands.
+// A moment of the models in magazine_model.hpp and away_model.hpp: the contents of memory, the
+// stores on their way there, and the values in the threads' hands.
 #ifndef EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
 #define EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
 
@@ -25,7 +25,7 @@ struct store {
 struct thread_state {
     std::int8_t  step        = 0;
     std::int8_t  script      = 0;  // calls or rounds that were begun, or are over
-    std::int8_t  top         = 0;  // what it has read or computed
+    std::int8_t  top         = 0;  // values it has read or computed
     std::int8_t  at          = 0;
     std::int8_t  block       = NOTHING;  // that it is about to free, or to strike
     bool         is_last_try = false;
@@ -95,7 +95,7 @@ struct state {
     std::int8_t                     lowest   = 0;  // kept by the lock
     std::int8_t                     lock     = NOTHING;
     std::uint8_t                    gone     = 0;  // blocks that were unmapped, a bit for each
-    std::array<thread_state, 3>     threads;       // the owner, and those who take
+    std::array<thread_state, 3>     threads;       // the owner, and the takers
 
     state_key key() const
     {
@@ -166,7 +166,7 @@ struct state {
 
     // ---- blocks ---------------------------------------------------------------------------------
 
-    // Those who take have them in the chunks.
+    // The takers have them in the chunks.
     std::uint8_t in_chunks() const
     {
         return static_cast<std::uint8_t>(threads[1].hand | threads[2].hand);

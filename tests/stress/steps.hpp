@@ -53,7 +53,7 @@ class steps
         return handler;
     }
 
-    // Where the thread goes on: once more at the same place while an instruction is repeated.
+    // The place at which the thread goes on: the same place again while an instruction is repeated.
     static greg_t next_of(const void* context)
     {
 #ifdef __x86_64__

@@ -22,7 +22,7 @@ std::uint64_t many_rounds()
     return STRESS_IS_SANITIZED ? rounds() : 10 * rounds();
 }
 
-// A pool of several chunks, so that what is not let go is seen.
+// A pool of several chunks, so that memory that is not let go is seen.
 egb_pool make_pool(std::uint64_t round)
 {
     return stress::make(round % 7 == 0 ? 70000 : 48, 0, round % 2 == 0);
@@ -48,7 +48,7 @@ void use(egb_pool pool, stress::random* random)
     }
 }
 
-// What a thread calls after its pools were destroyed, so that it lets go of them.
+// The call by which a thread lets go of its destroyed pools.
 void let_go(egb_pool other)
 {
     egb_pool_trim(other, 0);

@@ -22,20 +22,20 @@ namespace
 enum class order { none, fork, end };
 
 egb_pool           pool;
-int                limit;    // of its blocks; 0: none
+int                limit;    // one of its blocks; 0: none
 std::atomic<int>   held{0};  // blocks that the thread that is stepped through has for certain
 std::atomic<order> given{order::none};
 std::atomic<bool>  has_begun{false};
 std::atomic<bool>  has_locks{false};  // the fork goes on: no lock is waited for any more
 std::atomic<int>   forks{0};
-std::atomic<int>   status_seen{0};  // of the first child that ended wrongly
+std::atomic<int>   status_seen{0};  // the first child that ended wrongly
 std::size_t        instructions;
 std::size_t        stride;  // a fork at one in so many of them
 std::size_t        most;    // as long as there were fewer than this
 
 // ---- the child ----------------------------------------------------------------------------------
 
-// At most one block is on its way between the pool and its caller. The result says what is wrong.
+// At most one block is on its way between the pool and its caller. The result names the fault.
 int use_in_child()
 {
     egb_pool_stats stats{};
@@ -103,7 +103,7 @@ void fork_when_told()
     }
 }
 
-// Called when all locks of the library are taken: what is registered first is called last.
+// Called when all locks of the library are taken: the function registered first is called last.
 const bool is_registered = pthread_atfork([] { has_locks = true; }, nullptr, nullptr) == 0;
 
 // ---- the thread that is stepped through ---------------------------------------------------------
@@ -123,8 +123,8 @@ void wait_for_child()
     }
 }
 
-// Where this thread has a lock the other waits for it. Then this one goes on, and stands still
-// again as soon as the other has what it needs.
+// If this thread has a lock, the other thread waits for it. Then this thread goes on, and stands
+// still again as soon as the other thread has the lock.
 void stand_still()
 {
     instructions++;
@@ -185,14 +185,14 @@ void make_pool(const char* level, int max_blocks)
 // the calls once more to have enough.
 enum { FORKS_WANTED = 21, ROUNDS_MAX = 5 };
 
-// So often, evenly from the first instruction of `calls` to the last; or, with `is_dense`, at each
-// of the first ones.
+// This number of times, evenly from the first instruction of `calls` to the last; or, with
+// `is_dense`, at each of the first instructions.
 template <class Function>
 void fork_within(std::size_t count, bool is_dense, Function&& calls)
 {
     ASSERT_TRUE(is_registered);
     const steps all(stand_still);
-    calls();  // what is done once is done
+    calls();  // one-time work is done
     instructions = 0;
     stride       = SIZE_MAX;
     all.through(calls);

@@ -78,7 +78,7 @@ TEST(soak, the_process_does_not_grow)
     }
 }
 
-// One thread allocates, the other frees: what they exchange comes back to the one that needs it.
+// One thread allocates, the other frees: the blocks come back to the thread that needs them.
 TEST(soak, handing_over_does_not_grow)
 {
     enum { BLOCKS = 640 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads that come and go, what they still call while they end, and the end of the process.
+// Threads that come and go, their calls while they end, and the end of the process.
 #include "stress.hpp"
 
 #include <gtest/gtest.h>
@@ -135,12 +135,12 @@ TEST(thread_ends, waves_of_threads_strand_nothing_and_stay_as_large)
     const stress::memory late = stress::memory_now();
     if (STRESS_IS_SANITIZED == 0) {
         // A wave whose threads met more often may have asked for one more chunk, and that for a
-        // leaf of the chunk map, 4 MiB. What each of 800 threads left behind, 8 KiB of a table,
+        // leaf of the chunk map, 4 MiB. The 8 KiB of a table that each of 800 threads left behind
         // would be more than both.
         EXPECT_LE(late.mapped, early.mapped + (std::size_t{5} << 20));
         EXPECT_LE(late.resident, early.resident + (std::size_t{1} << 20));
     }
-    std::vector<void*> all;  // a limited pool tells what is stranded
+    std::vector<void*> all;  // a limited pool shows stranded blocks
     for (void* block = egb_pool_alloc(small); block != nullptr; block = egb_pool_alloc(small)) {
         all.push_back(block);
     }
