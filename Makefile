@@ -9,10 +9,10 @@ JOBS := $(shell nproc)
 define preset
 	cmake --preset $(1) > build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }
 	cmake --build --preset $(1) -j $(JOBS)
-	ctest --preset $(1)
+	ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/$(1).xml
 endef
 
-.PHONY: help demo test test-all bench bench-originals misuse soak fuzz prove coverage sizes format clean
+.PHONY: help demo test test-all bench bench-originals misuse soak fuzz prove coverage sizes busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -26,6 +26,7 @@ help:
 	@echo "make prove      prove the free list, and check every short history of the real code"
 	@echo "make coverage   line and branch coverage of the core"
 	@echo "make sizes      code, data and stack on Cortex-M"
+	@echo "make busy       the tests of a preset, built before, under load: PRESET=release ROUNDS=10 LOAD=15"
 	@echo "make format     format the sources"
 	@echo "make clean      remove build/"
 
@@ -43,6 +44,7 @@ test: | build
 	$(call preset,dev)
 	$(call preset,tsan)
 	$(call preset,release)
+	@python3 scripts/slowest.py dev tsan release
 
 test-all: test coverage sizes
 	$(call preset,dev-clang)
@@ -54,6 +56,7 @@ test-all: test coverage sizes
 	$(call preset,windows)
 	$(call preset,bench)
 	scripts/lint.sh
+	@python3 scripts/slowest.py
 
 coverage: | build
 	@scripts/setup.sh all
@@ -99,6 +102,10 @@ fuzz: | build
 prove: | build
 	@scripts/setup.sh prove
 	python3 scripts/prove.py
+
+busy:
+	python3 scripts/busy.py $(or $(PRESET),release) --rounds $(or $(ROUNDS),10) \
+	    --load $(or $(LOAD),15) --jump
 
 format:
 	@scripts/setup.sh all

@@ -10,6 +10,7 @@ import tempfile
 def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("standards", choices=("every", "first"), nargs="?", default="every")
     # The compilers come with the flags of the preset, which look like options of ours.
     known, rest = parser.parse_known_args()
     commands = {"--cc": [], "--cxx": []}
@@ -19,7 +20,7 @@ def arguments():
             current = commands[word]
         else:
             current.append(word)
-    return known.root, commands["--cc"], commands["--cxx"]
+    return known, commands["--cc"], commands["--cxx"]
 
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow",

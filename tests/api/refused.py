@@ -48,7 +48,8 @@ def older_cxx_failures(root, cxx):
 
 
 def main():
-    root, cc, cxx = arguments()
+    asked, cc, cxx = arguments()
+    root = asked.root
     failures = []
     cases = [(cc, "c11", ".c", C, pair) for pair in PAIRS_C]
     cases += [(cxx, "c++17", ".cpp", CXX, pair) for pair in PAIRS_CXX]

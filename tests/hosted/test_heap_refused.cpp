@@ -186,6 +186,24 @@ struct picture {
     }
 };
 
+// Only the ends of a block are written and read: the pages between them would take most of the
+// time of this test.
+constexpr std::size_t end_bytes = 5000;
+
+void fill_ends(void* block, std::size_t bytes, std::uint64_t number)
+{
+    const std::size_t length = bytes < end_bytes ? bytes : end_bytes;
+    fill(block, length, number);
+    fill(static_cast<char*>(block) + bytes - length, length, number + 1);
+}
+
+bool has_ends(void* block, std::size_t bytes, std::uint64_t number)
+{
+    const std::size_t length = bytes < end_bytes ? bytes : end_bytes;
+    return (bytes < 2 * length || is_filled(block, length, number)) &&
+           is_filled(static_cast<char*>(block) + bytes - length, length, number + 1);
+}
+
 // A block that is filled; nullptr: refused, and nothing has changed.
 template <class Take>
 void* try_take(std::size_t bytes, Take take)
@@ -197,17 +215,18 @@ void* try_take(std::size_t bytes, Take take)
         return nullptr;
     }
     EXPECT_GE(egb_block_bytes(block), bytes);
-    fill(block, bytes, bytes);
+    fill_ends(block, bytes, bytes);
     return block;
 }
 
-// A refused realloc leaves the block as it was. A realloc to a smaller size is never refused.
+// The first `from` bytes of the block are filled, and `to` is more. A refused realloc leaves the
+// block as it was. A realloc to a smaller size is never refused.
 void* try_change(void* block, std::size_t from, std::size_t to)
 {
     const picture     before;
     const std::size_t room    = egb_block_bytes(block);
     void* const       changed = egb_realloc(block, to);
-    EXPECT_TRUE(is_filled(changed != nullptr ? changed : block, from < to ? from : to, from));
+    EXPECT_TRUE(has_ends(changed != nullptr ? changed : block, from, from));
     if (changed == nullptr) {
         EXPECT_GT(to, room);
         before.expect_same(picture());
@@ -218,7 +237,6 @@ void* try_change(void* block, std::size_t from, std::size_t to)
     const std::size_t now = egb_block_bytes(changed);
     EXPECT_GE(now, to);
     EXPECT_EQ(egb_block_bytes(static_cast<char*>(changed) + now - 1), now);
-    fill(changed, now < from ? now : from, from);  // for the next change
     return changed;
 }
 
@@ -233,7 +251,7 @@ void use_large_blocks()
             block = try_change(block, bytes, 2 * bytes);
             block = try_change(block, bytes, 5 * bytes);
             block = try_change(block, bytes, 2 * bytes);
-            fill(block, 1000, 1000);
+            fill_ends(block, 1000, 1000);
             block = try_change(block, 1000, 2000);  // smaller by far: a class again
             egb_free(block);
         }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Uses eggbox as other projects will: installed, as a subdirectory, by pkg-config, as one file.
 
-usage: install.py ROOT COMPILER NM [ON|OFF]    whether the command is built, too
+usage: install.py ROOT COMPILER NM [BUILD]    a build that has the command to install, too
 """
 
 import os
@@ -147,7 +147,7 @@ def use_one_file(folder, compiler, root, prefix):
 
 def main():
     root, compiler, nm = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
-    tools = sys.argv[4].upper() if len(sys.argv) > 4 else "OFF"
+    has_command = sys.argv[4] if len(sys.argv) > 4 else None
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for shared in ("OFF", "ON"):
@@ -155,7 +155,7 @@ def main():
             build = folder / f"build-{shared}"
             run("cmake", "-S", root, "-B", build, f"-DCMAKE_C_COMPILER={compiler}",
                 "-DEGGBOX_TESTS=OFF", f"-DBUILD_SHARED_LIBS={shared}",
-                f"-DEGGBOX_TOOLS={tools if shared == 'OFF' else 'OFF'}",
+                "-DEGGBOX_TOOLS=OFF",
                 f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib")
             run("cmake", "--build", build)
             run("cmake", "--install", build)
@@ -164,8 +164,9 @@ def main():
                 f"-DCMAKE_PREFIX_PATH={prefix}")
         use(folder, "subdirectory", SUBDIRECTORY.format(root=root), compiler)
 
-        if tools == "ON":
-            use_command(folder / "prefix-OFF")
+        if has_command:
+            run("cmake", "--install", has_command, "--prefix", folder / "prefix-command")
+            use_command(folder / "prefix-command")
         # The prefix is not the configured one.
         prefix = folder / "moved"
         run("cmake", "--install", folder / "build-OFF", "--prefix", prefix)
