@@ -7,10 +7,10 @@ const char* egb_status_text(egb_status status)
     switch (status) {
         case EGB_OK: return "ok";
         case EGB_INVALID: return "invalid argument";
-        case EGB_NO_MEMORY: return "the system gives no memory, or no file";
+        case EGB_NO_MEMORY: return "the system refused memory, or a file";
         case EGB_LIMIT: return "limit reached";
         case EGB_STALE: return "stale handle";
-        case EGB_BUSY: return "blocks are in the way";
+        case EGB_BUSY: return "blocks are still in use";
         case EGB_CORRUPT: return "bytes around a block were overwritten";
         case EGB_UNSUPPORTED: return "not supported here";
     }
@@ -25,13 +25,13 @@ const char* egb_misuse_text(egb_misuse_kind kind)
         case EGB_MISUSE_INTERIOR: return "free of a pointer into the middle of a block";
         case EGB_MISUSE_NEVER_ALLOCATED: return "free of a block that was never allocated";
         case EGB_MISUSE_DOUBLE_FREE: return "double free";
-        case EGB_MISUSE_OVERWRITTEN: return "write to a block after its free";
-        case EGB_MISUSE_WRONG_POOL: return "free of a block that is another pool's";
+        case EGB_MISUSE_OVERWRITTEN: return "write to a freed block";
+        case EGB_MISUSE_WRONG_POOL: return "free of a block of another pool";
         case EGB_MISUSE_STALE: return "use of a pool that was destroyed";
-        case EGB_MISUSE_OVERRUN: return "write behind the end of a block";
+        case EGB_MISUSE_OVERRUN: return "write past the end of a block";
         case EGB_MISUSE_UNDERRUN: return "write before the start of a block";
-        case EGB_MISUSE_SEALED: return "request for the system's memory after egb_seal()";
-        case EGB_MISUSE_WRONG_SIZE: return "delete of another size or alignment than was asked for";
+        case EGB_MISUSE_SEALED: return "request for system memory after egb_seal()";
+        case EGB_MISUSE_WRONG_SIZE: return "delete with another size or alignment than requested";
     }
     return "unknown misuse";
 }

@@ -80,7 +80,7 @@ def leaks(program):
 
 
 def misuse(program):
-    finds(program, "overrun", ABORTED, "MISUSE: write behind the end of a block, 1 time",
+    finds(program, "overrun", ABORTED, "MISUSE: write past the end of a block, 1 time",
           "found at     " + at("overrun found", "overrun"), "byte 44 (counted from 0)",
           "40 bytes in pool heap 48\n", "allocated at " + at("made", "make_block"))
     finds(program, "underrun", ABORTED, "write before the start of a block",
@@ -149,7 +149,7 @@ def guard_pages(program):
     check(done.returncode == 7 and "freed at     " + at("freed", "twice") in said, "twice", done)
     for fault, options in (("late-write", "1/1"), ("late-write", "large,1/1")):
         done, _ = run(program, fault, "--guard-pages", options)
-        check(done.returncode == -11 and "write to a block after its free" in done.stderr and
+        check(done.returncode == -11 and "write to a freed block" in done.stderr and
               "  freed at " in done.stderr, "a use after the free ends the program", done)
     done, _ = run(program, "none", "--guard-pages", "large,1/1")
     check(done.returncode == 7 and done.stderr.startswith("own words\n"), "nothing wrong", done)

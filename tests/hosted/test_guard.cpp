@@ -431,7 +431,7 @@ TEST(track, too_many_places_are_one_holder_and_nothing_is_lost)
     testing::internal::CaptureStderr();  // the pool is destroyed with its blocks
     EXPECT_EQ(egb_holders_print(all.pool, 2), EGB_HOLDERS_MAX + 100);
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_NE(said.find("1616 bytes in 101 blocks of pool of other places"), std::string::npos)
+    EXPECT_NE(said.find("1616 bytes in 101 blocks of pool (other sites)"), std::string::npos)
         << said;
     EXPECT_NE(said.find("from many.c:"), std::string::npos) << said;
     EXPECT_NE(said.find("67136 bytes in 4196 blocks in all"), std::string::npos) << said;
@@ -455,7 +455,7 @@ TEST(track, a_pool_that_has_none_to_give_says_who_has_them)
     const guarded     all(100, "track", 2);
     void* const       one       = EGB_POOL_ALLOC(all.pool);
     void* const       other     = EGB_POOL_ALLOC(all.pool);
-    const std::string said_once = "eggbox: a pool at level \"track\" has no block to give\n";
+    const std::string said_once = "eggbox: a pool at level \"track\" is exhausted\n";
     testing::internal::CaptureStderr();
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < 100; i++) {
@@ -488,8 +488,8 @@ TEST(guard_death, by_default_what_is_known_is_printed_and_the_program_ends)
     };
     EXPECT_DEATH(
         overrun("guard"),
-        "eggbox: write behind the end of a block: address 0x.*, block 0 of pool guarded, called "
-        "from .*\n.*asked for were 64 bytes; written to was byte 64, counted from 0\n"
+        "eggbox: write past the end of a block: address 0x.*, block 0 of pool guarded, called "
+        "from .*\n.*64 bytes were requested; byte 64 .counted from 0. was overwritten\n"
         ".*next: run it again with EGGBOX_CHECK=track"
     );
     EXPECT_DEATH(overrun("track"), "allocated at .*test_guard.cpp:[0-9]+\n.*next: addr2line");

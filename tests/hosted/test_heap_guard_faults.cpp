@@ -79,7 +79,7 @@ TEST(heap_guard_faults, a_byte_behind_a_block_ends_the_program)
         const std::size_t room  = (bytes + 15) / 16 * 16;
         const end         write = end_of([&] { take(bytes)[room] = 1; });
         EXPECT_TRUE(write.is_by_fault()) << bytes;
-        EXPECT_TRUE(says(write.said, " what is behind the end of a block")) << write.said;
+        EXPECT_TRUE(says(write.said, " memory past the end of a block")) << write.said;
         EXPECT_TRUE(says(write.said, ("byte " + std::to_string(room)).c_str())) << write.said;
         EXPECT_TRUE(says(write.said, "allocated at ")) << write.said;
         EXPECT_TRUE(end_of([&] { (void)take(bytes)[room]; }).is_by_fault()) << bytes;
@@ -103,7 +103,7 @@ TEST(heap_guard_faults, any_use_after_the_free_ends_the_program)
             };
             const end read = end_of([&] { use(false); });
             EXPECT_TRUE(read.is_by_fault()) << bytes;
-            EXPECT_TRUE(says(read.said, " a block after its free")) << read.said;
+            EXPECT_TRUE(says(read.said, " a freed block")) << read.said;
             EXPECT_TRUE(says(read.said, "freed at ")) << read.said;
             EXPECT_TRUE(end_of([&] { use(true); }).is_by_fault()) << bytes;
         }
@@ -237,7 +237,7 @@ TEST(heap_guard_faults, before_a_block_where_another_was_there_is_a_page_too)
         *(take(40) - 8000) = 1;
     });
     EXPECT_TRUE(before.is_by_fault());
-    EXPECT_TRUE(says(before.said, " what is before a block: 8000 bytes before the 40 bytes at "))
+    EXPECT_TRUE(says(before.said, " memory before a block: 8000 bytes before the 40 bytes at "))
         << before.said;
 }
 

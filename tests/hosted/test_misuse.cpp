@@ -116,7 +116,7 @@ TEST(misuse_handler, after_64_sites_it_says_that_it_stops)
     }
     const std::string printed = testing::internal::GetCapturedStderr();
     EXPECT_LE(lines_in(printed), 66);
-    EXPECT_NE(printed.find("misuse at further places is not reported"), std::string::npos);
+    EXPECT_NE(printed.find("misuse at further sites is not reported"), std::string::npos);
 }
 
 // Two handlers that only accept their own user, set in turn while others read them.

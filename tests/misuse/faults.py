@@ -15,10 +15,10 @@ PROGRAM, LIBRARY = sys.argv[2:4]
 DOUBLE = "double free"
 FOREIGN = "free of a pointer that is not from this pool"
 INTERIOR = "free of a pointer into the middle of a block"
-SIZE = "delete of another size or alignment than was asked for"
-OVERRUN = "write behind the end of a block"
+SIZE = "delete with another size or alignment than requested"
+OVERRUN = "write past the end of a block"
 UNDERRUN = "write before the start of a block"
-WRITTEN = "write to a block after its free"
+WRITTEN = "write to a freed block"
 
 # The promise for a fault: refused at "check", and the end of the process at "guard" and "track".
 SAID_AT_CHECK = {

@@ -59,7 +59,7 @@ static egb_holder* place_of(egb_holders* all, const egb_history* history)
         at = (at + 1) % (EGB_HOLDERS_MAX - 1);
     }
     egb_holder* const rest = &all->places[EGB_HOLDERS_MAX - 1];
-    rest->pool_name        = "of other places";
+    rest->pool_name        = "(other sites)";
     return rest;
 }
 
@@ -233,7 +233,7 @@ static void print_holder(const egb_holder* holder, void* user)
         return;
     }
     if (state->printed++ == 0) {
-        egb_text_add_(&line, "eggbox: blocks in use, by the place that allocated them:");
+        egb_text_add_(&line, "eggbox: blocks in use, by allocation site:");
         egb_text_write_line_(&line);
     }
     egb_text_add_(&line, "  ");
@@ -278,7 +278,7 @@ void egb_holders_print_exhausted_(egb_pool pool)
             &last, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
         )) {
         egb_text_line line = {.bytes = 0};
-        egb_text_add_(&line, "eggbox: a pool at level \"track\" has no block to give");
+        egb_text_add_(&line, "eggbox: a pool at level \"track\" is exhausted");
         egb_text_write_line_(&line);
         (void)egb_holders_print(pool, EGB_HOLDERS_SHOWN);
     }

@@ -92,10 +92,10 @@ static egb_status apply_setting(const wanted_pages* wanted)
 void egb_guard_page_read_setting_(const char* text)
 {
     static const char wrong[] = "eggbox: EGGBOX_GUARD_PAGES has an entry that is not large or "
-                                "1/NUMBER; it is left out\n";
+                                "1/NUMBER; the entry is ignored\n";
     static const char none[] =
-        "eggbox: EGGBOX_GUARD_PAGES: there are no guard pages on this system, nor at level "
-        "passthrough\n";
+        "eggbox: EGGBOX_GUARD_PAGES is ignored: this system, or level passthrough, has no guard "
+        "pages\n";
     wanted_pages wanted;
     if (!read_page_setting(text, &wanted)) {
         egb_os_write_error_(wrong, sizeof wrong - 1);
@@ -469,7 +469,7 @@ static void say_where(egb_text_line* line, const egb_large* large, const void* a
     const uintptr_t at    = (uintptr_t)address;
     egb_text_add_(line, at < start ? ": " : ": byte ");
     egb_text_number_(line, at < start ? start - at : at - start);
-    egb_text_add_(line, at < start ? " bytes before" : ", counted from 0, of");
+    egb_text_add_(line, at < start ? " bytes before" : " (counted from 0) of");
     egb_text_add_(line, " the ");
     egb_text_number_(line, large->guard.bytes);
     egb_text_add_(line, large->guard.bytes == 1 ? " byte at " : " bytes at ");
@@ -500,13 +500,13 @@ static void explain(const void* address, egb_os_access access)
     egb_text_add_(&line, words[access]);
     egb_text_add_(
         &line,
-        large->state != EGB_LARGE_LIVE                    ? " a block after its free"
-        : (uintptr_t)address < (uintptr_t)start_of(large) ? " what is before a block"
-                                                          : " what is behind the end of a block"
+        large->state != EGB_LARGE_LIVE                    ? " a freed block"
+        : (uintptr_t)address < (uintptr_t)start_of(large) ? " memory before a block"
+                                                          : " memory past the end of a block"
     );
     say_where(&line, large, address);
     say_place(&line, "  allocated at ", large->guard.alloc_site);
     say_place(&line, "  freed at ", large->guard.free_site);
-    egb_text_add_(&line, "  next: addr2line -Cfe PATH 0x... says which line a PATH+0x... is");
+    egb_text_add_(&line, "  next: addr2line -Cfe PATH 0x... names the source line of PATH+0x...");
     egb_text_write_line_(&line);
 }

@@ -211,19 +211,20 @@ static bool is_refused(const egb_misuse_event* event)
 
 static void write_damage(egb_text_line* out, ptrdiff_t at)
 {
-    egb_text_add_(out, "; written to was ");
-    egb_text_add_(out, at < 0 ? "one of the bytes right before the block" : "byte ");
+    egb_text_add_(out, at < 0 ? "; a byte right before the block" : "; byte ");
     if (at >= 0) {
         egb_text_number_(out, (size_t)at);
-        egb_text_add_(out, ", counted from 0");
+        egb_text_add_(out, " (counted from 0)");
     }
+    egb_text_add_(out, " was overwritten");
 }
 
 static void write_bytes(egb_text_line* out, const egb_misuse_event* event)
 {
-    egb_text_add_(out, "  asked for were ");
-    egb_text_number_(out, event->history->bytes);
-    egb_text_add_(out, " bytes");
+    const size_t bytes = event->history->bytes;
+    egb_text_add_(out, "  ");
+    egb_text_number_(out, bytes);
+    egb_text_add_(out, bytes == 1 ? " byte was requested" : " bytes were requested");
     if (is_damage(event)) {
         write_damage(out, event->history->damaged);
     }
@@ -244,10 +245,10 @@ static void write_next_step(egb_text_line* out, const egb_misuse_event* event)
 {
     egb_text_add_(out, "  next: ");
     if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK) {
-        egb_text_add_(out, "addr2line -Cfe PATH 0x... says which line a PATH+0x... is");
+        egb_text_add_(out, "addr2line -Cfe PATH 0x... names the source line of PATH+0x...");
     } else {
         egb_text_add_(
-            out, "run it again with EGGBOX_CHECK=track, which says where the block is from"
+            out, "run it again with EGGBOX_CHECK=track to learn where the block was allocated"
         );
     }
     egb_text_write_line_(out);
@@ -281,7 +282,7 @@ static void report_once_per_site(const egb_misuse_event* event)
         write_history(&out, event);
     }
     if (atomic_load(&sites_are_full)) {
-        egb_text_add_(&out, "eggbox: misuse at further places is not reported");
+        egb_text_add_(&out, "eggbox: misuse at further sites is not reported");
         egb_text_write_line_(&out);
     }
 }

@@ -15,7 +15,7 @@ static void complain_of_fail(void)
 {
     static bool       has_complained;  // atomic
     static const char text[] = "eggbox: EGGBOX_FAIL has an entry that is not NAME:every=NUMBER or "
-                               "NAME:once; it is left out\n";
+                               "NAME:once; the entry is ignored\n";
     if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
         egb_os_write_error_(text, sizeof text - 1);
     }

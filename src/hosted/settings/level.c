@@ -66,8 +66,8 @@ static void complain_of_level(void)
 {
     static bool       has_complained;  // atomic
     static const char text[] =
-        "eggbox: EGGBOX_CHECK has an entry that is not NAME:LEVEL, or LEVEL, "
-        "of off, check, guard, track, passthrough; it is left out\n";
+        "eggbox: EGGBOX_CHECK has an entry that is not LEVEL or NAME:LEVEL; the entry is ignored. "
+        "The levels are off, check, guard, track and passthrough\n";
     if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
         egb_os_write_error_(text, sizeof text - 1);
     }
@@ -143,7 +143,7 @@ static const char* fail_setting  = "";
 static const char* read_setting(const char* name, char* to)
 {
     static const char too_long[] =
-        "eggbox: EGGBOX_CHECK or EGGBOX_FAIL is longer than 4095 bytes; it is left out\n";
+        "eggbox: EGGBOX_CHECK or EGGBOX_FAIL is longer than 4095 bytes; it is ignored\n";
     const char* const from  = egb_os_variable_(name);
     const size_t      bytes = from == NULL ? 0 : (size_t)(find(from, '\0') - from);
     if (bytes >= SETTING_BYTES) {
