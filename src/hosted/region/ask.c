@@ -5,7 +5,7 @@
 #include "eggbox/atomic_hot.h"
 
 static bool is_frozen;     // atomic
-static bool refused_once;  // atomic: something, that was not reported yet
+static bool refused_once;  // atomic: a request was refused, and no report told yet
 
 void egb_freeze_(bool is_on)
 {
@@ -31,7 +31,7 @@ void* egb_ask_reserve_(size_t bytes, size_t align)
     if (!egb_may_ask_()) {
         return NULL;
     }
-    // What is on the shelf is nobody's need: it goes before a request is refused.
+    // No request needs the region cache: it is emptied before a request is refused.
     void* const region = egb_os_reserve_(bytes, align);
     return region == NULL && egb_region_cache_trim_(0, SIZE_MAX) != 0
                ? egb_os_reserve_(bytes, align)

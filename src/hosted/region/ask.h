@@ -6,16 +6,16 @@
 #include "../../os/os.h"
 #include "eggbox/base.h"
 
-// Every request for memory of the system's comes by here: as egb_os_reserve_(), and NULL if it is
-// sealed, which is remembered for the report.
+// Every request to the system for memory: as egb_os_reserve_(), but NULL during the freeze. A
+// refusal by the freeze is remembered for the report.
 void* egb_ask_reserve_(size_t bytes, size_t align);
 
-// As egb_os_commit_(), once more where the shelf had something to give back when it was refused.
+// As egb_os_commit_(); if refused, once more after the region cache gave something back.
 egb_status
 egb_ask_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained);
 
-// The same question of a request that is another call. And of one that is no need, such as giving
-// back what is not used: that is not remembered.
+// Whether another call may ask the system. The second one serves calls that can do without, such as
+// giving back unused memory: a refusal is not remembered.
 bool egb_may_ask_(void);
 bool egb_is_frozen_(void);
 

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Regions that other pools do not need any more, for pools to come: a pool that is made, used and
-// destroyed within a request then asks the system for nothing, and what one size class of the heap
-// had is another's. Chunks grow by doubling, so a region of just the size that is asked for is
-// likely to be there. If not, short ones are cut or joined, where the system takes back parts. When
-// there is no room the oldest one goes, so sizes that nobody asks for do not stay. Room is memory:
-// a thousand small pools have touched two pages each of as many chunks.
+// Regions that other pools no longer need, for pools to come: a pool that is made, used and
+// destroyed within a request then asks the system for nothing, and one size class of the heap can
+// take over the chunks of another. Chunks grow by doubling, so a region of the exact size is likely
+// to be there. If not, short ones are cut or joined, if the system takes back parts. When the cache
+// is full the oldest region goes, so unused sizes do not stay. Fullness is measured in memory: a
+// thousand small pools have touched two pages each of as many chunks.
 #include "chunk_cache.h"
 
 #include "../../core/growing_private.h"
 #include "../../os/os.h"
 #include "eggbox/pool.h"
 
-enum { REGIONS_MAX = EGB_REGION_CACHE_ADDRESSES_MAX / EGB_UNIT_BYTES };  // none is smaller
+enum { REGIONS_MAX = EGB_REGION_CACHE_ADDRESSES_MAX / EGB_UNIT_BYTES };  // no region is smaller
 enum { NONE = REGIONS_MAX };
 
-// So many of the newest are looked through for one to be cut, or to be joined with others.
+// The number of newest regions searched for one to cut, or to join with others.
 enum { LOOKED_AT = 128 };
 
-// Longer ones are neither joined nor cut: they go to the system one at a time, and should be there
-// whole for who asks for them.
+// Longer regions are neither joined nor cut: they go to the system one at a time, and should stay
+// whole for the next user.
 enum { SHORT_BYTES_MAX = 1 << 20 };
 
-// So many are given to the system to make room for one, and no more: each is a system call, with
+// At most this many regions go to the system to make room for one: each is a system call, with
 // locks held.
 enum { PUSHED_OUT_MAX = 32 };
 
 static const egb_cached_chunk no_region = {NULL, 0, 0, 0, 0, 0};
 
-static egb_os_mutex cache_lock;  // keeps all that follows
+static egb_os_mutex cache_lock;  // protects all that follows
 
-// The oldest first.
+// Oldest first.
 static egb_cached_chunk regions[REGIONS_MAX];
 static size_t           cached_count;
 static size_t           cached_bytes;   // bytes of addresses
-static size_t           cached_memory;  // bytes of pages that may be there
+static size_t           cached_memory;  // bytes of pages that may be in memory
 
 static size_t in_pages(size_t bytes)
 {
@@ -104,8 +104,7 @@ static egb_cached_chunk last_part(const egb_cached_chunk* one, size_t from)
     return part;
 }
 
-// Of the first all is as if it had been touched, and were in memory: it has states and a header at
-// its end.
+// The whole first region counts as touched and in memory: it has states and a header at its end.
 static egb_cached_chunk both(const egb_cached_chunk* first, const egb_cached_chunk* behind)
 {
     const egb_cached_chunk whole = {
@@ -124,7 +123,7 @@ static size_t first_looked_at(void)
     return cached_count > LOOKED_AT ? cached_count - LOOKED_AT : 0;
 }
 
-// The short region that starts where this one ends.
+// The short region that starts at the end of this one.
 static size_t behind(const egb_cached_chunk* one)
 {
     for (size_t i = first_looked_at(); i < cached_count; i++) {
@@ -135,7 +134,7 @@ static size_t behind(const egb_cached_chunk* one)
     return NONE;
 }
 
-// With what is behind it until it is as long. False: there is not as much.
+// Whether this region and the regions right behind it have `bytes` bytes together.
 static bool can_be_joined(const egb_cached_chunk* first, size_t bytes)
 {
     egb_cached_chunk one = *first;
@@ -161,7 +160,7 @@ static size_t joined(size_t index, size_t bytes)
 
 // ---- in and out ---------------------------------------------------------------------------------
 
-// The newest of the size, whose pages are most likely still in a cache.
+// The newest region of the size: its pages are most likely still in a processor's cache.
 static size_t of_size(size_t bytes)
 {
     size_t index = cached_count;
@@ -171,7 +170,7 @@ static size_t of_size(size_t bytes)
     return index > 0 ? index - 1 : NONE;
 }
 
-// The shortest that can be cut.
+// The shortest region that can be cut.
 static size_t longer_than(size_t bytes)
 {
     size_t best = NONE;
@@ -205,7 +204,7 @@ static size_t find_region(size_t bytes)
     return index;
 }
 
-// The first part of a longer one, whose place the rest takes.
+// The first part of a longer region; the rest stays in its place.
 static egb_cached_chunk cut_at(size_t index, size_t bytes)
 {
     const egb_cached_chunk whole = regions[index];
@@ -215,7 +214,7 @@ static egb_cached_chunk cut_at(size_t index, size_t bytes)
     return first_part(&whole, bytes);
 }
 
-// Out of the list. While a region is in it a tool says who still uses it.
+// Takes a region out of the list. A tool that watches reports any use of a region in the list.
 egb_cached_chunk egb_region_cache_take_(size_t bytes)
 {
     egb_cached_chunk found = no_region;

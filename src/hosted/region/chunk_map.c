@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// From any address to the chunk it is in: a radix tree of two steps with one entry for each 64 KiB
-// of address space, of which only the parts exist where chunks are. Chunks from the system are
-// whole units of 64 KiB. Readers take no lock: they may always learn whose an address is, because
-// control blocks stay; but a chunk's header goes with its chunk, so only who has the pool locked,
-// or holds a block of the chunk, may look into it.
+// From any address to its chunk: a radix tree of two steps with one entry for each 64 KiB of
+// address space; only the parts near chunks exist. Chunks from the system are whole units of 64
+// KiB. Readers take no lock: they may always learn the owner of an address, because control blocks
+// stay. A chunk's header goes with its chunk: only a thread that holds the pool's lock or a block
+// of the chunk may read it.
 #include "chunk_map.h"
 
 egb_leaf* egb_leaves_[(size_t)1 << EGB_ROOT_BITS];
 
-// Whether there is a leaf for the unit, made if need be. Two pools may make the same one: one of
-// the two goes back.
+// Whether the unit has a leaf; makes it if need be. Two pools may make the same leaf: one of the
+// two goes back.
 static bool make_leaf(size_t unit)
 {
     if (unit >> EGB_LEAF_BITS >> EGB_ROOT_BITS != 0) {
@@ -41,8 +41,8 @@ static egb_unit* make_unit(const void* address)
 static void set_unit(egb_unit* unit, const egb_unit* to)
 {
     __atomic_store_n(&unit->chunk, to->chunk, __ATOMIC_RELAXED);
-    // The system may have had the range from another thread: what that, and those that let go of
-    // the chunk before, read here comes before the key that it cleared.
+    // The system may have had the range from another thread. All that this thread, and those that
+    // let go of the chunk before, read here happened before the key was cleared.
     (void)egb_key_at_(unit);
     unit->shape = to->shape;
     EGB_STORE_(unit->blocks, to->blocks);
@@ -55,7 +55,7 @@ bool egb_chunk_map_set_(void* region, size_t bytes, const egb_unit* unit)
     for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
         egb_unit* const there = make_unit((const char*)region + offset);
         if (there == NULL) {
-            return false;  // the range is given back, and thereby cleared
+            return false;  // the caller gives the range back, and so clears it
         }
         set_unit(there, unit);
     }
@@ -96,7 +96,7 @@ void egb_chunk_map_pass_on_(void* region, size_t bytes, egb_chunk_* chunk)
     }
 }
 
-// A slot, and with it what is in the map, stays its pool's until its last chunk is gone.
+// A pool's slot, and its entries in the map, stay until its last chunk is gone.
 uint32_t egb_chunk_map_slot_(const void* address)
 {
     const egb_unit* const unit = egb_unit_of_(address);

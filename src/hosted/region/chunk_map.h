@@ -7,10 +7,10 @@
 #include "eggbox/pool_hot.h"
 #include "pages.h"
 
-// Threads are in one of so many lanes (shards), and each chunk is for the threads of one lane.
+// The number of lanes: a lane is a shard of threads that share chunks.
 enum { EGB_LANES = 8 };
 
-// Addresses have 48 bits on 64-bit machines: all that systems hand out unless asked for more.
+// On 64-bit machines addresses have 48 bits: systems hand out no others unless asked to.
 #if UINTPTR_MAX > UINT32_MAX
 enum { EGB_ADDRESS_BITS = 48, EGB_LEAF_BITS = 16 };
 #else
@@ -18,19 +18,19 @@ enum { EGB_ADDRESS_BITS = 32, EGB_LEAF_BITS = 8 };
 #endif
 enum { EGB_UNIT_BITS = 16, EGB_ROOT_BITS = EGB_ADDRESS_BITS - EGB_UNIT_BITS - EGB_LEAF_BITS };
 
-// What is in a unit of the address space, in a cache line of its own: all that a free has to know,
-// and who asks for a block's size. `key` is the last to be set and the first to be cleared: with 0
-// nothing else counts. All but the shape is atomic. A large block's has a shape of zero.
+// One unit of the address space, in a cache line of its own: all that a free, or a question for a
+// block's size, has to know. `key` is set last and cleared first; while it is 0 nothing else
+// counts. All but the shape is atomic. The shape of a large block is zero.
 typedef struct egb_unit {
     EGB_ALIGNAS_(64) uint64_t key;  // the pool's handle, and a lane; 0: nothing is there
     egb_chunk_* chunk;
-    egb_shape_  shape;        // the chunk's; without states it has no blocks here
-    uint32_t    blocks;       // in the chunk; 0: the pool is destroyed, or it is a large block's
-    size_t      block_bytes;  // of the pool; 0: others have to be asked, guards or a large block
+    egb_shape_  shape;        // the chunk's; without states: no blocks in this unit
+    uint32_t    blocks;       // in the chunk; 0: the pool is destroyed, or a large block
+    size_t      block_bytes;  // the pool's; 0: red zones or a large block: ask others
 } egb_unit;
 EGB_STATIC_ASSERT(sizeof(egb_unit) == 64, "a unit is one line");
 
-// Bits of a slot that handles do not have say in the map whose threads a chunk's blocks are for.
+// A map entry names the lane of its chunk in bits of a slot that handles do not use.
 enum { EGB_KEY_LANE = 2 };
 #define EGB_KEY_LANES ((uint64_t)(EGB_LANES - 1) * EGB_KEY_LANE)
 EGB_STATIC_ASSERT(EGB_LANES* EGB_KEY_LANE < EGB_SLOT_STEP_, "a lane is part of no slot");
@@ -45,31 +45,31 @@ static inline size_t egb_lane_of_key_(uint64_t key)
     return (size_t)(key & EGB_KEY_LANES) / EGB_KEY_LANE;
 }
 
-// In the place of a handle: a large block of the heap is here, and `chunk` is its record. It is no
-// pool's handle, and it leads to the root.
+// Stands for a handle: a large block of the heap is here, and `chunk` is its record. No pool has
+// this handle; it leads to the root.
 #define EGB_LARGE_KEY ((uint64_t)EGB_SLOT_STEP_ / 2)
 
 typedef struct egb_leaf {
     egb_unit units[(size_t)1 << EGB_LEAF_BITS];
 } egb_leaf;
 
-extern egb_leaf* egb_leaves_[(size_t)1 << EGB_ROOT_BITS];  // atomic; they are never given back
+extern egb_leaf* egb_leaves_[(size_t)1 << EGB_ROOT_BITS];  // atomic; leaves are never given back
 
-// False: refused; what was set is to be cleared.
+// False: the system refused; the caller clears the part that was set.
 bool egb_chunk_map_set_(void* region, size_t bytes, const egb_unit* unit);
 void egb_chunk_map_clear_(void* region, size_t bytes);
 
-// The chunk's key from now on.
+// Changes the chunk's key.
 void egb_chunk_map_set_key_(const egb_chunk_* chunk, uint64_t key);
 
-// The chunk's blocks are no pool's any more, but it is still there.
+// The chunk's blocks belong to no pool any more, but the chunk is still there.
 void egb_chunk_map_forget_(const egb_chunk_* chunk);
 
-// What is in the map already becomes another's, under the same key.
+// Entries that are in the map already change owner, under the same key.
 void egb_chunk_map_pass_on_(void* region, size_t bytes, egb_chunk_* chunk);
 
-// The unit of an address, as far as it has as many bits as addresses have. NULL: there is no chunk
-// there, nor was there one near.
+// The unit of an address; address bits beyond the known ones are ignored. NULL: no chunk is or was
+// near.
 static inline egb_unit* egb_unit_like_(const void* address)
 {
     const uintptr_t unit = (uintptr_t)address >> EGB_UNIT_BITS;
@@ -93,19 +93,19 @@ static inline uint64_t egb_key_at_(const egb_unit* unit)
     return __atomic_load_n(&unit->key, __ATOMIC_ACQUIRE);
 }
 
-// The key of whose chunk is there, whatever its lane; 0: nothing is.
+// The key of the chunk's owner, without the lane; 0: no chunk is there.
 static inline uint64_t egb_key_of_unit_(const egb_unit* unit)
 {
     return unit == NULL ? 0 : egb_key_in_lane_(egb_key_at_(unit), 0);
 }
 
-// The slot of the pool or large block whose region an address is in, any part of it; 0: nobody's,
-// or a pool's on static memory. By the time the caller looks it may have changed.
+// The slot of the pool or large block whose region contains the address; 0: nobody's, or a pool's
+// on static memory. The answer may be outdated when the caller reads it.
 uint32_t egb_chunk_map_slot_(const void* address);
 
-// The chunk that an address is in, if it is of the pool with this key, or of an older pool in the
-// same slot; else NULL. The pool is locked, or the address is that of a block in use, or the chunk
-// may be gone.
+// The chunk that contains the address, if its pool has this key or is an older pool in the same
+// slot; else NULL. The caller holds the pool's lock, or the address is in a block in use; else the
+// chunk may be gone.
 egb_chunk_* egb_chunk_map_find_(uint64_t key, const void* address);
 
 // Whether `address` is in one of the chunk's blocks.

@@ -5,12 +5,12 @@
 #include "../report/text.h"
 #include "../settings/settings.h"
 
-// Blocks are so aligned at least, as those of size classes are.
+// The least alignment of these blocks, as of blocks of size classes.
 enum { ALIGN_MIN = 16 };
 
 enum { FRONT_BYTES_MAX = 128, AROUND = 0xA9 };
 
-// Addresses that wait in quarantine, at most.
+// The most addresses in quarantine.
 static const size_t QUARANTINE_BYTES_MAX = (size_t)1 << (sizeof(void*) > 4 ? 30 : 24);
 
 // ---- which requests -----------------------------------------------------------------------------
@@ -19,7 +19,8 @@ static const uint64_t EVERY_MAX = 999999999;
 
 static bool     large_has_guard_pages;  // atomic, as all below
 static uint32_t sample_every;           // 0: no small request is sampled
-static intptr_t sample_left;  // blocks till the next, which is due at 1; below where more went
+static intptr_t
+    sample_left;  // blocks till the next sample, due at 1; lower if more were handed out
 static uint32_t sample_random;
 
 typedef struct wanted_pages {
@@ -47,7 +48,7 @@ static bool read_entry(const egb_entry* entry, wanted_pages* wanted)
     return true;
 }
 
-// False: some entry is none.
+// False: an entry is invalid.
 static bool read_page_setting(const char* text, wanted_pages* wanted)
 {
     egb_entry entry;
@@ -60,8 +61,8 @@ static bool read_page_setting(const char* text, wanted_pages* wanted)
     return is_right;
 }
 
-// From 1 to twice as many less one, so as many as that on the average: a program that asks in a
-// rhythm does not get all its samples from one place. (Steps of a Weyl sequence, mixed.)
+// A number from 1 to 2 * every - 1, whose average is `every`: a program that asks in a rhythm does
+// not get all its samples from one place. (Steps of a Weyl sequence, mixed.)
 static intptr_t blocks_to_next(void)
 {
     const uint32_t every = EGB_LOAD_(sample_every);
@@ -152,7 +153,7 @@ void egb_guard_page_skip_(void)
 
 // ---- how many -----------------------------------------------------------------------------------
 
-// With the lock of large blocks.
+// Both are protected by the lock of large blocks.
 static size_t all_in_use;
 static size_t samples_in_use;
 
@@ -206,7 +207,8 @@ static size_t up_to(size_t bytes, size_t step)
     return (bytes + (step - 1)) & ~(step - 1);
 }
 
-// As far back as the alignment allows; more than a page has only the region itself.
+// The block lies as far back as its alignment allows. An alignment of more than a page holds for
+// the region only.
 size_t egb_guard_page_plan_(egb_guard_page* plan, size_t align, size_t bytes)
 {
     const egb_guard_page none = {0};
@@ -234,13 +236,13 @@ static bool protect(const egb_large* large, size_t from, size_t to, bool is_open
     return egb_os_protect_((char*)large->region + from, to - from, is_open) == EGB_OK;
 }
 
-// Where the block's first page begins.
+// The start of the block's first page.
 static size_t first_page(const egb_large* large)
 {
     return large->guard.lead & ~(egb_os_page_bytes_() - 1);
 }
 
-// On that page, which there is anyway.
+// Bytes on that page before the block: the page is in memory anyway.
 static size_t front_bytes(const egb_large* large)
 {
     const size_t before = large->guard.lead - first_page(large);
@@ -279,7 +281,7 @@ bool egb_guard_page_open_block_(const egb_large* large)
     return is_done;
 }
 
-// The next sample will want the pages of this one, if they are few.
+// If the region has few pages they stay: the next sample will need them.
 bool egb_guard_page_close_(const egb_large* large)
 {
     if (!protect(large, 0, large->bytes, false)) {
@@ -296,7 +298,7 @@ bool egb_guard_page_open_(const egb_large* large)
     return protect(large, 0, large->bytes, true);
 }
 
-// From the start of the block: below 0 is before it. 0: there is none.
+// The damaged byte, counted from the block's start: below 0 it is before the block. 0: no damage.
 static ptrdiff_t damage(const egb_large* large)
 {
     const egb_guard_page* const guard = &large->guard;
@@ -405,7 +407,7 @@ egb_status egb_large_check_(const void* block, egb_finding* finding)
 
 // ---- quarantine ---------------------------------------------------------------------------------
 
-// A ring.
+// A ring buffer.
 static egb_large* quarantine[EGB_PAGE_QUARANTINE_MAX];
 static size_t     quarantine_first;
 static size_t     quarantine_count;
@@ -486,8 +488,8 @@ static void say_place(egb_text_line* line, const char* what, const void* site)
     }
 }
 
-// As a signal handler, and without the lock, which this very thread may hold. Records stay; one
-// that another thread is changing may be told wrong.
+// Runs as a signal handler, without the lock, which this thread may hold. Records stay; a record
+// that another thread is changing may be reported wrongly.
 static void explain(const void* address, egb_os_access access)
 {
     static const char* const words[] = {"access to", "read of", "write to"};

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Large blocks: each a region of whole units of addresses, which the chunk map knows as the root's,
-// with a record where a chunk would be. What comes of freed ones is in heap_kept.c; those that end
-// at a guard page are in heap_guarded.c, too.
+// Large blocks: each is a region of whole units of addresses, which the chunk map assigns to the
+// root, with a record in place of a chunk. large_cache.c has the freed ones, guard_page.c the guard
+// pages.
 #include "ask.h"
 #include "guard_page.h"
 #include "large_cache.h"
 
-// A kept region of up to so many bytes is made zero by writing to it: quicker than the page faults
-// of a fresh one, if its pages are used.
+// A cached region of up to so many bytes is zeroed by writing: quicker than the page faults of a
+// fresh one, if its pages are used.
 enum { ZEROED_BYTES_MAX = 1 << 20 };
 
-static egb_os_mutex      large_lock;  // keeps all that follows, and what is in large_cache.c
-static egb_large_numbers numbers;     // without those that others count
+static egb_os_mutex      large_lock;  // protects all that follows, and large_cache.c
+static egb_large_numbers numbers;     // without the numbers that others count
 
 bool egb_large_make_room_(void)
 {
@@ -83,7 +83,7 @@ static void* start_of_block(const egb_large* large)
     return (char*)large->region + large->guard.lead;
 }
 
-// How many bytes its owner may use.
+// The bytes that the block's owner may use.
 static size_t room_of_block(const egb_large* large)
 {
     return egb_large_has_page_(large) ? large->guard.bytes : large->bytes;
@@ -102,9 +102,9 @@ static void* hand_out(egb_large* large)
     return start_of_block(large);
 }
 
-// A long block that is all zero comes fresh from the system, and a region that would have served
-// another goes back for it: a program that takes only such blocks would else collect them. When the
-// library is sealed there is nothing fresh.
+// A long block that must be zero comes fresh from the system, and the cached region that would
+// serve goes back instead: else a program with only such requests would collect regions. During a
+// freeze there are no fresh regions.
 void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
 {
     egb_unmap_list unmap_list = {NULL};
@@ -124,7 +124,7 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
     return block;
 }
 
-// NULL: refused. The record is then still the caller's.
+// NULL: the system refused, and the caller still owns the record.
 static void* map_region(size_t align, size_t whole, egb_large* large)
 {
     void* const region = egb_ask_reserve_(whole, align);
@@ -141,7 +141,7 @@ static void* map_region(size_t align, size_t whole, egb_large* large)
     return region;
 }
 
-// `guard`: the block ends at a guard page; NULL: it does not.
+// `guard`: the block ends at this guard page; NULL: it has none.
 static void* alloc_fresh(size_t align, size_t whole, const egb_guard_page* guard)
 {
     egb_os_lock_(&large_lock);
@@ -173,8 +173,8 @@ void* egb_large_map_(size_t align, size_t whole)
     return alloc_fresh(align, whole, NULL);
 }
 
-// A small block where the oldest was that waits in quarantine, when that is half full. NULL: it is
-// not, or the system refused.
+// A small block in the oldest region of a quarantine that is half full. NULL: the quarantine is not
+// that full, or the system refused.
 static void* alloc_quarantined(size_t whole, const egb_guard_page* guard)
 {
     egb_unmap_list unmap_list = {NULL};
@@ -198,7 +198,7 @@ static void* alloc_quarantined(size_t whole, const egb_guard_page* guard)
     return block;
 }
 
-// What is sealed asks for none. NULL: the request is to be served as ever.
+// During a freeze no block gets a guard page. NULL: serve the request without one.
 void* egb_large_alloc_guarded_(size_t align, size_t bytes, bool is_sample, const void* site)
 {
     egb_guard_page guard;
@@ -241,8 +241,8 @@ void* egb_large_refuse_(void)
 
 // ---- free ---------------------------------------------------------------------------------------
 
-// What is wrong with freeing `block`: 0 is nothing. Of what is kept, no more is known than that
-// blocks start with a unit.
+// The fault of a free of `block`; 0: none. A cached region knows only that blocks start with a
+// unit.
 static int fault_of_large(const egb_large* large, const void* block)
 {
     if (large->state == EGB_LARGE_LIVE) {
@@ -253,7 +253,7 @@ static int fault_of_large(const egb_large* large, const void* block)
     return is_start ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_INTERIOR;
 }
 
-// Keeps a region that is no block's any more, or not.
+// Caches a region that is no block any more, or puts it on the unmap list.
 void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
 {
     const size_t most = egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak);
@@ -265,7 +265,7 @@ void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
     }
 }
 
-// From now on it is no block in use. What comes of one with a guard page is still to be done.
+// The block is no longer in use. The caller still handles its guard page, if any.
 static void take_back(egb_large* large, egb_unmap_list* unmap_list, const void* site)
 {
     large->state = EGB_LARGE_NEW;
@@ -279,8 +279,8 @@ static void take_back(egb_large* large, egb_unmap_list* unmap_list, const void* 
     }
 }
 
-// Nobody may use the block's pages any more, and they are no memory. When the library is sealed it
-// becomes a region as any other, for the next request; what the system refuses to close goes.
+// Makes the block's pages inaccessible and gives their memory back. During a freeze the region is
+// cached for the next request; a region that the system refuses to close is unmapped.
 static void put_in_quarantine(egb_large* large)
 {
     const egb_guard_page none       = {0};
@@ -301,11 +301,11 @@ static void put_in_quarantine(egb_large* large)
     (void)egb_unmap_list_release_(&unmap_list);
 }
 
-// Looks at what is around the block, which is nobody's any more.
+// Checks the patterns around the freed block.
 static void quarantine_and_check(egb_large* large, egb_finding* finding)
 {
     (void)egb_guard_page_check_(large, finding);
-    finding->history.free_site = NULL;  // that is the call which finds it
+    finding->history.free_site = NULL;  // that is the call that finds it
     put_in_quarantine(large);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room region: large blocks. Each is a region of whole units with a record, to which the chunk map
-// leads. Unless a comment says otherwise, the lock of large blocks is held by the caller of the
-// functions on records, and taken by the functions on blocks.
+// leads. Unless a comment says otherwise, functions on records need the lock of large blocks, and
+// functions on blocks take it.
 #ifndef EGGBOX_SRC_HOSTED_REGION_LARGE_H
 #define EGGBOX_SRC_HOSTED_REGION_LARGE_H
 
@@ -11,31 +11,30 @@
 // ---- records ------------------------------------------------------------------------------------
 
 typedef enum egb_large_state {
-    EGB_LARGE_NEW,   // on its way to be a block's
+    EGB_LARGE_NEW,   // about to become a block
     EGB_LARGE_LIVE,  // a block in use
     EGB_LARGE_CACHED,
-    EGB_LARGE_QUARANTINED  // it had a guard page, and nobody may use it
+    EGB_LARGE_QUARANTINED  // it had a guard page, and is inaccessible
 } egb_large_state;
 
-// Where a block is that ends at a guard page; without one it is all of its region.
+// The place of a block that ends at a guard page; without one the block is its whole region.
 typedef struct egb_guard_page {
-    size_t      bytes;  // that were asked for; 0: there is no guard page
+    size_t      bytes;  // requested; 0: there is no guard page
     size_t      lead;   // before the block
-    size_t      room;   // from its start to the guard page, which goes to the end of the region
+    size_t      room;   // from its start to the guard page, which ends with the region
     bool        is_sample;
     const void* alloc_site;
     const void* free_site;
 } egb_guard_page;
 
-// A region of whole units. Records are never given back to the system, so that a stale address can
-// be looked up.
+// A region of whole units. Records never go back to the system: a stale address can be looked up.
 typedef struct egb_large {
     void*             region;
     size_t            bytes;
     egb_large_state   state;
     uint32_t          epoch;   // the epoch of the purge in which it was cached
-    uint64_t          number;  // the first one ever kept is 1
-    struct egb_large* newer;   // of those kept that are of about its size
+    uint64_t          number;  // the first region ever cached is 1
+    struct egb_large* newer;   // among cached regions of about its size
     struct egb_large* older;
     egb_guard_page    guard;
 } egb_large;
@@ -45,34 +44,35 @@ static inline bool egb_large_has_page_(const egb_large* large)
     return large->guard.bytes != 0;
 }
 
-// Regions on their way to the system: collected with the lock held, released without it. Each is
-// the next one's `older`.
+// Regions on their way to the system: collected with the lock held, released without it. They are
+// linked by `older`.
 typedef struct egb_unmap_list {
-    egb_large* first;  // NULL: there are none
+    egb_large* first;  // NULL: the list is empty
 } egb_unmap_list;
 
-// Without the lock. Says how many bytes it gave back.
+// Needs no lock. Returns the bytes given back.
 size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list);
 
-// NULL: refused.
+// NULL: the system refused.
 egb_large* egb_large_new_record_(void);
 void       egb_large_drop_record_(egb_large* large);
 
-// All that there are.
+// Visits all records.
 void egb_large_each_(egb_growing_visit_fn visit, void* user);
 
-// Enters a region in the map, without the lock. False: refused, and it is not there.
+// Enters a region in the map, without the lock. False: the system refused, and the map is as
+// before.
 bool egb_large_enter_(void* region, size_t bytes, egb_large* large);
 
-// The record of the region that an address is in; NULL: there is none.
+// The record of the region that contains the address; NULL: none.
 egb_large* egb_large_at_(const void* address);
 
-// The region is no block any more: from now on nobody finds it.
+// Puts a region on the list: from now on no address leads to it.
 void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large);
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// What egb_heap_get_stats() says of large blocks.
+// The figures of large blocks in egb_heap_stats().
 typedef struct egb_large_numbers {
     uint64_t allocations;
     uint64_t frees;
@@ -93,78 +93,78 @@ void egb_large_count_(egb_large_numbers* out);
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-// A cached region as a block of `whole` bytes, whole units; NULL: none fits. A long block that is
-// to be zero is not served: see large.c.
+// Makes a block of `whole` bytes, whole units, of a cached region; NULL: none fits. Long blocks
+// that must be zero are not served: see large.c.
 void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed);
 
-// A block in a region that is fresh from the system. NULL: refused.
+// A block in a fresh region. NULL: the system refused.
 void* egb_large_map_(size_t align, size_t whole);
 
-// A block that ends at a guard page. NULL: the request is to be served without one.
+// A block that ends at a guard page. NULL: serve the request without one.
 void* egb_large_alloc_guarded_(size_t align, size_t bytes, bool is_sample, const void* site);
 
-// Whole units for a request.
+// The request's bytes, rounded up to whole units.
 size_t egb_large_units_for_(size_t bytes);
 
-// Counts a request that got nothing. Returns NULL.
+// Counts a failed request. Returns NULL.
 void* egb_large_refuse_(void);
 
-// Serves a small request by a large block with a guard page, if one is due. NULL: none is, or it
-// could not be had.
+// Serves a small request by a large block with a guard page, if a sample is due. NULL: none is due,
+// or it failed.
 void* egb_large_sample_(size_t align, size_t bytes, const void* site);
 
-// Frees a large block. False, and nothing happened: no large block is there. Misuse and damage are
-// in `*finding`, for the caller to report.
+// Frees a large block. False, and nothing happened: no large block is there. The caller reports the
+// misuse or damage in `*finding`.
 bool egb_large_free_(void* block, const void* site, egb_finding* finding);
 
-// How many bytes the large block has room for that `address` is in; 0: there is none.
+// The bytes that the large block around `address` has room for; 0: there is none.
 size_t egb_large_bytes_(const void* address);
 
-// Whether the large block there has a guard page: then its bytes are what was asked for.
+// Whether the large block has a guard page: then its bytes are the requested ones.
 bool egb_large_is_guarded_(const void* block);
 
-// What is known of the block: nothing, if it has no guard page.
+// The block's history: empty without a guard page.
 egb_history egb_large_history_(const void* block);
 
-// Gives back what freed blocks with guard pages keep of addresses. False: nothing, or sealed.
+// Gives back the addresses of the quarantine. False: there were none, or the process is frozen.
 bool egb_large_make_room_(void);
 
-// A kept region of just so many bytes, whole units, for a chunk. NULL: there is none.
+// Takes a cached region of exactly `bytes` bytes, whole units, for a chunk. NULL: there is none.
 void* egb_large_pass_on_(size_t bytes);
 
 // Whether a large block in use starts here.
 bool egb_large_is_live_(const void* block);
 
-// Looks at what is around a large block; around all of them, and says of how many it is not as it
-// should be. The first finding is in `*finding`, for the caller to report.
+// Checks the patterns around a large block; around all of them, and returns the number of damaged
+// ones. The caller reports the first finding, in `*finding`.
 egb_status egb_large_check_(const void* block, egb_finding* finding);
 size_t     egb_large_check_all_(egb_finding* finding);
 
-// Makes a large block larger or smaller, here or elsewhere, without copying. NULL: that cannot be
-// done, and it is as it was.
+// Makes a large block larger or smaller, in place or elsewhere, without copying. NULL: impossible,
+// and the block is as before.
 void* egb_large_resize_(void* block, size_t bytes);
 
-// Releases regions that are cached since before `epoch`, the oldest first, as long as `bytes` bytes
-// of them stay. Returns the bytes given back.
+// Releases regions cached before `epoch`, the oldest first, while `bytes` bytes of them stay.
+// Returns the bytes given back.
 size_t egb_large_release_(uint32_t epoch, size_t bytes);
 
-// Releases cached regions of any age, the oldest first, as long as `bytes` bytes of them stay, and
-// all of the quarantine. Returns the bytes given back.
+// Releases cached regions of any age, the oldest first, while `bytes` bytes of them stay, and the
+// whole quarantine. Returns the bytes given back.
 size_t egb_large_release_all_(size_t bytes);
 
-// Bytes of all regions, and of those that are kept.
+// Bytes of all regions, and of the cached ones.
 size_t egb_large_held_(size_t* cached);
 
-// The lock that keeps all this.
+// The lock of large blocks.
 void egb_large_lock_(void);
 void egb_large_unlock_(void);
 bool egb_large_is_free_soon_(void);
 void egb_large_reset_(void);
 
-// Bytes of blocks in use changed. The lock is held.
+// Changes the bytes of blocks in use. The lock is held.
 void egb_large_note_bytes_(size_t more, size_t less);
 
-// Caches a region that is no block's any more, or puts it on the list. The lock is held.
+// Caches a region that is no block any more, or puts it on the unmap list. The lock is held.
 void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list);
 
 #endif  // EGGBOX_SRC_HOSTED_REGION_LARGE_H

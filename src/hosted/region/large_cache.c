@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Freed large regions that stay mapped for requests to come. Where the system lets a range be given
-// back in parts, they are cut to what is asked for, and those side by side become one: so programs
-// whose blocks are of all sizes find the pages of the last ones.
+// Freed large regions that stay mapped for later requests. If the system takes ranges back in
+// parts, regions are cut to the requested size, and neighbours are joined: so programs with blocks
+// of all sizes reuse pages.
 #include "large_cache.h"
 
 #include "ask.h"
 
-// Lists of regions of about one size, the larger ones behind: one for each number of units below 8,
-// then four for each doubling, and one for all that are still longer. As in M. Masmano and others,
-// "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", 2004.
+// Lists of regions of about one size, in ascending order: one list for each number of units below
+// 8, then four for each doubling, and one for all longer ones. As in M. Masmano and others, "TLSF:
+// a New Dynamic Memory Allocator for Real-Time Systems", 2004.
 enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4 };
 
 typedef struct bin {
@@ -17,7 +17,7 @@ typedef struct bin {
 } bin;
 
 static bin      bins[BINS];
-static uint64_t used_bins;  // a bit for each that has one
+static uint64_t used_bins;  // one bit for each list that is not empty
 static uint64_t times_kept;
 static size_t   kept_count;
 static size_t   kept_bytes;
@@ -67,7 +67,7 @@ static size_t bin_of(size_t bytes)
     return index < BINS ? index : BINS - 1;
 }
 
-// The first list with a region in it, from this one on. BINS: there is none.
+// The first list with a region, from this one on. BINS: all are empty.
 static size_t used_from(size_t index)
 {
     const uint64_t rest = index < BINS ? used_bins >> index : 0;
@@ -103,7 +103,7 @@ static void leave_list(egb_large* large)
     kept_bytes -= large->bytes;
 }
 
-// NULL: nothing is kept.
+// NULL: nothing is cached.
 static egb_large* oldest_of_all(void)
 {
     egb_large* found = NULL;
@@ -125,14 +125,14 @@ static egb_large* remove_kept(egb_large* large)
     return large;
 }
 
-// The kept region that an address is in, where such can be cut and joined; else NULL.
+// The cached region that contains an address, if regions can be cut and joined; else NULL.
 static egb_large* kept_at(const void* address)
 {
     egb_large* const large = egb_os_can_split_() ? egb_large_at_(address) : NULL;
     return large != NULL && large->state == EGB_LARGE_CACHED ? large : NULL;
 }
 
-// The first bytes of a kept region become another's, which is still to be told.
+// Passes the first bytes of a cached region to `to`, whose record the caller updates.
 static void give_front(egb_large* from, size_t bytes, egb_large* to)
 {
     egb_chunk_map_pass_on_(from->region, bytes, (egb_chunk_*)(void*)to);
@@ -144,7 +144,7 @@ static void give_front(egb_large* from, size_t bytes, egb_large* to)
     }
     from->region = (char*)from->region + bytes;
     from->bytes -= bytes;
-    enter_list(from);  // as the newest there, with the age it has
+    enter_list(from);  // as the newest of its list, with its age
 }
 
 static void join(egb_large* large, const void* beside)
@@ -170,15 +170,15 @@ void egb_large_cache_add_(egb_large* large)
     enter_list(large);
 }
 
-// Where regions are not cut: a quarter more than is asked for is addresses, and pages that are
-// there anyway.
+// Regions that cannot be cut may be a quarter larger than requested: that costs addresses, and
+// pages that are there anyway.
 static bool is_fit(const egb_large* large, size_t align, size_t whole)
 {
     return large->bytes >= whole && ((uintptr_t)large->region & (align - 1)) == 0 &&
            (egb_os_can_split_() || large->bytes - whole <= whole / 4);
 }
 
-// The front of a kept region. NULL: there is no memory for its record.
+// The front of a cached region. NULL: no memory for its record.
 static egb_large* cut(egb_large* large, size_t whole)
 {
     egb_large* const front = egb_large_new_record_();
@@ -190,8 +190,9 @@ static egb_large* cut(egb_large* large, size_t whole)
     return front;
 }
 
-// Of those of about one size the shortest that fits; of these the newest, whose pages are most
-// likely still in a cache. NULL: none fits. In 256 MiB there are 512 at most whose sizes differ.
+// The shortest region of a list that fits; among equals the newest, whose pages are most likely
+// still in a processor's cache. NULL: none fits. 256 MiB hold at most 512 regions of different
+// sizes.
 static egb_large* best_of(const bin* its, size_t align, size_t whole)
 {
     egb_large* best = NULL;
@@ -230,7 +231,7 @@ bool egb_large_cache_give_behind_(egb_large* large, size_t more)
 
 // ---- what goes ----------------------------------------------------------------------------------
 
-// All of it, or only so much of it, where that can be cut off.
+// The whole region, or only `bytes` bytes of it, if it can be cut.
 static egb_large* part_of(egb_large* large, size_t bytes)
 {
     const size_t     whole = (bytes + EGB_UNIT_BYTES - 1) & ~(size_t)(EGB_UNIT_BYTES - 1);

@@ -58,7 +58,7 @@ void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large)
 {
     egb_chunk_map_clear_(large->region, large->bytes);
     egb_os_watch_open_(large->region, large->bytes);
-    large->state      = EGB_LARGE_NEW;  // who looks at all blocks has nothing to look at
+    large->state      = EGB_LARGE_NEW;  // a check of all blocks skips this one
     large->older      = unmap_list->first;
     unmap_list->first = large;
 }

@@ -13,7 +13,7 @@ static void set_place(egb_large* large, void* region, size_t bytes)
     egb_large_unlock_();
 }
 
-// The end of the block is kept, as if it had been one. False: there is no memory for its record.
+// Caches the end of the block's region. False: no memory for its record.
 static bool cut_end(egb_large* large, size_t whole)
 {
     egb_unmap_list unmap_list = {NULL};
@@ -32,8 +32,8 @@ static bool cut_end(egb_large* large, size_t whole)
     return end != NULL;
 }
 
-// The addresses behind a smaller block may be another's as soon as they are given back: so the map
-// forgets them before.
+// The addresses behind a smaller block may be reused as soon as they are given back: the map
+// forgets them first.
 static bool shrink(egb_large* large, size_t whole)
 {
     if (egb_os_can_split_()) {
@@ -44,7 +44,7 @@ static bool shrink(egb_large* large, size_t whole)
     egb_chunk_map_clear_(tail, tail_bytes);
     if (egb_os_resize_(large->region, large->bytes, whole) != EGB_OK) {
         (void
-        )egb_large_enter_(tail, tail_bytes, large);  // it was there: nothing is to be made for it
+        )egb_large_enter_(tail, tail_bytes, large);  // the map still has these units: no allocation
         return false;
     }
     set_place(large, large->region, whole);
@@ -90,7 +90,7 @@ static bool move_to(egb_large* large, void* to, size_t whole)
     return true;
 }
 
-// Into what is kept behind the block. False: there is not as much.
+// Extends the block into cached bytes behind it. False: there are fewer.
 static bool extend_into_kept(egb_large* large, size_t whole)
 {
     egb_large_lock_();
@@ -103,7 +103,7 @@ static bool extend_into_kept(egb_large* large, size_t whole)
     return is_done;
 }
 
-// Where it is, or elsewhere, but without copying.
+// Grows in place or elsewhere, without copying.
 static egb_status grow_to(egb_large* large, size_t whole)
 {
     const egb_status status = extend(large, whole);
@@ -114,9 +114,9 @@ static egb_status grow_to(egb_large* large, size_t whole)
     return to != NULL && move_to(large, to, whole) ? EGB_OK : EGB_NO_MEMORY;
 }
 
-// An eighth more than is asked for, which costs addresses but no memory until it is touched: a
-// block that grows step by step is not moved at each. Where addresses are short, just what is asked
-// for.
+// Grows by an eighth more than requested: that costs addresses, but no memory until it is touched,
+// and a block that grows step by step moves seldom. If addresses are short, it grows by the
+// requested size.
 static bool grow(egb_large* large, size_t bytes)
 {
     const size_t exact = egb_large_units_for_(bytes);
@@ -129,8 +129,7 @@ static bool grow(egb_large* large, size_t bytes)
            (status == EGB_NO_MEMORY && whole != exact && grow_to(large, exact) == EGB_OK);
 }
 
-// Nobody else has to do with the record as long as its block is in use: what this call changes of
-// it, only askers read.
+// No other thread changes the record while its block is in use; other threads may read it.
 void* egb_large_resize_(void* block, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pages for the library itself, and for the growing pools of its own records.
+// Pages for the library itself, and for the growing pools that hold its records.
 #include "pages.h"
 
 #include "ask.h"

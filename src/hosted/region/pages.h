@@ -5,14 +5,14 @@
 
 #include "eggbox/growing.h"
 
-// Regions of chunks and large blocks are whole units of so many bytes.
+// Regions of chunks and large blocks are whole units of this size.
 enum { EGB_UNIT_BYTES = 65536 };
 
-// Memory for the library itself, of whole pages, all zero; NULL: refused. And back.
+// Whole zero pages for the library itself; NULL: the system refused. And back.
 void* egb_pages_(size_t bytes);
 void  egb_pages_release_(void* region, size_t bytes);
 
-// The backing of growing pools of the library's own: the system's pages, charged to no budget.
+// The backing of the library's own growing pools: the system's pages, charged to no budget.
 egb_backing egb_plain_backing_(void);
 
 #endif  // EGGBOX_SRC_HOSTED_REGION_PAGES_H
