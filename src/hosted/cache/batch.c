@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Batches, and the workshops that make them: growing pools of the library's own, one a lane. So
-// what threads of different lanes use is not side by side. A processor that reads one batch in a
-// row fetches ahead what follows it: were that another's, it would take it from that processor.
+// Batches, and the batch slabs that they come from: growing pools of the library's own, one for
+// each lane. Data of threads of different lanes is therefore not side by side: a processor that
+// reads one batch fetches ahead the bytes behind it, and would take them from another processor.
 #include "batch.h"
 
 #include "../../os/os.h"
@@ -15,10 +15,10 @@ typedef struct egb_batch_slab {
 
 static egb_batch_slab slabs[EGB_LANES];
 
-// Blocks are parted within so many, or at the end within less than twice as many.
+// Neighbours are parted within groups of this size; the last group may be almost twice as large.
 enum { GROUP_BLOCKS = 8, LAST_GROUP_BLOCKS_MAX = 2 * GROUP_BLOCKS - 1 };
 
-// Stands in the entries that are no block's; no caller has its address. As a state it is not live.
+// Fills unused entries; no caller has its address. Read as a state it is not live.
 static unsigned char    no_block = EGB_STATE_FREE_;
 static const egb_entry_ no_entry = {&no_block, &no_block};
 
@@ -69,7 +69,7 @@ void egb_batch_drop_(egb_batch* batch)
     }
 }
 
-// Of an odd number the last of the even ones would be the one in front of the next run.
+// If the number is odd, the last even block would be right in front of the next run.
 static void part_group(void** blocks, size_t count)
 {
     void*        group[LAST_GROUP_BLOCKS_MAX];

@@ -5,41 +5,40 @@
 
 #include "eggbox/pool.h"
 
-// An array of free blocks: what magazines hold, and what they exchange with the depot. Each entry
-// behind the last is one that was taken, or no block's; so is the last one always.
+// An array of free blocks: magazines hold batches, and exchange them with the depot. Entries behind
+// the last block are stale or empty; the very last one always is.
 typedef struct egb_batch {
     EGB_ALIGNAS_(64) struct egb_batch* next;  // in the depot
-    uint32_t   count;                         // of entries, while it is not loaded in a magazine
-    uint32_t   lane;                          // of the workshop it is from
+    uint32_t   count;                         // entries, while no magazine has it loaded
+    uint32_t   lane;                          // whose batch slab it is from
     egb_entry_ entries[EGB_MAGAZINE_BLOCKS_MAX + 1];
 } egb_batch;
 
-// An empty batch for so many blocks from the lane's workshop; NULL: the system refused, or is not
-// asked, because the process is sealed. And back; NULL is no batch.
+// An empty batch for so many blocks from the lane's batch slab; NULL: the system refused, or the
+// process is frozen. And back; NULL is allowed.
 egb_batch* egb_batch_new_(size_t lane, size_t blocks);
 void       egb_batch_drop_(egb_batch* batch);
 
-// Blocks that come in the order of address are parted: none is to be handed out right after the one
-// in front of it, so what runs over the end of a block does not meet the one that was taken next.
-// First come the odd ones of eight, then the even ones: farther apart they would share less of the
-// caches. Those of a list stay as they are, or programs that free and take in turns would scatter
-// them.
+// Parts blocks that come in order of address: no block is to be handed out right after the one in
+// front of it, so an overrun does not meet the next block taken. The odd ones of eight come first,
+// then the even ones: farther apart they would share fewer cache lines. Blocks of a list keep their
+// order, or programs that free and allocate in turns would scatter them.
 void egb_part_neighbours_(void** run, size_t count);
 
-// Puts what was taken first on top: it is handed out first.
+// Reverses a batch: the block taken first is handed out first.
 void egb_batch_turn_around_(egb_batch* batch);
 
-// Asks for the entries of a batch that waited so long that they are in no near cache: every alloc
-// would wait for its own.
+// Prefetches the entries of a batch that waited long and left the near caches: else every alloc
+// would wait for its entry.
 void egb_batch_fetch_(const egb_batch* batch);
 
-// An entry that is no block's.
+// The unused entry.
 const egb_entry_* egb_no_entry_(void);
 
-// Gives wholly free chunks of batches back to the system, and says how many bytes that were.
+// Gives wholly free chunks of the batch slabs back to the system. Returns the bytes given back.
 size_t egb_batch_slabs_trim_(void);
 
-// The locks of all workshops.
+// The locks of all batch slabs.
 void egb_batch_slabs_lock_(void);
 void egb_batch_slabs_unlock_(void);
 void egb_batch_slabs_reset_(void);

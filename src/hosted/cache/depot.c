@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The depot of a pool: whole batches of free blocks, and empty ones, on their way between magazines
-// and chunks. Everything here runs with the pool locked.
+// The depot of a pool: full and empty batches on their way between magazines and chunks. The pool
+// is locked.
 #include "depot.h"
 
 #include "../region/ask.h"
 
-// ---- home ---------------------------------------------------------------------------------------
+// ---- back to the chunks --------------------------------------------------------------------------
 
-// What its thread put in a batch goes back to its chunk. What is in no chunk of the pool, at level
-// "off" the trace of a free that was misuse, is dropped here; so is what the chunk has already.
-// Static memory is in no map: it need not be whole units.
+// The chunk that a block of a batch returns to. NULL: the address is in no chunk of the pool, as a
+// misused free at level "off" leaves it; the caller drops such a block, as one that the chunk
+// already has. Static memory is in no map: it need not be whole units.
 egb_chunk_* egb_depot_chunk_of_(const egb_depot* depot, const void* address)
 {
     return depot->is_static ? egb_growing_chunk_of_(&depot->growing, address)
@@ -28,8 +28,8 @@ void egb_put_back_(egb_depot* depot, void* block)
     put_run(egb_depot_chunk_of_(depot, block), &block, 1);
 }
 
-// A block that was freed a while ago is in no cache, and the next one elsewhere: where they are
-// touched they are fetched ahead, or each is waited for.
+// A block freed a while ago is in no processor's cache, and the next one is elsewhere: blocks that
+// will be touched are prefetched, or each would be waited for.
 void egb_batch_flush_(egb_depot* depot, egb_batch* batch)
 {
     enum { AHEAD = 8 };
@@ -42,7 +42,7 @@ void egb_batch_flush_(egb_depot* depot, egb_batch* batch)
         if (i + AHEAD < fetched) {
             __builtin_prefetch(batch->entries[i + AHEAD].block, 1);
         }
-        if (chunk == NULL || !egb_chunk_has_(chunk, block)) {  // neighbours often are of one
+        if (chunk == NULL || !egb_chunk_has_(chunk, block)) {  // neighbours are often of one chunk
             put_run(chunk, run, count);
             count = 0;
             chunk = egb_depot_chunk_of_(depot, block);
@@ -75,9 +75,10 @@ static void push_batch(egb_batch** list, egb_batch* batch)
     *list       = batch;
 }
 
-// After so many puts every batch could have been out in the meantime. Blocks that never were are
-// not needed: the working set of Bonwick and Adams (USENIX 2001), by exchanges in place of time. If
-// they are many, others go home from now on, so that chunks become free. Nothing is taken out.
+// After so many puts every batch could have been out in the meantime. Blocks that stayed in all
+// along are not needed: the working set of Bonwick and Adams (USENIX 2001), measured in exchanges,
+// not in time. If they are many, later batches go to their chunks, so that chunks become free.
+// Nothing is taken out.
 static void end_window(egb_depot* depot)
 {
     const size_t depot_max = EGB_DEPOT_BATCHES_MAX * depot->batch_blocks;
@@ -122,7 +123,7 @@ void egb_depot_keep_empty_(egb_depot* depot, size_t lane, egb_batch* batch)
     }
 }
 
-// Where one thread allocates and another frees, the empty ones are all in the first one's lane.
+// If one thread allocates and another frees, all empty batches are in the first thread's lane.
 static egb_batch* find_empty(egb_depot* depot, size_t lane)
 {
     egb_batch* batch = pop_batch(&depot->lanes[lane].empty);
@@ -140,7 +141,7 @@ egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane)
 {
     egb_batch* const batch = find_empty(depot, lane);
     if (batch == NULL) {
-        (void)egb_may_ask_();  // a sealed process is told: calls will take the lock more often
+        (void)egb_may_ask_();  // reported: during the freeze calls will take the lock more often
     }
     return batch;
 }
@@ -174,10 +175,9 @@ void egb_depot_drop_(egb_depot* depot)
 
 // ---- room ---------------------------------------------------------------------------------------
 
-// With states blocks come back from their chunks in order of address, which is worth the way home
-// where many are on a page. Any come back out of few chunks, which is worth it where others are to
-// become free. Else it is a line in no cache for each of them. To a thread alone the depot saves no
-// wait for the lock.
+// With states, blocks come back from their chunks in order of address, which pays if many are on a
+// page. Taking them from few chunks pays if others are to become free. Otherwise each block costs a
+// cache miss. A pool with one thread saves no wait for the lock by the depot.
 static size_t depot_bytes_max(const egb_depot* depot)
 {
     const bool is_short = depot->growing.options.block_bytes < EGB_UNMARKED_BYTES;
@@ -188,7 +188,7 @@ static size_t depot_bytes_max(const egb_depot* depot)
     return is_alone ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
 }
 
-// Where there are many, half a batch is worth its place; of less there could be too many.
+// If blocks are many, half a batch is worth its place; smaller batches could become too many.
 bool egb_depot_has_room_(const egb_depot* depot, size_t blocks)
 {
     const size_t most =

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Whose chunks are whose: threads of different lanes take blocks of different chunks, where that
-// costs no other pool anything. With the pool locked.
+// Which lane has which chunks: threads of different lanes take blocks of different chunks, if that
+// costs other pools nothing. The pool is locked.
 #include "lanes.h"
 
 #include "../region/ask.h"
 
-// How many chunks are looked at for one of a thread's own; and how much may be free in the others,
-// and in the depot, when it gets one.
+// Chunks examined to find one of the lane; and the most bytes that may be free in the others, and
+// in the depot, when the lane gets one.
 enum { CHUNKS_LOOKED_AT = 8, FREE_BYTES_MAX = 1 << 18 };
 
-// Whether a chunk more cannot keep this pool, nor any other, from getting what it asks for, and is
-// not what somebody reserved blocks not to wait for.
+// Whether one more chunk cannot keep this or any other pool from its memory, and is not needed for
+// reserved blocks.
 bool egb_lane_may_have_one_more_(const egb_depot* depot)
 {
     const egb_growing* const growing = &depot->growing;
@@ -31,8 +31,8 @@ static egb_chunk_* adopt(egb_chunk_* chunk, uint32_t lane)
     return chunk;
 }
 
-// A lane's first chunk is no reason for longer ones to come, nor is one that comes while half of
-// the others is free: else eight threads with a few blocks each would make a pool of megabytes.
+// A lane's first chunk does not make later chunks longer, nor does one that comes while half of the
+// others is free: else eight threads with a few blocks each would make a pool of megabytes.
 static egb_chunk_* one_more(egb_growing* growing)
 {
     const size_t      next_bytes = growing->next_bytes;
@@ -44,10 +44,9 @@ static egb_chunk_* one_more(egb_growing* growing)
     return chunk;
 }
 
-// Threads whose blocks are of one chunk take the lines with the states from each other at every
-// call; where there are none, a processor fetches ahead what follows the blocks that it had in a
-// row, and that is the other thread's. So each lane has chunks of its own, as long as little of
-// them is free.
+// Threads with blocks of one chunk take the cache lines of its states from each other at every
+// call; without states, a processor fetches ahead the bytes behind its blocks, which are the other
+// thread's. So each lane has its own chunks, while little of them is free.
 void egb_lane_prefer_own_chunk_(egb_depot* depot, uint32_t lane)
 {
     egb_growing* const growing = &depot->growing;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Magazines: how they get blocks, and what becomes of those. Everything here runs with the pool
-// locked.
+// Magazines: how they get blocks, and where their blocks go. The pool is locked.
 #include "magazine.h"
 
 #include "batch.h"
@@ -16,7 +15,7 @@ void* egb_take_from_chunks_(egb_depot* depot, egb_chunk_** chunk)
     return egb_growing_take_(&depot->growing, chunk, &depot->damage);
 }
 
-// At least one block, unless there is none to be had: all of one chunk.
+// Takes at least one block, if there is one; all of one chunk.
 static size_t take_run(egb_depot* depot, egb_chunk_** chunk, void** blocks, size_t count)
 {
     const size_t taken = egb_growing_take_run_(&depot->growing, chunk, blocks, count);
@@ -30,7 +29,7 @@ static size_t take_run(egb_depot* depot, egb_chunk_** chunk, void** blocks, size
 static void
 set_entries(egb_entry_* entries, const egb_chunk_* chunk, void* const* blocks, size_t count)
 {
-    const egb_shape_ shape = chunk->shape;  // a copy is in registers: no entry can be part of it
+    const egb_shape_ shape = chunk->shape;  // a copy, in registers: no entry can be part of it
     for (size_t i = 0; i < count; i++) {
         entries[i].block = blocks[i];
         if (shape.states != NULL) {
@@ -74,7 +73,7 @@ void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, u
     EGB_STORE_(magazine->bottom_checked, depot->is_checked ? bottom : none);
 }
 
-// Puts `batch` into the magazine, with the blocks that are in it.
+// Loads `batch`, with its blocks, into the magazine.
 static void load(const egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
     magazine->loaded = batch;
@@ -84,8 +83,8 @@ static void load(const egb_depot* depot, egb_magazine_* magazine, egb_batch* bat
     egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
 }
 
-// Takes the batch out, with the count of what is in it, moved to its start. In the child of a fork
-// the magazine's thread may have been in a pop of an empty one: then `top` is below all entries.
+// Takes the batch out, its blocks moved to its start and counted. In the child of a fork the
+// magazine's thread may have been inside a pop of an empty one: then `top` is below all entries.
 static egb_batch* unload(egb_magazine_* magazine)
 {
     egb_batch* const  batch = magazine->loaded;
@@ -99,7 +98,7 @@ static egb_batch* unload(egb_magazine_* magazine)
     return batch;
 }
 
-// What a thread of this lane left, if there is room in it; else an empty one. NULL: refused.
+// A batch from a thread of this lane, if it has room; else an empty one. NULL: refused.
 static egb_batch* first_batch(egb_depot* depot, size_t lane)
 {
     const egb_batch* const left = depot->lanes[lane].full;
@@ -111,7 +110,7 @@ static egb_batch* first_batch(egb_depot* depot, size_t lane)
     return egb_depot_empty_batch_(depot, lane);
 }
 
-// Whose blocks it gets from now on.
+// The magazine gets blocks of the calling thread's lane from now on.
 static void enter_lane_of_caller(const egb_depot* depot, egb_magazine_* magazine, uint64_t key)
 {
     const size_t lane = egb_thread_self_()->lane;
@@ -144,8 +143,8 @@ bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_p
     return true;
 }
 
-// Of less than half a batch the blocks may be what was left of a line of states, in which another
-// thread has some: the next thread is not to begin with those.
+// With less than half a batch, the blocks may be the rest of a line of states that another thread
+// shares: the next thread is not to begin with those.
 static void leave_spare(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const spare = magazine->spare;
@@ -155,7 +154,7 @@ static void leave_spare(egb_depot* depot, egb_magazine_* magazine)
     egb_depot_keep_or_flush_(depot, magazine->lane, spare);
 }
 
-// No call finds its pool here any more, and no entry is for the taking.
+// From now on no call finds its pool here, and other threads take no entry.
 static void end_magazine(egb_magazine_* magazine)
 {
     EGB_STORE_(magazine->key, EGB_NO_KEY_);
@@ -198,14 +197,14 @@ void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
         depot->frees += magazine->frees;
     }
     egb_magazine_clear_(magazine);
-    EGB_STORE_(magazine->depot, NULL);  // last: others look for their pool's magazines by it
+    EGB_STORE_(magazine->depot, NULL);  // last: others find their pool's magazines by it
     depot->attached--;
     if (depot->attached == 0 && depot->on_last_left != NULL) {
         depot->on_last_left(depot);
     }
 }
 
-// Whether a run that was just taken is one of fresh blocks, the last ones of those touched.
+// Whether a run just taken is fresh: the last blocks touched in their chunk.
 static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
 {
     const size_t last = egb_chunk_index_(chunk, run[count - 1]);
@@ -213,7 +212,7 @@ static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
            last - egb_chunk_index_(chunk, run[0]) == count - 1;
 }
 
-// What its thread puts there at this moment belongs to the dead pool, too.
+// Entries that its thread adds at this moment are of the dead pool, too.
 void egb_magazine_revoke_(egb_depot* depot, egb_magazine_* magazine)
 {
     end_magazine(magazine);
@@ -224,8 +223,8 @@ void egb_magazine_revoke_(egb_depot* depot, egb_magazine_* magazine)
 
 enum { RUN_BYTES_MAX = 64 << 10 };
 
-// The most blocks to take out of chunks at once: no more than those of a line of states. Where they
-// are touched if they were in use before, each may have a page of its own: the larger, the fewer.
+// The most blocks to take out of chunks at once: at most those of a line of states. If used blocks
+// must be touched, each may be on its own page: the larger the blocks, the fewer.
 static size_t run_blocks_max(const egb_depot* depot)
 {
     const egb_growing_options* const options = &depot->growing.options;
@@ -236,8 +235,7 @@ static size_t run_blocks_max(const egb_depot* depot)
     return egb_larger_(blocks, 1);
 }
 
-// Blocks ahead of their use are taken from chunks that are there: only for the first of them may
-// the system be asked.
+// Refills take blocks from existing chunks: only for the first block may the system be asked.
 static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
     uint32_t count  = 0;
@@ -254,11 +252,11 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
             break;
         }
         const bool is_new = is_fresh(chunk, run, taken);
-        // Where a line of states ends: the next ones are for another thread.
+        // A line of states ends here: the next blocks are for another thread.
         is_end = (is_new && egb_chunk_fresh_in_line_(chunk) == EGB_STATES_IN_LINE) ||
                  egb_has_long_groups_(chunk);
         if (is_new || depot->is_checked) {
-            egb_part_neighbours_(run, taken);  // they are in the order of address
+            egb_part_neighbours_(run, taken);  // they are in order of address
         }
         set_entries(&batch->entries[count], chunk, run, taken);
         count += (uint32_t)taken;
@@ -270,8 +268,8 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
     magazine->refill_max = (uint16_t)(twice < most ? twice : most);
 }
 
-// The first blocks of a pool's second thread are not in the line where those of its first are, if
-// a line's are not much memory to keep for it.
+// The first blocks of a pool's second thread avoid the line of states of the first thread, if the
+// blocks of one line are not too much memory to hold back.
 static void step_aside(egb_depot* depot, egb_magazine_* magazine)
 {
     const size_t run_bytes    = EGB_STATES_IN_LINE * depot->growing.options.block_bytes;
@@ -287,9 +285,9 @@ static void step_aside(egb_depot* depot, egb_magazine_* magazine)
     }
 }
 
-// Whether to look in the depot: another lane's blocks do for one that may not have a chunk more. At
-// "off" they do as well when they are more than a quarter of all: nothing is sent back there, and
-// where one thread allocates and another frees the first one's part is always empty.
+// Whether to use the depot: another lane's blocks serve a lane that may not have one more chunk. At
+// "off" they also serve when they are more than a quarter of all: blocks are not sent back to their
+// lanes there, and if one thread allocates and another frees, the first one's part is always empty.
 static bool may_have_batch(const egb_depot* depot, size_t lane)
 {
     const bool is_idle = !depot->is_checked && depot->blocks > depot->growing.capacity / 4;
@@ -297,8 +295,7 @@ static bool may_have_batch(const egb_depot* depot, size_t lane)
            !egb_has_own_chunks_(depot) || !egb_lane_may_have_one_more_(depot);
 }
 
-// With the spare batch or one of the depot's; the one that was empty is the spare one then. False:
-// there is none.
+// Loads the spare batch or one of the depot; the empty one becomes the spare. False: there is none.
 static bool load_other(egb_depot* depot, egb_magazine_* magazine, bool may_be_of_depot)
 {
     egb_batch* const empty = magazine->loaded;
@@ -325,7 +322,7 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
         egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
         return true;
     }
-    enter_lane_of_caller(depot, magazine, EGB_LOAD_(magazine->key));  // of a cache: it may be new
+    enter_lane_of_caller(depot, magazine, EGB_LOAD_(magazine->key));  // a cache's lane may be new
     bool is_done = load_other(depot, magazine, may_have_batch(depot, magazine->lane));
     if (!is_done) {
         step_aside(depot, magazine);
@@ -344,7 +341,7 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
 void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const loaded = unload(magazine);
-    if (loaded->count < depot->batch_blocks) {  // another thread had taken the lower ones
+    if (loaded->count < depot->batch_blocks) {  // another thread took the lower ones
         load(depot, magazine, loaded);
         return;
     }
@@ -366,9 +363,9 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
 
 // ---- blocks of other lanes' chunks --------------------------------------------------------------
 
-// A block that one thread took and another freed goes back to where it came from, and not on to the
-// next caller of the other thread: else in time everyone's blocks would lie among everyone else's,
-// and threads take from each other the cache lines of their states, and of small blocks as well.
+// A block that one thread allocated and another freed goes back to its lane, not to the next caller
+// in the other thread: else blocks of all threads would mix in time, and threads would take the
+// cache lines of states, and of small blocks, from each other.
 
 size_t egb_magazine_count_remote_(const egb_magazine_* magazine)
 {
@@ -388,8 +385,8 @@ void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
     magazine->remote_first += (uint32_t)count;
 }
 
-// A full batch goes to the lane that most likely most of it is from; the rest of one, of which
-// another thread took some, to the chunks.
+// A full batch goes to the lane that most of it is likely from; a rest, of which another thread
+// took some, goes to the chunks.
 static void ship(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const batch = magazine->remote;

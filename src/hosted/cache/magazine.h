@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room cache: magazines, how they get blocks and what becomes of those. The pool is locked.
+// Room cache: magazines: how they get blocks, and where their blocks go. The pool is locked.
 //
 // How a magazine ends:
 //
@@ -16,15 +16,15 @@
 
 #include "depot.h"
 
-// The magazine forgets what it remembers of chunks that are wholly free. Its thread may be using
+// Invalidates entries that the magazine remembers of wholly free chunks. Its thread may be using
 // it.
 void egb_magazine_invalidate_(const egb_depot* depot, egb_magazine_* magazine);
 
-// As egb_growing_take_(), but gives no block when there is damage to be reported first: each is an
-// event, and they are found one at a time.
+// As egb_growing_take_(), but returns no block while damage is to be reported first: each damage is
+// an event, and they are found one at a time.
 void* egb_take_from_chunks_(egb_depot* depot, egb_chunk_** chunk);
 
-// Whether the magazine is the pool's now. `magazine` may be NULL.
+// Attaches the magazine to the pool, if it can. `magazine` may be NULL.
 bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_pool pool);
 
 static inline bool egb_magazine_attach_(egb_depot* depot, egb_magazine_* magazine, egb_pool pool)
@@ -33,7 +33,7 @@ static inline bool egb_magazine_attach_(egb_depot* depot, egb_magazine_* magazin
            egb_magazine_attach_other_(depot, magazine, pool);
 }
 
-// The oldest entry is at `bottom` from now on; INTPTR_MAX: none is for the taking.
+// Sets the oldest entry; INTPTR_MAX: other threads may take none.
 void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, uintptr_t bottom);
 
 // Addresses of entries are compared as signed numbers, because `top` may go below 0. On 32-bit
@@ -45,19 +45,19 @@ static inline intptr_t egb_magazine_bottom_(const egb_magazine_* magazine)
     return unchecked < checked ? unchecked : checked;
 }
 
-// The end of a magazine, or of what is away in one, that has no room whatever its top.
+// The end of a magazine, or of its remote batch, that has no room whatever its top.
 #define EGB_NO_ROOM ((uintptr_t)INTPTR_MIN)
 
-// Makes the magazine one without entries, and no pool's, as far as the hot path knows.
+// Makes the magazine empty and of no pool, as far as the hot path knows.
 void egb_magazine_clear_(egb_magazine_* magazine);
 
 // Ends it for a pool that is being destroyed, whatever its thread is doing.
 void egb_magazine_revoke_(egb_depot* depot, egb_magazine_* magazine);
 
-// Gives all its blocks back and makes it no pool's. Its thread calls it, or is no more.
+// Gives its blocks back and detaches it. Its thread calls this, or no longer exists.
 void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine);
 
-// The same for a pool that is being destroyed: the blocks stay where they are, as nobody's.
+// The same for a pool that is being destroyed: the blocks end with the pool.
 void egb_magazine_discard_(egb_depot* depot, egb_magazine_* magazine);
 
 // Puts blocks into an empty magazine. False: the pool has none.
@@ -66,10 +66,10 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine);
 // Makes room in a full magazine.
 void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine);
 
-// Makes room among what waits to go back to its lane. False: there is no memory for it.
+// Makes room in the remote batch. False: no memory for it.
 bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine);
 
-// What waits there goes back to its chunks. Its thread may be adding to it.
+// Gives the remote batch back to its chunks. Its thread may be adding to it.
 void   egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine);
 size_t egb_magazine_count_remote_(const egb_magazine_* magazine);
 
@@ -82,10 +82,10 @@ static inline void egb_open_link_(const egb_depot* depot, const void* block)
     }
 }
 
-// One block without a magazine, and its chunk. NULL: none.
+// Takes one block without a magazine, and its chunk. NULL: none.
 egb_chunk_* egb_take_one_(egb_depot* depot, egb_entry_* entry);
 
-// More blocks may be in use now than ever before.
+// Raises the peak if more blocks than ever may be in use.
 void egb_note_peak_(egb_depot* depot);
 
 #endif  // EGGBOX_SRC_HOSTED_CACHE_MAGAZINE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Entries that a magazine remembers but does not hold, and that lead to chunks which may go.
+// Entries that a magazine remembers but does not hold, in chunks that may go.
 #include "magazine.h"
 
 static void invalidate(const egb_depot* depot, egb_entry_* entry)
@@ -8,14 +8,15 @@ static void invalidate(const egb_depot* depot, egb_entry_* entry)
     const egb_chunk_* const chunk =
         block == egb_no_entry_()->block ? NULL : egb_depot_chunk_of_(depot, block);
     if (chunk != NULL && chunk->in_use == 0) {
-        // Unless the thread just puts another block there. This one it will not: it is free.
+        // Leaves the entry if the thread just put another block there. This block it will not: it
+        // is free.
         (void)__atomic_compare_exchange_n(
             &entry->block, &block, egb_no_entry_()->block, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
         );
     }
 }
 
-// Strikes what a batch remembers but does not hold: it holds the entries from `first` to `end`.
+// Invalidates entries of a batch around the ones it holds, which are from `first` to `end`.
 static void invalidate_around(
     const egb_depot* depot, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
 )
@@ -40,7 +41,7 @@ void egb_magazine_invalidate_(const egb_depot* depot, egb_magazine_* magazine)
         const egb_entry_* const first = magazine->spare->entries;
         invalidate_around(depot, magazine->spare, first, first + magazine->spare->count);
     }
-    if (magazine->remote != NULL) {  // it may be the one that is loaded, in time
+    if (magazine->remote != NULL) {  // it may be loaded later
         invalidate_around(
             depot,
             magazine->remote,

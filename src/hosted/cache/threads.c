@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Threads and their tables of magazines: how they begin, grow and end, and how blocks are taken out
-// of the magazines of others.
+// of other threads' magazines.
 #include "threads.h"
 
 #include "../region/pages.h"
 
 egb_thread_registry egb_threads_;
 
-// What threads have before their first magazine, and after their end. Nothing writes to them, and
-// hardly a page of them is ever read. They are zero at first, so that programs do not grow by them:
-// a key of zero is no handle's but the null pool's, for which the first place is made ready before
-// the constructors of any program.
+// The table of a thread before its first magazine, and after its end. It is never written, and
+// hardly ever read. It is zero at first, so that programs do not grow: key zero is only that of the
+// null pool, and its first place is prepared before any program's constructors.
 static egb_thread_ no_table_yet;
 static egb_thread_ no_table_any_more;
 
@@ -75,8 +74,8 @@ void egb_magazine_let_go_(egb_magazine_* magazine)
     }
 }
 
-// Where this library is the C library's malloc, arming may come back here. So no lock is held
-// meanwhile, and the thread has no magazines, as at its end.
+// If this library is the C library's malloc, arming may call back here: no lock is held meanwhile,
+// and the thread has no magazines, as at its end.
 static bool arm(egb_thread_* thread)
 {
     set_here(&no_table_any_more);
@@ -85,8 +84,8 @@ static bool arm(egb_thread_* thread)
     return is_armed;
 }
 
-// The lane with the fewest threads: that of one that ended, whose blocks are there. The world is
-// locked.
+// The lane with the fewest threads: often that of an ended thread, whose blocks are there. The
+// registry is locked.
 static size_t enter_lane(void)
 {
     size_t* const threads = egb_threads_.lane_threads;
@@ -98,8 +97,8 @@ static size_t enter_lane(void)
     return fewest;
 }
 
-// The table of a thread that ended is as good as new, and has its pages already. A few are kept.
-// The world is locked.
+// The table of an ended thread is as good as new, and has its pages. A few are kept for reuse. The
+// registry is locked.
 static void put_table(egb_thread_* thread)
 {
     if (egb_threads_.spare_tables < EGB_SPARE_TABLES_MAX) {
@@ -168,14 +167,14 @@ static void at_exit(void* argument)
 
 bool egb_threads_start_(void)
 {
-    make_first_places();  // for who comes before the constructor
+    make_first_places();  // for calls before the constructor
     return egb_os_at_thread_exit_(at_exit);
 }
 
-// Lets go of what belongs to pools that were destroyed meanwhile.
+// Lets go of magazines whose pools were destroyed meanwhile.
 static void drop_revoked(egb_thread_* thread)
 {
-    // In one step, so that a pool that is destroyed just now is seen, or sets it again.
+    // One step: a pool that is being destroyed now is seen, or sets the flag again.
     if (EGB_LOAD_(thread->revoked) == 0 ||
         __atomic_exchange_n(&thread->revoked, 0, __ATOMIC_ACQ_REL) == 0) {
         return;
@@ -251,8 +250,7 @@ egb_magazine_* egb_thread_get_magazine_(const egb_depot* depot, uint64_t key)
         return NULL;
     }
     egb_magazine_* const magazine = egb_magazine_in_(thread, key);
-    // Another pool's, alive or not: one that is being destroyed and has not said so yet is waited
-    // for.
+    // It is another pool's, alive or not; if that pool is being destroyed, its lock is waited for.
     if (magazine->depot != NULL && EGB_LOAD_(magazine->key) != key) {
         egb_magazine_let_go_(magazine);
     }
@@ -291,8 +289,8 @@ static void open_bottom(egb_magazine_* magazine, void* user)
     egb_magazine_set_bottom_(user, magazine, magazine->lowest);
 }
 
-// What the owner has not lowered `top` below by now, it will not before it has seen the closed
-// bottom and waited for the pool's lock.
+// If the owner has not lowered `top` below an entry by now, it will not before it has seen the
+// closed bottom and waited for the pool's lock.
 static void take_out(egb_magazine_* magazine, void* user)
 {
     egb_depot* const        depot = user;

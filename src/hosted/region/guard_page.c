@@ -19,8 +19,7 @@ static const uint64_t EVERY_MAX = 999999999;
 
 static bool     large_has_guard_pages;  // atomic, as all below
 static uint32_t sample_every;           // 0: no small request is sampled
-static intptr_t
-    sample_left;  // blocks till the next sample, due at 1; lower if more were handed out
+static intptr_t sample_left;            // blocks till the next sample, due at 1; may go below
 static uint32_t sample_random;
 
 typedef struct wanted_pages {
