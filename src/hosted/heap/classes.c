@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The heap's size classes, and requests that go to them.
+// The heap's size classes, and the requests that they serve.
 #include "../../os/os.h"
 #include "../cache/magazine.h"
 #include "../pool/fork.h"
@@ -14,14 +14,14 @@
 EGB_ALIGNAS_(8) uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
 
 typedef struct size_class {
-    EGB_ALIGNAS_(8) uint64_t key;  // of its pool, atomic; 0: none yet
+    EGB_ALIGNAS_(8) uint64_t key;  // its pool's, atomic; 0: no pool yet
     uint64_t requests;             // atomic, as the next
     uint64_t requested_bytes;
 } size_class;
 
-static egb_os_mutex classes_lock;  // keeps the making of pools
+static egb_os_mutex classes_lock;  // protects the making of pools
 static size_class   classes[EGB_HEAP_CLASSES];
-EGB_ALIGNAS_(8) static uint64_t top_key;  // of the pool above them, atomic
+EGB_ALIGNAS_(8) static uint64_t top_key;  // the key of the pool above them, atomic
 static bool           is_measured;        // atomic
 static egb_fault_plan large_faults;       // made before the key of that pool
 
@@ -77,7 +77,7 @@ egb_pool egb_heap_pool_of_class_(size_t index)
     return pool_of_place(&classes[index].key);
 }
 
-// "heap 64".
+// Writes a name such as "heap 64".
 static void name_class(char* name, size_t block_bytes)
 {
     char digits[8];
@@ -101,7 +101,7 @@ static void store_key(uint64_t* place, egb_pool pool)
     __atomic_store_n(place, egb_pool_key_(pool), __ATOMIC_RELEASE);
 }
 
-// The classes' lock is held.
+// The lock of the classes is held.
 static bool make_top(void)
 {
     const egb_pool_options options = {.name = "heap", .block_bytes = EGB_HEAP_STEP_BYTES_};
@@ -127,7 +127,7 @@ bool egb_heap_is_made_(void)
     if (egb_pool_alive(egb_heap_pool())) {
         return true;
     }
-    if (!egb_registry_is_made_()) {  // not with the classes' lock: see there
+    if (!egb_registry_is_made_()) {  // not with the lock of the classes: see there
         return false;
     }
     egb_heap_lock_classes_();
@@ -135,13 +135,12 @@ bool egb_heap_is_made_(void)
     egb_heap_unlock_classes_();
     egb_freeze_report_(
         egb_heap_pool(), EGB_CALLER()
-    );  // not with the lock: the handler may come back
+    );  // not with the lock: the handler may call back
     return is_made;
 }
 
-// A chunk that is wholly free can be another class's, which a short one is sooner than a long one.
-// Still shorter ones than these cost time, and many of them mappings, of which a process has not as
-// many as it likes.
+// A wholly free chunk can go to another class: short chunks become free sooner. Shorter ones than
+// these cost time, and many of them use up mappings, which are limited.
 static void shape_chunks(egb_pool pool)
 {
     enum { CHUNK_BYTES = 256 << 10, SHORT_CHUNK_BYTES = 64 << 10, SHORT_BLOCK_BYTES_MAX = 1024 };
@@ -153,7 +152,7 @@ static void shape_chunks(egb_pool pool)
     egb_growing_lengthen_lazily_(
         &control->depot.growing, bytes <= SHORT_BLOCK_BYTES_MAX ? SHORT_CHUNK_BYTES : CHUNK_BYTES
     );
-    if (control->layout->has_fixed_bytes) {  // they have the blocks start elsewhere anyway
+    if (control->layout->has_fixed_bytes) {  // here blocks start elsewhere anyway
         egb_growing_lead_(&control->depot.growing, egb_heap_class_lead_(bytes));
     }
     egb_pool_unlock_(control);
@@ -179,12 +178,12 @@ static bool make_class(size_t index)
         return false;
     }
     shape_chunks(pool);
-    store_key(&one->key, pool);  // not before: then others take blocks of it
+    store_key(&one->key, pool);  // last: from now on other threads take blocks of it
     return true;
 }
 
-// Lets the hot path find the pool of a small class, from the size behind that of the class before.
-// The classes' lock is held.
+// Lets the hot path find the pool of a small class, from one byte more than the previous class's
+// size. The lock of the classes is held.
 static void publish(size_t index, uint64_t key)
 {
     const size_t first =
@@ -195,7 +194,7 @@ static void publish(size_t index, uint64_t key)
     }
 }
 
-// Whether the hot path knows about the class as it should.
+// Whether the hot path's table is up to date for the class.
 static bool is_published(size_t index, uint64_t key)
 {
     const size_t step = egb_heap_class_bytes_(index) / EGB_HEAP_STEP_BYTES_;
@@ -212,7 +211,7 @@ static egb_pool use_class(size_t index, const void* site)
         return pool;
     }
     const egb_pool none = {0, 0};
-    if (!egb_registry_is_made_()) {  // not with the classes' lock: see there
+    if (!egb_registry_is_made_()) {  // not with the lock of the classes: see there
         return none;
     }
     egb_heap_lock_classes_();
@@ -221,7 +220,7 @@ static egb_pool use_class(size_t index, const void* site)
         publish(index, egb_pool_key_(pool));
     }
     egb_heap_unlock_classes_();
-    egb_freeze_report_(egb_heap_pool(), site);  // not with the lock: the handler may come back
+    egb_freeze_report_(egb_heap_pool(), site);  // not with the lock: the handler may call back
     return pool;
 }
 
@@ -244,8 +243,8 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
     return egb_pool_alloc_for_(pool, &request);
 }
 
-// What this thread hands out before it comes by here again: the block it just got, and what its
-// magazine was filled with. Where requests are measured each comes by.
+// Blocks that this thread hands out before it comes by here again: the new block, and those that
+// its magazine was refilled with. If requests are measured every request comes by.
 static size_t blocks_till_next(size_t index)
 {
     const uint64_t             key      = egb_pool_key_(egb_heap_pool_of_class_(index));
@@ -256,7 +255,7 @@ static size_t blocks_till_next(size_t index)
     return 1 + (is_full ? (size_t)(top - bottom) / sizeof(egb_entry_) : 0);
 }
 
-// A class that is to fail on purpose does: that is known once it has its pool.
+// A class with fault injection is not sampled; that is known once it has its pool.
 static void* sample(size_t index, size_t align, size_t bytes, const void* site)
 {
     return egb_guard_page_samples_() && !egb_pool_has_faults_(use_class(index, site))
@@ -278,7 +277,7 @@ static void* alloc_from_class(size_t index, size_t align, size_t bytes, const vo
     }
     block = alloc_from_pool(index, bytes, site);
     if (block == NULL && !is_refusal_meant(index) && egb_heap_trim(0) != 0) {
-        block = alloc_from_pool(index, bytes, site);  // what other classes had kept may be of use
+        block = alloc_from_pool(index, bytes, site);  // memory cached for other classes may help
     }
     if (egb_guard_page_samples_()) {
         egb_guard_page_count_(blocks_till_next(index));
@@ -302,8 +301,8 @@ void* egb_malloc_more_(size_t bytes, const void* site)
     return is_hot ? block : alloc_from_class(index, 1, bytes, site);
 }
 
-// The class for a request that is not large: of blocks of a multiple of the alignment the first
-// whose blocks are so aligned. A power of two, whose are, is among any eight classes.
+// The class for a request that is not large: the first class with blocks of a multiple of the
+// alignment that are so aligned. Any eight classes contain a power of two, whose blocks are.
 size_t egb_heap_class_for_(size_t align, size_t bytes)
 {
     size_t index = egb_heap_class_of_(egb_heap_padded_(bytes == 0 ? 1 : bytes, align));

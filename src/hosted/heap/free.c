@@ -10,8 +10,8 @@
 
 EGB_COLD void egb_free_refused_(void* block, const void* site)
 {
-    // Whether the address is that of a block is for egb_pool_free_locked_() to find out, with the
-    // pool locked.
+    // egb_pool_free_locked_() finds out, with the pool locked, whether a block starts at the
+    // address.
     const egb_control* const owner = egb_owner_of_(block);
     const egb_pool           pool  = owner != NULL ? egb_handle_of_(owner) : egb_pool_of(block);
     if (pool.generation != 0) {
@@ -30,10 +30,10 @@ EGB_COLD void egb_free_refused_(void* block, const void* site)
     }
 }
 
-// Into the magazine in which blocks of this unit go on; at "off" whatever its lane, as nothing is
-// sent back there. False: none does. An address that has more bits than others gets the unit of
-// another one: only level "off" has to ask. Nobody asks here whether the block is the one taken
-// last: where it sometimes is, no processor can tell beforehand.
+// Puts the block into the magazine for this unit; at "off" whatever its lane, because blocks are
+// not sent back to their lanes there. False: no magazine takes it. An address with more bits than
+// the map knows gets another address's unit: only level "off" has to check that. Nothing here
+// compares the block with the one taken last: no processor could predict that branch.
 EGB_INLINE bool free_home(void* block)
 {
     const egb_unit* const unit = egb_unit_like_(block);
@@ -50,7 +50,7 @@ EGB_INLINE bool free_home(void* block)
            egb_push_if_live_(magazine, &unit->shape, block);
 }
 
-// Of another lane, or refused. Programs free NULL as often as not: nobody is asked for that.
+// For blocks of other lanes, and misuse. Programs free NULL often: no lock is taken for it.
 static void free_elsewhere(void* block, const void* site)
 {
     if (block == NULL) {
@@ -82,8 +82,8 @@ void egb_free_from_(void* block, const void* site)
     }
 }
 
-// The table in which alloc finds the pool of a small size leads to the magazine, too. What was
-// taken last is of that size; of another block the map says whether it is.
+// The table in which alloc finds the pool of a small size leads to the magazine, too. The block
+// taken last has that size; of any other block the map tells the size.
 EGB_INLINE bool free_small(void* block, size_t bytes)
 {
     const size_t         step     = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
@@ -93,7 +93,7 @@ EGB_INLINE bool free_small(void* block, size_t bytes)
         return true;
     }
     if (!egb_key_is_checked_(key)) {
-        // Nothing is said of sizes at "off". The null pool's key stands for a size nobody had yet.
+        // "off" checks no sizes. The null pool's key stands for an unused size.
         return egb_key_is_(&magazine->key, key) && free_home(block);
     }
     const egb_unit* const unit = egb_unit_like_(block);

@@ -6,7 +6,7 @@
 #include "../region/large.h"
 #include "heap.h"
 
-// Whether a pool gives the blocks for such requests.
+// Whether a pool serves such requests.
 static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
 {
     return !egb_heap_is_large_(align, bytes) &&
@@ -14,8 +14,7 @@ static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
                egb_pool_key_(egb_handle_of_(owner));
 }
 
-// With guards it is known how many bytes were asked for, too, but of a block that was damaged: the
-// free will say that.
+// Red zones also know the requested bytes, unless the block is damaged: the free reports damage.
 static size_t asked_bytes(const egb_control* owner, const void* block, size_t bytes)
 {
     egb_control* const control = bytes == 0 ? NULL : egb_pool_lock_(egb_handle_of_(owner));
@@ -45,7 +44,7 @@ static bool has_size_if_large(const void* block, size_t align, size_t bytes)
     return egb_heap_is_large_(align, bytes) && bytes <= room && (align > 1 || bytes > room / 2);
 }
 
-// Of what is no block in use the free itself will say what it is.
+// Invalid addresses pass: the free itself reports them.
 static bool has_size(const egb_control* owner, const void* block, size_t align, size_t bytes)
 {
     const egb_pool pool    = owner == NULL ? egb_pool_of(block) : egb_handle_of_(owner);
@@ -73,7 +72,7 @@ static void report_size(const void* block, const void* site)
     egb_pool_report_finding_(is_in ? pool : egb_heap_pool(), &finding, site);
 }
 
-// Without a look at the block: most of what comes here is right, and only not small.
+// Does not read the block: most calls that come here are right, and only not small.
 static bool is_of_class(const void* block, size_t bytes)
 {
     const egb_unit* const unit = egb_unit_of_(block);

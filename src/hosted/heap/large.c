@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which requests are large blocks, and what is tried before one is refused.
+// The requests that are large blocks, and the attempts made before one is refused.
 #include "../../os/os.h"
 #include "../pool/reports.h"
 #include "../region/ask.h"
@@ -32,7 +32,7 @@ void* egb_heap_alloc_large_(size_t align, size_t bytes, bool zeroed, const void*
     if (block == NULL) {
         block = egb_large_map_(align, whole);
     }
-    // What the heap had kept is of use only to a request of about its size.
+    // Memory that the heap holds in reserve helps only a request of about its size.
     const bool is_alike = block == NULL && !egb_is_frozen_() && whole <= egb_heap_held_();
     if (block == NULL && ((is_alike && egb_heap_trim(0) != 0) || egb_large_make_room_())) {
         block = egb_large_map_(align, whole);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the heap does about memory that is not needed any more. Time is cut into turns; in each, one
-// call does a bounded piece of work: it gives back the large regions that were kept for a whole
-// turn, and a part of one size class that had memory to spare at the turn's start and at its end.
+// The purge: gives unused memory of the heap back. Time is cut into epochs; in each, one call does
+// a bounded piece of work: it gives back the large regions that were cached for a whole epoch, and
+// a part of one size class that had spare memory at the epoch's start and at its end.
 #include "../../os/os.h"
 #include "../pool/backing.h"
 #include "../pool/registry.h"
@@ -12,38 +12,38 @@
 
 enum { EPOCH_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
 
-// Least to be worth taking the blocks out of all threads' magazines; most in one turn.
+// The least that is worth taking the blocks out of all threads' magazines; the most in one epoch.
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
-// Most of kept large regions that goes in one turn.
+// The most of the cached large regions that goes in one epoch.
 static const size_t EXPIRED_BYTES_MAX = (size_t)64 << 20;
 
-// The same of regions on the shelf, of which half would go.
+// The same for the region cache: half of it would go.
 enum { SHELVED_AT_ONCE_MAX = 64 };
 
-// Growth of the heap until it is looked for what may be passed on from one class to others, which
-// is then as much. No chunk is longer.
+// The heap looks for memory to pass on from one class to others after this much growth, and then
+// passes on as much. No chunk is longer.
 static const size_t GROWTH_BYTES = (size_t)4 << 20;
 
-// After a trim that was in vain a class is left alone for twice as many turns as before.
+// After a trim in vain a class is left alone for twice as many epochs as before.
 enum { PAUSE_EPOCHS_MAX = 64 };
 
-static size_t   held_at_look;  // bytes, atomic
-static uint32_t cold_calls;    // atomic; some are lost
-static uint32_t epoch_began;   // milliseconds, atomic
+static size_t   held_at_check;  // bytes, atomic
+static uint32_t cold_calls;     // atomic; some are lost
+static uint32_t epoch_began;    // milliseconds, atomic
 
-// What the last turn saw of a class. Kept by the classes' lock.
+// The state of a class in the last epoch. Protected by the lock of the classes.
 static struct {
     size_t   spare;
-    uint32_t pause;    // turns to wait
-    uint32_t in_vain;  // turns that the last pause was
-    size_t   stuck;    // was to spare when the last trim was in vain
-} last_look[EGB_HEAP_CLASSES];
+    uint32_t pause;    // epochs to wait
+    uint32_t in_vain;  // the last pause, in epochs
+    size_t   stuck;    // spare bytes when the last trim was in vain
+} last_epoch[EGB_HEAP_CLASSES];
 
 // ---- the classes --------------------------------------------------------------------------------
 
-// Bytes of the chunks that a class could do without, and of all its chunks.
+// Bytes of the chunks that a class can spare, and of all its chunks.
 static size_t spare_of_class(size_t index, size_t* held)
 {
     egb_control* const control = egb_pool_lock_(egb_heap_pool_of_class_(index));
@@ -53,7 +53,7 @@ static size_t spare_of_class(size_t index, size_t* held)
     }
     const egb_growing* const growing = &control->depot.growing;
     *held                            = growing->held;
-    // With what is around the blocks. Those in magazines count as in use.
+    // With the bytes around the blocks. Blocks in magazines count as in use.
     const size_t bytes_of_block = growing->capacity == 0 ? 0 : *held / growing->capacity;
     const size_t in_use = growing->in_use + growing->lost - egb_depot_blocks_(&control->depot);
     const size_t spare  = *held - bytes_of_block * in_use;
@@ -61,15 +61,15 @@ static size_t spare_of_class(size_t index, size_t* held)
     return spare;
 }
 
-// What a class had to spare all the time since the last turn, as far as two looks can tell.
-static size_t look_at_class(size_t index)
+// The bytes that a class could spare since the last epoch, as far as two checks can tell.
+static size_t check_class(size_t index)
 {
     size_t       held;
-    const size_t spare     = spare_of_class(index, &held);
-    const size_t least     = egb_smaller_(spare, last_look[index].spare);
-    last_look[index].spare = spare;
-    if (last_look[index].pause > 0) {
-        last_look[index].pause--;
+    const size_t spare      = spare_of_class(index, &held);
+    const size_t least      = egb_smaller_(spare, last_epoch[index].spare);
+    last_epoch[index].spare = spare;
+    if (last_epoch[index].pause > 0) {
+        last_epoch[index].pause--;
         return 0;
     }
     return least;
@@ -83,14 +83,14 @@ static void trim_class(size_t index, size_t spare, bool to_shelf)
     const size_t part  = egb_smaller_(egb_smaller_(spare, most), held);
     const size_t given = egb_pool_give_up_(egb_heap_pool_of_class_(index), held - part, to_shelf);
     if (given != 0) {
-        last_look[index].in_vain = 0;
-        last_look[index].stuck   = 0;
+        last_epoch[index].in_vain = 0;
+        last_epoch[index].stuck   = 0;
         return;
     }
-    const uint32_t longer    = last_look[index].in_vain == 0 ? 2 : 2 * last_look[index].in_vain;
-    last_look[index].in_vain = longer < PAUSE_EPOCHS_MAX ? longer : PAUSE_EPOCHS_MAX;
-    last_look[index].pause   = last_look[index].in_vain;
-    last_look[index].stuck   = spare;
+    const uint32_t longer     = last_epoch[index].in_vain == 0 ? 2 : 2 * last_epoch[index].in_vain;
+    last_epoch[index].in_vain = longer < PAUSE_EPOCHS_MAX ? longer : PAUSE_EPOCHS_MAX;
+    last_epoch[index].pause   = last_epoch[index].in_vain;
+    last_epoch[index].stuck   = spare;
 }
 
 static void trim_one_class(void)
@@ -99,7 +99,7 @@ static void trim_one_class(void)
     size_t which = 0;
     egb_heap_lock_classes_();
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        const size_t spare = look_at_class(i);
+        const size_t spare = check_class(i);
         if (spare > most) {
             most  = spare;
             which = i;
@@ -119,21 +119,20 @@ static size_t held_by_classes(void)
     return heap == NULL ? 0 : EGB_LOAD_(heap->budget.held);
 }
 
-// Whether the classes hold so much more than when they were last looked at for that reason, or than
-// the least since then.
+// Whether the classes hold so much more than at the last such check, or than the least since then.
 static bool has_grown(void)
 {
     const size_t held = held_by_classes();
-    const size_t last = EGB_LOAD_(held_at_look);
+    const size_t last = EGB_LOAD_(held_at_check);
     if (held < last) {
-        EGB_STORE_(held_at_look, held);
+        EGB_STORE_(held_at_check, held);
         return false;
     }
     return held - last >= GROWTH_BYTES;
 }
 
-// The class with most to spare, if that is a quarter of what all hold. A class that could give
-// nothing then must have twice as much now. EGB_HEAP_CLASSES: none. The classes' lock is held.
+// The class with the most spare bytes, if all classes can spare a quarter of what they hold. A
+// class that failed to give must have twice as much now. EGB_HEAP_CLASSES: none. The lock is held.
 static size_t class_with_most(size_t* most)
 {
     size_t which = EGB_HEAP_CLASSES;
@@ -145,7 +144,7 @@ static size_t class_with_most(size_t* most)
         const size_t spare = spare_of_class(i, &held);
         sum += spare;
         all += held;
-        if (spare > *most && spare / 2 >= last_look[i].stuck) {
+        if (spare > *most && spare / 2 >= last_epoch[i].stuck) {
             *most = spare;
             which = i;
         }
@@ -153,8 +152,8 @@ static size_t class_with_most(size_t* most)
     return sum >= all / 4 ? which : EGB_HEAP_CLASSES;
 }
 
-// A program in whose phases other sizes are in use would in the end hold the sum of all phases. So
-// one class passes on what it can.
+// A program that uses other sizes in each phase would in the end hold the sum of all phases: so one
+// class passes on its spare memory.
 static void pass_on(void)
 {
     if (!egb_heap_try_lock_classes_()) {  // another thread is here
@@ -166,12 +165,12 @@ static void pass_on(void)
         if (which < EGB_HEAP_CLASSES) {
             trim_class(which, spare, true);
         }
-        EGB_STORE_(held_at_look, held_by_classes());
+        EGB_STORE_(held_at_check, held_by_classes());
     }
     egb_heap_unlock_classes_();
 }
 
-// How much of `held` must stay when `room` bytes may go.
+// The bytes of `held` that must stay when `room` bytes may go.
 static size_t rest_of(size_t held, size_t room)
 {
     return held > room ? held - room : 0;

@@ -4,8 +4,8 @@
 #include "../region/large.h"
 #include "heap.h"
 
-// Whether a block of `room` bytes is still right for `bytes`: not more than twice too large, if a
-// smaller class exists.
+// Whether a block of `room` bytes still suits `bytes`: at most twice too large, if a smaller class
+// exists.
 static bool is_right_size(size_t room, size_t bytes)
 {
     return bytes <= room && (bytes > room / 2 || room <= EGB_HEAP_STEP_BYTES_);
@@ -15,7 +15,7 @@ static void* move_to_another(void* block, size_t room, size_t bytes, const void*
 {
     void* const other = egb_heap_alloc_(1, bytes, false, site);
     if (other == NULL) {
-        return bytes <= room ? block : NULL;  // to become smaller is never refused
+        return bytes <= room ? block : NULL;  // a smaller size is never refused
     }
     (void)__builtin_memcpy(other, block, bytes < room ? bytes : room);
     egb_free_from_(block, site);
@@ -34,8 +34,8 @@ static void* realloc_large(void* block, size_t bytes, const void* site)
     return resized != NULL ? resized : move_to_another(block, room, bytes, site);
 }
 
-// Of pools of which the map does not know it. From level "guard" on it moves always: there the room
-// is what was asked for.
+// For pools that the map does not contain. From level "guard" on the block always moves: there its
+// room is the requested size.
 static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const void* site)
 {
     const egb_control* const owner = egb_control_of_(pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The size classes: which one serves a request, how large its blocks are, and where they start.
+// The size classes: which one serves a request, the size of its blocks, and their start.
 #include "heap.h"
 
 #include "../../os/os.h"
@@ -36,10 +36,9 @@ static size_t power_in(size_t block_bytes)
     return block_bytes & (0 - block_bytes);
 }
 
-// Programs put some bytes of their own in front of a page, as sqlite does, and read pages of files
-// into it. Where that is 1 to 15 bytes behind a multiple of 4096 the system's copy takes twice as
-// long (2.3 for 1.1 us, on AMD's Zen 4), and every so many blocks of an odd size would start at
-// such a multiple.
+// Programs, such as sqlite, put some bytes of their own in front of a page, and read pages of files
+// into it. At 1 to 15 bytes behind a multiple of 4096 the system's copy takes twice as long (2.3
+// for 1.1 us, on AMD's Zen 4), and some blocks of an odd size would start at such a multiple.
 size_t egb_heap_class_lead_(size_t block_bytes)
 {
     enum { ALIAS_BYTES = 4096 };
