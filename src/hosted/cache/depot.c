@@ -5,7 +5,7 @@
 
 #include "../region/ask.h"
 
-// ---- back to the chunks --------------------------------------------------------------------------
+// ---- back to the chunks -------------------------------------------------------------------------
 
 // The chunk that a block of a batch returns to. NULL: the address is in no chunk of the pool, as a
 // misused free at level "off" leaves it; the caller drops such a block, as one that the chunk

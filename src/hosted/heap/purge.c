@@ -131,8 +131,8 @@ static bool has_grown(void)
     return held - last >= GROWTH_BYTES;
 }
 
-// The class with the most spare bytes, if all classes can spare a quarter of what they hold. A
-// class that failed to give must have twice as much now. EGB_HEAP_CLASSES: none. The lock is held.
+// The class with the most spare bytes, if all classes can spare a quarter of their bytes. A class
+// that failed to give must have twice as much now. EGB_HEAP_CLASSES: none. The lock is held.
 static size_t class_with_most(size_t* most)
 {
     size_t which = EGB_HEAP_CLASSES;
