@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Allocations that fail on purpose, so that a program's answer to it can be tested.
+// Allocations that fail on purpose, so that the program's reaction can be tested.
 //
 //     EGGBOX_FAIL="net*:every=100,frames:once"
 #include "fault_injection.h"
@@ -9,7 +9,7 @@
 
 enum { PLACES_MAX = 1024 };
 
-static uint64_t failed[PLACES_MAX];  // whose first allocation has failed; atomic
+static uint64_t failed[PLACES_MAX];  // sites whose first allocation has failed; atomic
 
 static void complain_of_fail(void)
 {
@@ -45,7 +45,7 @@ egb_fault_plan egb_fault_plan_of_(const char* name)
     return never;
 }
 
-// When all places are taken, new ones do not fail.
+// When the table is full, new sites do not fail.
 static bool is_first_of(const void* site)
 {
     const uint64_t wanted = (uint64_t)(uintptr_t)site | 1;

@@ -5,14 +5,14 @@
 
 #include "eggbox/base.h"
 
-// When an allocation of a pool is to fail; all zero: never. Atomic.
+// When allocations of a pool fail; all zero: never. Atomic.
 typedef struct egb_fault_plan {
-    uint64_t every;    // one in so many
-    bool     is_once;  // the first of each place
-    uint64_t count;    // of allocations, atomic
+    uint64_t every;    // one failure in so many
+    bool     is_once;  // the first at each site
+    uint64_t count;    // allocations, atomic
 } egb_fault_plan;
 
-// What EGGBOX_FAIL says of a pool's name.
+// The plan of EGGBOX_FAIL for a pool's name.
 egb_fault_plan egb_fault_plan_of_(const char* name);
 
 static inline bool egb_fault_is_planned_(const egb_fault_plan* fail)
@@ -21,7 +21,7 @@ static inline bool egb_fault_is_planned_(const egb_fault_plan* fail)
            __atomic_load_n(&fail->is_once, __ATOMIC_RELAXED);
 }
 
-// Whether this allocation is to fail, which is counted.
+// Counts an allocation, and tells whether it is to fail.
 bool egb_fault_is_due_(egb_fault_plan* fail, const void* site);
 
 #endif  // EGGBOX_SRC_HOSTED_SETTINGS_FAULT_INJECTION_H

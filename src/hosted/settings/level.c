@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which level a pool has: what EGGBOX_CHECK says of its name, else its options, else "check", or
-// where a tool watches "guard".
+// The level of a pool: from EGGBOX_CHECK for its name, else from its options, else "check", or
+// "guard" if a tool watches.
 //
 //     EGGBOX_CHECK="frames:track,net*:guard,*:check"       the first that fits
 //     EGGBOX_CHECK=guard                                   of every pool
@@ -28,8 +28,9 @@ static bool read_level(const char* from, const char* end, egb_level* level)
     return false;
 }
 
-// Whether a name fits a pattern, in which `*` stands for any text and `?` for any character.
-// After a `*` that did not fit it is tried one character further; an earlier one need not be.
+// Whether a name fits a pattern, in which `*` stands for any text and `?` for any character. If the
+// text behind a `*` does not fit, it is tried one character further; an earlier `*` need not be
+// tried again.
 static bool fits_name(const char* from, const char* end, const char* name)
 {
     const char* star   = NULL;
@@ -132,14 +133,14 @@ bool egb_level_in_(const char* entries, const char* name, egb_level* level)
     return false;
 }
 
-// What the environment said when the first pool was made: another thread may change it meanwhile,
-// and then the C library's own copy is no place to look at.
+// Copies of the environment's settings at the first pool: another thread may change the environment
+// later, and the C library's own text must not be read then.
 enum { SETTING_BYTES = 4096 };
 
 static const char* check_setting = "";
 static const char* fail_setting  = "";
 
-// Where there is nothing to copy `to` is not touched: it is a page of its own, in each process.
+// If the setting is empty, `to` is not touched: it is a page of its own in each process.
 static const char* read_setting(const char* name, char* to)
 {
     static const char too_long[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room settings: what the environment says of pools: their levels, and the grammar of its texts.
+// Room settings: the environment's settings of pools: their levels, and the grammar of the texts.
 #ifndef EGGBOX_SRC_HOSTED_SETTINGS_SETTINGS_H
 #define EGGBOX_SRC_HOSTED_SETTINGS_SETTINGS_H
 
@@ -8,14 +8,14 @@
 // Copies EGGBOX_CHECK and EGGBOX_FAIL before the first pool is made. Otherwise only tests call it.
 void egb_settings_read_(void);
 
-// What EGGBOX_FAIL said.
+// The text of EGGBOX_FAIL.
 const char* egb_fault_setting_(void);
 
-// The level of a pool: the first entry of EGGBOX_CHECK that fits the name, else `wanted`.
-// EGB_INVALID: `wanted` is no level.
-egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level);
+// The level in EGGBOX_CHECK for a pool's name, else `check`, the pool's option, else "check".
+// EGB_INVALID: `check` is no level.
+egb_status egb_level_of_(const char* name, const char* check, egb_level* level);
 
-// What the first entry says that fits the name. False: none does.
+// The level in the first entry that fits the name. False: none fits.
 bool egb_level_in_(const char* entries, const char* name, egb_level* level);
 
 // One of the entries of such a text: [NAME-PATTERN:]VALUE.
@@ -26,17 +26,17 @@ typedef struct egb_entry {
     bool        has_name;
 } egb_entry;
 
-// The next entry, and `*at` behind it. False: that was the last.
+// Reads the next entry and moves `*at` behind it. False: there is none.
 bool egb_entry_next_(const char** at, egb_entry* entry);
 bool egb_entry_fits_(const egb_entry* entry, const char* name);
 
-// Whether what is from `*from` to `end` begins so; then `*from` is behind it.
+// Whether the text from `*from` to `end` starts with `text`; if so, moves `*from` behind it.
 bool egb_entry_starts_(const char** from, const char* end, const char* text);
 
-// A number from 1 on, of up to 18 digits, and nothing behind it. False: there is something else.
+// Reads a number from 1 on, of up to 18 digits. False: the text is something else.
 bool egb_entry_number_(const char* from, const char* end, uint64_t* number);
 
-// Of addresses that are in no pool.
+// The level for addresses that are in no pool.
 egb_level egb_level_of_no_pool_(void);
 
 #endif  // EGGBOX_SRC_HOSTED_SETTINGS_SETTINGS_H
