@@ -44,12 +44,12 @@ void egb_json_digits_(egb_json* out, uint64_t number, unsigned least)
     }
 }
 
-// How many bytes from here on are one character in UTF-8; 0: they are none.
+// The length of the UTF-8 character here, in bytes; 0: invalid.
 static size_t utf8_bytes(const unsigned char* text, size_t bytes)
 {
     static const struct {
-        unsigned char first, last;  // of the first byte
-        unsigned char least, most;  // of the second
+        unsigned char first, last;  // range of the first byte
+        unsigned char least, most;  // range of the second
         unsigned char count;
     } forms[] = {
         {0x00, 0x7F, 0x00, 0x00, 1},

@@ -15,25 +15,24 @@ typedef struct egb_json {
     char   buffer[EGB_JSON_BUFFER_BYTES];
 } egb_json;
 
-// A new file's; all that follows goes there. What is still in the buffer at the end is written by
-// egb_json_flush_().
+// Starts writing to a new file; egb_json_flush_() writes the rest of the buffer.
 void egb_json_begin_(egb_json* out, int file);
 void egb_json_flush_(egb_json* out);
 
-// As it is.
+// Written unchanged.
 void egb_json_byte_(egb_json* out, char byte);
 void egb_json_plain_(egb_json* out, const char* text);
 void egb_json_digits_(egb_json* out, uint64_t number, unsigned least);
 
-// As a string. What is no UTF-8 becomes U+FFFD.
+// Written as a string. Invalid UTF-8 becomes U+FFFD.
 void egb_json_text_(egb_json* out, const char* text, size_t bytes);
 
-// What comes between elements, and brackets around them.
+// Commas between elements, and the brackets around them.
 void egb_json_next_(egb_json* out);
 void egb_json_open_(egb_json* out, char bracket);
 void egb_json_close_(egb_json* out, char bracket);
 
-// Members of an object; the first one only their name.
+// Members of an object; the first function writes only the name.
 void egb_json_name_(egb_json* out, const char* name);
 void egb_json_number_(egb_json* out, const char* name, uint64_t number);
 void egb_json_member_(egb_json* out, const char* name, const char* text, size_t bytes);

@@ -11,8 +11,8 @@
 
 // ---- the handler set at run time ---------------------------------------------------------------
 
-// A function and its `user`, which are one value to whoever reads them: `version` is odd while they
-// are being changed, and even and larger afterwards.
+// A function and its `user`, read as one value: `version` is odd while they change, and even and
+// larger afterwards.
 static atomic_uint            version;
 static _Atomic(egb_misuse_fn) current_function;  // NULL: the default
 static _Atomic(void*)         current_user;
@@ -28,8 +28,8 @@ void egb_misuse_set_handler(egb_misuse_fn handler, void* user)
     atomic_store(&version, before + 2);
 }
 
-// Reads both, or says that it could not. It does not wait for long, because the change may have
-// been interrupted by the very signal handler that calls this.
+// Reads both. False: it could not. It does not wait for long: the change may have been interrupted
+// by the very signal handler that calls this.
 static bool read_handler(egb_misuse_fn* handler, void** user)
 {
     for (int tries = 0; tries < 1000; tries++) {
@@ -45,7 +45,7 @@ static bool read_handler(egb_misuse_fn* handler, void** user)
 
 // ---- how often ---------------------------------------------------------------------------------
 
-static _Atomic(uint64_t) misuse_counts[EGB_MISUSE_LAST + 1];  // by kind; [0]: of kinds not known
+static _Atomic(uint64_t) misuse_counts[EGB_MISUSE_LAST + 1];  // by kind; [0]: unknown kinds
 
 uint64_t egb_misuse_count_(egb_misuse_kind kind)
 {
@@ -68,14 +68,14 @@ typedef union past_words {
     uintptr_t      words[PAST_WORDS];
 } past_words;
 
-// An entry is the event of number `version` / 2, counted from 1, while that is even and not 0; odd:
-// somebody is writing to it.
+// If `version` is even and not 0, the entry is event number `version` / 2, counted from 1. If it is
+// odd, a thread is writing to the entry.
 static struct {
     _Atomic(uintptr_t) version;
     _Atomic(uintptr_t) words[PAST_WORDS];
 } past[EGB_PAST_EVENTS_MAX];
 static _Atomic(uintptr_t) past_count;
-static _Atomic(uintptr_t) past_forgotten;  // so many of them are not to be told
+static _Atomic(uintptr_t) past_forgotten;  // the number of events not to be told
 
 static past_words in_words(const egb_misuse_event* event)
 {
@@ -99,8 +99,7 @@ static past_words in_words(const egb_misuse_event* event)
     return out;
 }
 
-// An entry that another thread is still writing to, so many events later, or that has a later event
-// already, keeps what it has.
+// An entry stays as it is if another thread is still writing to it, or if it has a later event.
 static void note_past(const egb_misuse_event* event)
 {
     const past_words from   = in_words(event);
@@ -159,7 +158,7 @@ enum { SITES_MAX = 64 };
 static _Atomic(uint64_t) sites[SITES_MAX];
 static atomic_bool       sites_are_full;
 
-// Says whether this kind of misuse at this site was not seen before, and remembers it.
+// Whether this kind of misuse is new at this site; remembers it.
 static bool is_new(const egb_misuse_event* event)
 {
     const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
@@ -195,7 +194,7 @@ static void describe(egb_text_line* out, const egb_misuse_event* event)
     egb_text_place_(out, NULL, 0, event->site);
 }
 
-// A block that was written to is found beside a call that is right.
+// Damage is found at a later call, which is right itself.
 static bool is_damage(const egb_misuse_event* event)
 {
     return event->kind == EGB_MISUSE_OVERWRITTEN || event->kind == EGB_MISUSE_OVERRUN ||

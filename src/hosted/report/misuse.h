@@ -11,11 +11,11 @@ enum {
     EGB_PAST_NAME_BYTES = 48
 };
 
-// How often it happened in this process, and that it shall count from 0 again.
+// How often a kind happened in this process. Starts counting from 0 again.
 uint64_t egb_misuse_count_(egb_misuse_kind kind);
 void     egb_misuse_forget_(void);
 
-// A finding in a block, before it becomes an event; `kind` 0: nothing was found.
+// A finding about a block, before it becomes an event; `kind` 0: nothing was found.
 typedef struct egb_finding {
     int         kind;  // an egb_misuse_kind
     const void* block;
@@ -23,10 +23,10 @@ typedef struct egb_finding {
     egb_history history;
 } egb_finding;
 
-// One misuse of those that were last. What is not known is 0.
+// One of the latest misuse events. Unknown values are 0.
 typedef struct egb_past_event {
     uintptr_t   kind;
-    uintptr_t   bytes;  // that were asked for
+    uintptr_t   bytes;  // requested
     ptrdiff_t   damaged;
     const void* site;
     const void* alloc_site;
@@ -36,8 +36,8 @@ typedef struct egb_past_event {
     char        pool_name[EGB_PAST_NAME_BYTES];
 } egb_past_event;
 
-// Those since it last began to count, the oldest first. Returns how many. One that is just being
-// noted is left out.
+// The events since counting began, the oldest first, without one that is just being written.
+// Returns their number.
 size_t egb_misuse_past_(egb_past_event events[EGB_PAST_EVENTS_MAX]);
 
 #endif  // EGGBOX_SRC_HOSTED_REPORT_MISUSE_H
