@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What eggbox/guard.h offers of blocks that are damaged.
+// The integrity checks of eggbox/guard.h.
 #include "eggbox/guard.h"
 
 #include "../pool/layout.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a report says of blocks that were not freed and of misuse, with the places in the code.
+// The leaks and misuse events in a report, with their places in the code.
 #include "findings.h"
 #include "../../os/os.h"
 #include "../pool/live_sites.h"
@@ -8,7 +8,7 @@
 
 enum { LEAKS_LISTED = 50, MODULE_BYTES_MAX = 4096 };
 
-// The file that was loaded first has no name among those that are.
+// The module loaded first, the program, has no name in the list of modules.
 static void write_module(egb_json* out, const char* path)
 {
     static char own[MODULE_BYTES_MAX];  // one thread at a time writes a report
@@ -19,7 +19,7 @@ static void write_module(egb_json* out, const char* path)
     }
 }
 
-// Nothing at all is written of a place that is not known.
+// Writes nothing for an unknown place.
 static void
 write_where(egb_json* out, const char* name, const char* file, uint64_t line, const void* site)
 {

@@ -5,7 +5,7 @@
 
 #include "../report/json.h"
 
-// The members of a report that say where: "leaks", if blocks are tracked, and "events".
+// The members "leaks", if blocks are tracked, and "events".
 void egb_report_findings_(egb_json* out);
 
 #endif  // EGGBOX_SRC_HOSTED_PROCESS_FINDINGS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The inline functions of pool.h, guard.h and heap.h once more, as core/linkable.c has those of
-// fixed.h: so that header comes first.
+// The external definitions of the inline functions of pool.h, guard.h and heap.h. core/linkable.c
+// has those of fixed.h, so that header comes first.
 #include "eggbox/fixed.h"
 
 #undef EGB_INLINE_PUBLIC

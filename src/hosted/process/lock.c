@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lock of eggbox/lock.h among threads: the system's, of which it is the bytes that are used.
+// The lock of eggbox/lock.h among threads: the system's lock, stored in its bytes.
 #include "eggbox/lock.h"
 
 #include "../../os/os.h"

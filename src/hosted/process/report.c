@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The report of a process: docs/report-format.md. What it needs of memory is static, and one thread
-// at a time has it.
+// The report of a process: docs/report-format.md. Its memory is static, for one thread at a time.
 #include "eggbox/report.h"
 
 #include "../../os/os.h"
@@ -15,7 +14,7 @@
 
 // ---- what a child of a fork does not count ------------------------------------------------------
 
-// The counts of a size class, or of large blocks, that were its parent's.
+// The counts of a size class, or of large blocks, that a forked process inherited.
 typedef struct earlier {
     uint64_t allocations;
     uint64_t frees;
@@ -35,7 +34,7 @@ static struct {
     char           path[PATH_BYTES_MAX + 64];
     char           whole_path[PATH_BYTES_MAX + 64];
 } report;
-static bool report_is_busy;  // atomic: a thread has it
+static bool report_is_busy;  // atomic: a thread is writing
 
 static uint64_t since(uint64_t now, uint64_t before)
 {
@@ -47,7 +46,7 @@ __attribute__((constructor)) static void note_the_start(void)
     report.started_ns = egb_os_nanoseconds_();
 }
 
-// In the child of a fork the thread that was writing a report is no more.
+// In the child of a fork the thread that was writing a report no longer exists.
 static void reset_report(void)
 {
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
@@ -82,8 +81,8 @@ void egb_report_restart(void)
 static const char version_text[] = NUMBER_AS_TEXT(EGB_VERSION_MAJOR
 ) "." NUMBER_AS_TEXT(EGB_VERSION_MINOR) "." NUMBER_AS_TEXT(EGB_VERSION_PATCH);
 
-// An argument of any length: what is longer than the buffer is cut into several reads, but one
-// element of the list.
+// Writes an argument of any length: it is read in several parts if it is longer than the buffer,
+// but stays one element of the list.
 static void write_arguments(egb_json* out)
 {
     egb_json_name_(out, "arguments");
@@ -101,7 +100,7 @@ static void write_arguments(egb_json* out)
                 from = i + 1;
             }
         }
-        if (from == 0 && held == sizeof report.text) {  // longer than there is room: its beginning
+        if (from == 0 && held == sizeof report.text) {  // too long: write its beginning
             egb_json_next_(out);
             egb_json_text_(out, report.text, held);
             break;
@@ -118,7 +117,7 @@ static void write_arguments(egb_json* out)
     egb_json_close_(out, ']');
 }
 
-// That of the size classes, if they all have the same.
+// The common level of the size classes, if they have one.
 static const char* level_of_classes(void)
 {
     const char* level = NULL;
@@ -157,7 +156,7 @@ static void write_process(egb_json* out, const egb_os_process* process)
     egb_json_truth_(out, "is_measured", report.now.is_measured);
 }
 
-// Which size class a pool is; EGB_HEAP_CLASSES: none.
+// The size class of a pool; EGB_HEAP_CLASSES: none.
 static size_t class_of_pool(egb_pool pool)
 {
     size_t index = 0;
@@ -168,7 +167,7 @@ static size_t class_of_pool(egb_pool pool)
     return index;
 }
 
-// Returns the failures, if they are requests to the heap.
+// Returns the pool's failures, if they are requests to the heap.
 static uint64_t write_pool(egb_json* out, egb_pool pool)
 {
     egb_pool_stats one;
@@ -185,7 +184,7 @@ static uint64_t write_pool(egb_json* out, egb_pool pool)
     const earlier  none     = {0};
     const earlier  before   = is_class ? report.classes[index] : none;
     const uint64_t asked    = is_class ? report.now.classes[index].requested_bytes : 0;
-    // The peak counts what waits in magazines; blocks that nobody asked for were never in use.
+    // The peak counts blocks in magazines; blocks never requested were never in use.
     const uint64_t peak = one.peak < one.allocations ? one.peak : one.allocations;
     egb_json_next_(out);
     egb_json_open_(out, '{');
