@@ -391,7 +391,7 @@ TEST_F(report, an_event_has_all_that_is_known_of_its_block)
     const std::string event = after(written(), "\"events\":[", "]");
     EXPECT_EQ(
         after(event, "{", ",\"site\""),
-        "\"kind\":\"write behind the end of a "
+        "\"kind\":\"write past the end of a "
         "block\",\"pool\":\"guarded\",\"bytes\":24,\"damaged\":25"
     );
     EXPECT_NE(after(event, "\"site\":{", "}").find("test_report\",\"offset\":"), std::string::npos)
