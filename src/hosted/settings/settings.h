@@ -11,9 +11,9 @@ void egb_settings_read_(void);
 // The text of EGGBOX_FAIL.
 const char* egb_fault_setting_(void);
 
-// The level in EGGBOX_CHECK for a pool's name, else `check`, the pool's option, else "check".
-// EGB_INVALID: `check` is no level.
-egb_status egb_level_of_(const char* name, const char* check, egb_level* level);
+// The level of a pool: the first entry of EGGBOX_CHECK that fits its name, else `wanted`.
+// EGB_INVALID: `wanted` is no level.
+egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level);
 
 // The level in the first entry that fits the name. False: none fits.
 bool egb_level_in_(const char* entries, const char* name, egb_level* level);
