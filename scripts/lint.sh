@@ -9,7 +9,7 @@ if [ "${1:-}" = --fix ]; then
     clang-format-19 -i $sources
     exit 0
 fi
-python3 scripts/prose.py --report .
+python3 scripts/prose.py .
 # shellcheck disable=SC2086
 clang-format-19 --dry-run --Werror $sources
 # As many at a time as there are processors, a few files each.
