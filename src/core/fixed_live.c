@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Fixed pools with live bits: the truth about every block is a bit outside it, what lies in a free
-// block, or outside as well, is only a link, and a list that was overwritten can be made anew. What
-// alloc and free run when nothing is wrong and no block is fresh is in fixed_live.h.
+// block, or outside as well, is only a link, and a list that was overwritten can be made anew. The
+// hot path, for recycled blocks and correct calls, is in fixed_live.h.
 #include "fixed_private.h"
 
 bool egb_fixed_is_live_by_bit_(const egb_fixed* pool, size_t distance)
@@ -41,8 +41,8 @@ static void* take_fresh(egb_fixed* pool)
     return block;
 }
 
-// What the list leads to is no free block. That is right if no block is free; else the list was
-// overwritten, be it only cut short.
+// The list leads to a place that is no free block. That is right if no block is free; else the list
+// was overwritten, be it only cut short.
 EGB_COLD static void* take_other(egb_fixed* pool, const void* site)
 {
     const uint32_t refused   = ~pool->side.live[EGB_FIXED_LIVE_HEAD_];

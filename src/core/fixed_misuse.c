@@ -48,9 +48,9 @@ void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const vo
     egb_report_(egb_fixed_kind_of_free_(pool, address, index), pool, address, index, site);
 }
 
-// What is behind a link that was overwritten cannot be trusted. Marks do not tell well enough which
-// blocks are free to make a new list of: a caller may have copied one into a block in use, and
-// handing that out would be worse than losing blocks.
+// Nothing behind an overwritten link can be trusted. Marks do not tell well enough which blocks are
+// free to make a new list of: a caller may have copied one into a block in use, and handing that
+// out would be worse than losing blocks.
 void* egb_fixed_drop_list_(egb_fixed* pool, const void* site)
 {
     const void* const refused = egb_fixed_address_(pool, pool->head);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The modes of a fixed pool that the hot path does not serve: who is responsible for which, and the
-// two that have nothing outside their blocks: blocks of 4 bytes, which have no room for a mark, and
+// The modes of a fixed pool that the hot path does not serve: a table of their functions, and two
+// modes that have nothing outside their blocks: blocks of 4 bytes, without room for a mark, and
 // pools without checks, when a checked call meets one.
 #include "fixed_private.h"
 

@@ -49,7 +49,7 @@ static inline void egb_fixed_touch_(egb_fixed* pool, size_t touched)
     }
 }
 
-// Where an overwritten link leads: anywhere, so no pointer to an object.
+// The address that an overwritten link leads to: anywhere, hence no pointer to an object.
 static inline const void* egb_fixed_address_(const egb_fixed* pool, uint32_t distance)
 {
     return (const void*)((uintptr_t)pool->first + (uintptr_t)distance * EGB_WORD_BYTES);
@@ -73,12 +73,12 @@ bool egb_fixed_step_in_mode_(const egb_fixed* pool, uint32_t touched, uint32_t* 
 // Whether the free list comes to `wanted` when followed from `at`. O(free blocks).
 bool egb_fixed_leads_to_(const egb_fixed* pool, uint32_t touched, uint32_t at, uint32_t wanted);
 
-// Ends the free list of a pool with marks, which leads to what is no free block, and tells the
-// handler. Returns a block that the handler freed, or NULL.
+// Ends the free list of a pool with marks if it leads to a place that is no free block, and tells
+// the handler. Returns a block that the handler freed, or NULL.
 void* egb_fixed_drop_list_(egb_fixed* pool, const void* site);
 
-// The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`; and what is wrong
-// with a free of `address`, whose index that is.
+// The block's index, or EGB_NO_INDEX if no block of the pool starts at `address`; and the kind of
+// misuse that a free of this `address` is.
 size_t          egb_fixed_index_of_(const egb_fixed* pool, const void* address);
 egb_misuse_kind egb_fixed_kind_of_free_(const egb_fixed* pool, const void* address, size_t index);
 
@@ -87,8 +87,8 @@ void egb_report_(
     egb_misuse_kind kind, const void* pool, const void* address, size_t index, const void* site
 );
 
-// Tell the handler what was found: a call on a pool that was never made; a free list that leads to
-// `address`, where no free block is; a free of `address` that cannot be right.
+// Tell the handler about a call on a pool that was never made; a free list that leads to `address`,
+// which is no free block; a wrong free of `address`.
 void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site);
 void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site);
 void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const void* site);
@@ -102,7 +102,7 @@ void* egb_fixed_alloc_in_mode_(egb_fixed* pool, const void* site);
 bool  egb_fixed_is_live_in_mode_(const egb_fixed* pool, size_t distance);
 bool  egb_fixed_push_in_mode_(egb_fixed* pool, size_t distance);
 
-// Of them the two with live bits; alloc and push are in fixed_live.h.
+// The two modes with live bits; their alloc and push are in fixed_live.h.
 bool egb_fixed_is_live_by_bit_(const egb_fixed* pool, size_t distance);
 
 static inline bool egb_is_live_(const egb_fixed* pool, size_t index)

@@ -5,8 +5,8 @@
 
 // ---- alloc --------------------------------------------------------------------------------------
 
-// Ends the free list if it leads to what is no free block, and says where it led; else NULL. If the
-// list is one with marks, its next block is known not to have one.
+// Ends the free list if it leads to a place that is no free block, and returns that place; else
+// NULL. If the list is one with marks, its next block is known not to have one.
 static const void* end_list_astray(egb_fixed* fixed)
 {
     const uint32_t head = egb_fixed_head_(fixed);
@@ -29,9 +29,10 @@ static bool has_states(const egb_chunk_* chunk)
     return chunk->shape.states != NULL;
 }
 
-// How many blocks of a chunk are free and out of reach, now that none was where one should be. Of a
-// list nothing is left: what was touched and is not in use. With states, those that were written to
-// are added; or, if there is none such, it is all: someone wrote to the states.
+// How many blocks of a chunk are free and out of reach, now that none was where one should be.
+// Nothing is left of a list: the touched blocks that are not in use are lost. With states, those
+// that were written to are added; or, if there is none such, it is all: someone wrote to the
+// states.
 static size_t count_lost(const egb_chunk_* chunk, size_t struck)
 {
     const size_t free    = chunk->shape.blocks - chunk->in_use;
@@ -53,7 +54,7 @@ static void write_off(egb_growing* pool, egb_chunk_* chunk, size_t struck)
     }
 }
 
-// A block that was in use before; NULL: there is none, or it is not what it should be.
+// A block that was in use before; NULL: there is none, or it is damaged.
 static void* take_recycled(egb_chunk_* chunk)
 {
     void* block = NULL;
@@ -225,7 +226,7 @@ static void count_put(egb_growing* pool, egb_chunk_* chunk, size_t count)
     }
 }
 
-// Where no block is in use none can be freed, whatever the free list says.
+// If no block is in use, none can be freed, whatever the free list says.
 bool egb_growing_put_other_(egb_chunk_* chunk, void* block)
 {
     if (chunk->in_use == 0 || !push(chunk, block)) {

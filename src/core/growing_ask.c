@@ -148,7 +148,7 @@ static bool shape_is_right(const egb_chunk_* chunk, const egb_chunk_place* place
            shape->inverse == chunk->fixed.inverse && shape->shift == chunk->fixed.shift;
 }
 
-// Of the blocks that were touched those are free that are at home, or else on the list.
+// A touched block is free if its state says so, or without states if it is on the list.
 static bool counts_are_right(const egb_chunk_* chunk)
 {
     const bool   has_states = chunk->shape.states != NULL;
@@ -187,10 +187,10 @@ static bool list_has(const egb_growing* pool, size_t count)
     return count == 0 && (before == NULL || pool->available->previous == before);
 }
 
-// What all chunks together hold.
+// The sums over all chunks.
 typedef struct sums {
     size_t    in_use, capacity, lost, held, chunks, available;
-    uintptr_t end;  // of the chunk before
+    uintptr_t end;  // end of the chunk before
 } sums;
 
 static bool add_up(const egb_growing* pool, sums* all)

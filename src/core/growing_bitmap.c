@@ -2,7 +2,7 @@
 // The free blocks of a chunk with states. No list leads from one to the next: a bit in the state of
 // a block says that it is at home, with its chunk, and those that are at home are handed out in
 // order of address, however they came back. A list hands them out in the order of the frees, which
-// after a while is no order at all: a program that walks what it made then misses every cache.
+// after a while is no order at all. A program that walks its objects then misses every cache.
 // jemalloc finds the free regions of a slab in order, too, by a bitmap (Evans, BSDCan 2006).
 //
 // The blocks of a chunk stand in equal groups, no more than a word has bits, and one word says in
@@ -39,8 +39,9 @@ static bool has_marks(const egb_word* words, size_t stride)
 
 // ---- states -------------------------------------------------------------------------------------
 
-// A byte is written by who has the pool while its bit is set, by others while it is not; and they
-// write next to each other. So each access is atomic, also those to several bytes at once.
+// The owner of the pool writes a byte while its bit is set, other threads while it is not, and they
+// write next to each other. Each access is therefore atomic, also the accesses to several bytes at
+// once.
 static void set_state(const egb_shape_* shape, size_t index, unsigned state)
 {
     __atomic_store_n(&shape->states[index], (unsigned char)state, __ATOMIC_RELAXED);
@@ -58,7 +59,7 @@ static bool is_sound(unsigned state, const egb_word* words, size_t stride)
     return (state & EGB_STATE_OWN_) == EGB_STATE_IN_CHUNK_ && has_marks(words, stride);
 }
 
-// Where the lowest bit that is set stands: one is.
+// The position of the lowest set bit. At least one is set.
 static inline size_t lowest_bit(size_t bits)
 {
     return (size_t)(sizeof bits == 8 ? __builtin_ctzll(bits) : __builtin_ctz((unsigned)bits));
@@ -77,7 +78,7 @@ static inline size_t first_byte_lowest(size_t word)
 typedef struct egb_homes {
     const unsigned char* states;
     size_t               end;    // looks no further than the word that this index is in
-    size_t               index;  // of the first state of the word that is looked at
+    size_t               index;  // index of the first state in the current word
     size_t               width;  // states in it
     size_t               left;   // a bit in a byte for each that is still to be found
 } egb_homes;
@@ -124,7 +125,7 @@ EGB_INLINE size_t next_home(egb_homes* walk)
 
 // ---- groups -------------------------------------------------------------------------------------
 
-// Of 8 blocks: their states are looked at as one word anyway.
+// A group has at least 8 blocks, because their states are read as one word anyway.
 enum { LEAST_GROUP = 3 };
 
 void egb_bitmap_plan_(egb_shape_* shape)
@@ -221,7 +222,7 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
     return taken;
 }
 
-// Where groups are long there is none after the first that has some: a call looks through one.
+// If groups are long, a call looks through one group only.
 size_t egb_bitmap_take_(egb_chunk_* chunk, void** blocks, size_t count)
 {
     size_t taken = 0;

@@ -30,8 +30,8 @@ static size_t header_bytes(const egb_growing_options* options)
     return sizeof(egb_chunk_) + options->backing.extra_bytes;
 }
 
-// What a chunk needs besides its blocks: the header, what is kept free, and what alignment may cost
-// where the backing promises none.
+// The bytes of a chunk besides its blocks: the header, the bytes kept free, and the cost of
+// alignment if the backing promises none.
 static size_t bytes_around(const egb_growing_options* options)
 {
     const bool is_aligned = options->backing.granule >= EGB_ALIGNOF_(egb_chunk_);

@@ -17,7 +17,7 @@ struct egb_chunk_ {
     size_t       groups;    // with states: a bit for each group that has a block at home
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
-    egb_chunk_*  previous;  // of the first: the last
+    egb_chunk_*  previous;  // previous of the first: the last
     egb_chunk_*  left;      // in the tree by address
     egb_chunk_*  right;
     egb_shape_   shape;  // for threads that do not wait for the pool
@@ -26,15 +26,16 @@ struct egb_chunk_ {
     size_t touched_before;
 };
 
-// What the backing keeps behind the header: backing.extra_bytes.
+// The bytes behind the header that belong to the backing: backing.extra_bytes.
 static inline void* egb_chunk_extra_(egb_chunk_* chunk)
 {
     return chunk + 1;
 }
 
-// What egb_growing_take_() found in place of a block: the free list of a chunk led to `address`,
-// where no free block is, or the free block there was written to. It is written off: with a list as
-// are the blocks behind it, with states as are those right behind it that were written to, too.
+// The damage that egb_growing_take_() found in place of a block: the free list of a chunk led to
+// `address`, which is no free block, or that free block was overwritten. It is written off: with a
+// list as are the blocks behind it, with states as are those right behind it that were written to,
+// too.
 typedef struct egb_damage {
     bool        was_found;
     const void* address;
@@ -100,7 +101,7 @@ static inline bool egb_touches_free_(const egb_growing_options* options)
     return !options->with_states || options->block_bytes < EGB_UNMARKED_BYTES;
 }
 
-// What is the caller's of a block's state.
+// The caller's part of a block's state.
 static inline unsigned egb_state_at_(const egb_shape_* shape, size_t index)
 {
     return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_IN_CHUNK_;
@@ -137,7 +138,7 @@ size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count);
 size_t egb_bitmap_count_(const egb_chunk_* chunk);
 bool   egb_bitmap_whole_(const egb_chunk_* chunk);
 
-// ---- alloc and free, for who has the pool to itself ---------------------------------------------
+// ---- alloc and free, for the one owner of the pool ----------------------------------------------
 
 // Whether alloc can get a block of the chunk: whether it is in the list.
 static inline bool egb_chunk_is_available_(const egb_chunk_* chunk)
@@ -225,7 +226,7 @@ static inline void egb_clear_words_(void* start, size_t bytes)
 typedef struct egb_chunk_place {
     void*          first;
     size_t         count;
-    unsigned char* states;  // where they would start, if there are none
+    unsigned char* states;  // their place, also if there are none
     egb_chunk_*    header;
 } egb_chunk_place;
 

@@ -30,7 +30,7 @@ void egb_tree_add_(egb_chunk_** root, egb_chunk_* chunk)
     while (*place != NULL && priority_of(*place) >= priority) {
         place = stands_before(chunk, *place) ? &(*place)->left : &(*place)->right;
     }
-    // What stood here is divided among the two sides of the new chunk.
+    // The subtree that stood here is divided among the two sides of the new chunk.
     egb_chunk_*  rest  = *place;
     egb_chunk_** left  = &chunk->left;
     egb_chunk_** right = &chunk->right;

@@ -57,8 +57,8 @@ static bool is_ours_to_take(int signal_number)
            now.sa_handler == SIG_DFL;
 }
 
-// Where the program has a stack for such handlers, ours uses it too: the fault may be that the
-// other one has no room.
+// Our handler uses the stack for signal handlers, if the program has one: the fault may be that the
+// normal stack is full.
 static bool set_handler(int signal_number)
 {
     struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the headers of a POSIX system must be told before the first of them is included: that we use
-// more than strict C11 and POSIX have. Here and not on the command line, so that users of the
-// one-file build need no option for it; eggbox.c includes this before all else, because <stdint.h>
-// of glibc already decides for the whole file. There is no harm where a macro means nothing.
+// Tells the headers of a POSIX system, before the first of them is included, that we use more than
+// strict C11 and POSIX. Here and not on the command line, so that users of the one-file build need
+// no option for it; eggbox.c includes this before all else, because <stdint.h> of glibc already
+// decides for the whole file. There is no harm where a macro means nothing.
 #ifndef EGGBOX_SRC_OS_POSIX_FEATURES_H
 #define EGGBOX_SRC_OS_POSIX_FEATURES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The wishes for pages: what Linux can do, and what can be said of any other POSIX system.
+// The options for pages: Linux, and the answers that are right on any other POSIX system.
 #include "posix_features.h"
 
 #include "posix_page_options.h"
@@ -62,7 +62,7 @@ egb_posix_populated egb_posix_populate_(void* region, size_t bytes)
     return is_unknown ? EGB_POSIX_UNKNOWN : EGB_POSIX_REFUSED;
 }
 
-// A file that is read line by line, of which only the start matters.
+// A file that is read line by line; only the start of a line matters.
 typedef struct line_reader {
     int     file;
     ssize_t at;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a POSIX system makes of the wishes for pages. May change errno.
+// The options for pages on a POSIX system. May change errno.
 #ifndef EGGBOX_SRC_OS_POSIX_PAGE_OPTIONS_H
 #define EGGBOX_SRC_OS_POSIX_PAGE_OPTIONS_H
 
@@ -8,7 +8,7 @@
 // Wishes for large pages.
 void egb_posix_ask_huge_(void* region, size_t bytes);
 
-// What came of asking for all pages in one call.
+// The result of asking for all pages in one call.
 typedef enum egb_posix_populated {
     EGB_POSIX_POPULATED,  // they are there
     EGB_POSIX_UNKNOWN,    // there is no such call: touch them

@@ -43,9 +43,9 @@ size_t egb_os_address_bytes_(void)
 // ---- reserve and release ------------------------------------------------------------------------
 
 // Readable and writable at once: a page comes when it is first touched, so that nothing is left for
-// a commit to do but the wishes. Without MAP_NORESERVE, with which the system would promise what it
-// can never keep: so it refuses here what is more than all of its memory, and, where it counts
-// every promised page (overcommit forbidden), what it could not keep later.
+// a commit to do but the wishes. MAP_NORESERVE is not used: with it the system would promise memory
+// that it can never give. Without it the system refuses here more than all of its memory, and, if
+// it counts every promised page (overcommit forbidden), more than it could give later.
 static void* map_pages(void* wanted, size_t bytes)
 {
     void* const start =
@@ -156,7 +156,7 @@ bool egb_os_can_protect_(void)
     return true;
 }
 
-// It takes a mapping more for each change along the addresses, of which the system has so many.
+// Each change along the addresses takes one more mapping, and the number of mappings is limited.
 egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
 {
     const int before = errno;

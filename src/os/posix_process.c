@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a POSIX system says of a process, and the file that a report goes to.
+// Facts about a process on a POSIX system, and the file of its report.
 #include "posix_features.h"
 
 #include "os.h"
@@ -185,8 +185,8 @@ static uint64_t started_ticks(void)
     return at == NULL ? 0 : number_at(at);
 }
 
-// What getrusage() says of it includes earlier programs of the process, and what its parent held
-// when it was forked.
+// The peak of getrusage() includes earlier programs of the process, and the memory of its parent at
+// the fork.
 static uint64_t peak_resident_bytes(const struct rusage* used)
 {
     static const char name[] = "\nVmHWM:";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ranges that LeakSanitizer is told of when the process ends, before it looks for leaks. Not
-// sooner: a fork waits for its locks, and meanwhile nobody may. Of what was given back it is told
-// too, and looks through what is mapped there then.
+// sooner: a fork waits for its locks, and meanwhile nobody may. It is told of ranges given back,
+// too, and looks through the new mappings there.
 #include "posix_features.h"
 
 #include "posix_roots.h"

@@ -29,7 +29,7 @@
 
 // A word, as in U. Drepper, "Futexes Are Tricky", 2011, and not a mutex of the C library: that may
 // not be all zero at first, cannot be made anew in the child of a fork, and ThreadSanitizer gives
-// up on a thread that holds more than 64, as destroy and fork do. What the word says is in os.h.
+// up on a thread that holds more than 64, as destroy and fork do. os.h describes the word.
 enum { LOCK_FREE = 0, LOCK_HELD = 1, LOCK_WAITED_FOR = 2 };
 
 static atomic_uint* word_of(egb_os_mutex* mutex)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Layer os: what other files of POSIX systems ask of threads.
+// Layer os: questions about threads for other files of POSIX systems.
 #ifndef EGGBOX_OS_POSIX_THREADS_H
 #define EGGBOX_OS_POSIX_THREADS_H
 
 #include <stdbool.h>
 
-// Whether this thread is the only one, for certain. Where the C library does not say: false.
+// Whether this thread is the only one, for certain. False if the C library does not tell.
 bool egb_posix_is_only_thread_(void);
 
 #endif  // EGGBOX_OS_POSIX_THREADS_H

@@ -16,7 +16,7 @@
 
 // ---- AddressSanitizer ---------------------------------------------------------------------------
 
-// What stands before malloc is called before AddressSanitizer is ready, and in its place.
+// A library in place of malloc is called before AddressSanitizer is ready.
 #if defined(__ELF__) && !EGB_IS_MALLOC
 void __asan_poison_memory_region(const volatile void* start, size_t bytes) __attribute__((weak));
 void __asan_unpoison_memory_region(const volatile void* start, size_t bytes) __attribute__((weak));

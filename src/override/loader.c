@@ -6,7 +6,7 @@
 
 // With RTLD_DEEPBIND a module's own libraries come first, the C library's malloc is one of them,
 // and what the module gets from the program it would free there. PHP loads its extensions and
-// Apache its modules like that. So the flag goes; all that a module loses is that its own functions
+// Apache its modules like that. The flag therefore goes. A module loses only that its own functions
 // are preferred to others of the same names.
 //
 // It ends in a jump: the loader looks at who called, and searches the caller's folders.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Layer override: the allocation functions of glibc, each as a call of heap.h. What is here beside
-// that is what the standards and glibc's manual say of errno and of odd arguments.
+// Layer override: the allocation functions of glibc, each as a call of heap.h. The rest of this
+// file is errno and odd arguments, as the standards and glibc's manual describe them.
 //
-// The library has a malloc of its own beside none: it never asks for the one it stands before. So a
-// pointer from elsewhere, which can only be misuse or memory of the loader's, is left alone by
-// free(), and refused by realloc(); the misuse handler is told.
+// The library has a malloc of its own beside none: it never asks for the one it stands before. A
+// pointer from elsewhere can only be misuse, or memory of the loader. free() leaves it alone,
+// realloc() refuses it, and the misuse handler is told.
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -49,8 +49,8 @@ static __attribute__((noinline)) void* malloc_more(size_t bytes, const void* sit
     return or_no_memory(egb_malloc_more_(bytes, site));
 }
 
-// As egb_malloc(), which never refuses what it serves without a call: so there is nothing left to
-// look at where it does, and the rest is a jump.
+// As egb_malloc(). A request that needs no call is never refused, so nothing is left to check for
+// it, and the rest is a jump.
 EXPORT void* malloc(size_t bytes)
 {
     void* block;
@@ -81,7 +81,7 @@ EXPORT void free_aligned_sized(void* block, size_t align, size_t bytes)
     egb_free(block);
 }
 
-// Of 0 bytes it is free(), as glibc has it.
+// With 0 bytes it is free(), as in glibc.
 static void* resize(void* block, size_t bytes, const void* site)
 {
     if (block != NULL && bytes == 0) {
@@ -111,7 +111,7 @@ EXPORT void* aligned_alloc(size_t align, size_t bytes)
 
 // ---- POSIX, BSD, glibc --------------------------------------------------------------------------
 
-// Says what went wrong by what it returns, and not by errno.
+// Returns the error, and does not set errno.
 EXPORT int posix_memalign(void** out, size_t align, size_t bytes)
 {
     if (!is_power_of_two(align) || align % sizeof(void*) != 0) {
@@ -191,8 +191,7 @@ EXPORT int mallopt(int parameter, int value)
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// Of the pools: what they hold, and what of it is in use; beside them large blocks, as glibc tells
-// those from mmap.
+// The bytes that pools hold, and the part in use; and large blocks, as glibc lists those from mmap.
 typedef struct counts {
     size_t held;
     size_t chunks;

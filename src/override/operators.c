@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Layer override: operator new and delete of C++, by their names in object files, in C: so that the
-// library needs no C++ library, and C programs get none. What a refused request leads to, the
-// new-handler and std::bad_alloc, is left to the functions of the same names in the program's own
-// C++ library, which come to malloc() in their turn. Compiled with -fexceptions: they throw.
+// library needs no C++ library, and C programs get none. The functions of the same names in the
+// program's own C++ library handle a refused request, with the new-handler and std::bad_alloc, and
+// they come to malloc() in their turn. Compiled with -fexceptions: they throw.
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -121,8 +121,8 @@ DEFINE_NEW(new_array, "_Zna")
 
 // ---- delete -------------------------------------------------------------------------------------
 
-// A size or an alignment that follows the block among the arguments the heap does not need, but
-// compares with what it knows. A tag is left alone.
+// The heap does not need the size or alignment that follows the block among the arguments. It
+// compares them with its own. A tag is left alone.
 #define DEFINE_DELETE(name, symbol)                                                              \
     EXPORT void name(void* block) __asm__(symbol);                                               \
     void        name(void* block)                                                                \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Layer override: the beginning and the ends of a process. Its report is written if EGGBOX_REPORT
 // names a folder: at exit, and before the calls that end a program without its exit handlers. A
-// signal that ends it, and the C library's own abort() in assert() and its kin, leave none: what
-// would have to be put in their way could be noticed.
+// signal that ends it, and the C library's own abort() in assert() and its kin, leave none: the
+// program could notice a handler in their way.
 //
 // The child of a vfork has its parent's memory, so nothing is written for it: it is told by its
 // number, which is not the one that the memory knows.
@@ -45,9 +45,9 @@ static void in_forked_child(void)
 }
 
 // Before the constructors of all other libraries, by the linker's option initfirst. The first
-// request makes what the heap needs of the C library, before anybody can have taken what is
-// limited. Its calls around a fork come first, so what others do around it finds the heap's locks
-// free; and ours too.
+// request gets the limited resources of the C library that the heap needs, before anybody else can
+// take them. Its calls around a fork come first, so that the calls of others, and ours, find the
+// heap's locks free.
 __attribute__((constructor(101))) static void
 begin(int argument_count, char** arguments, char** environment)
 {
@@ -77,7 +77,7 @@ static void leave_to_the_report(const egb_misuse_event* event, void* user)
 }
 
 // Damage that no call has come across yet is found now. The program has ended well so far, and does
-// so in spite of it. Where no report could be written, a lock may be held for good.
+// so in spite of it. If no report could be written, a lock may be held for good.
 __attribute__((destructor)) static void end(void)
 {
     if (folder[0] == '\0' || getpid() != owner || egb_report_write(folder) != EGB_OK) {
@@ -183,7 +183,7 @@ static void take_words(char** words, const char* first, va_list* more)
     }
 }
 
-// Where they are, and, in `more`, what follows them.
+// Their place, and, in `more`, the text that follows them.
 #define WORDS(words, first, more)                                                    \
     va_start(more, first);                                                           \
     char** const words =                                                             \

@@ -46,7 +46,7 @@ static egb_chunk_* one_more(egb_growing* growing)
 
 // Threads with blocks of one chunk take the cache lines of its states from each other at every
 // call; without states, a processor fetches ahead the bytes behind its blocks, which are the other
-// thread's. So each lane has its own chunks, while little of them is free.
+// thread's. Each lane therefore has its own chunks, while little of them is free.
 void egb_lane_prefer_own_chunk_(egb_depot* depot, uint32_t lane)
 {
     egb_growing* const growing = &depot->growing;

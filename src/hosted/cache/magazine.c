@@ -385,8 +385,8 @@ void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
     magazine->remote_first += (uint32_t)count;
 }
 
-// A full batch goes to the lane that most of it is likely from; a rest, of which another thread
-// took some, goes to the chunks.
+// A full batch goes to the lane that most of it is likely from. The rest of a batch, after another
+// thread took some, goes to the chunks.
 static void ship(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const batch = magazine->remote;

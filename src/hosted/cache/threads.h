@@ -12,13 +12,13 @@ enum { EGB_SPARE_TABLES_MAX = 16 };
 // The threads and caches of a process. Its lock, the registry lock, also protects the tree of
 // pools, in room pool.
 typedef struct egb_thread_registry {
-    egb_os_mutex lock;
-    egb_thread_* threads;
-    egb_thread_* spare_table;  // from an ended thread, without magazines
-    size_t       spare_tables;
-    size_t       lane_threads[EGB_LANES];
-    egb_magazine*   caches;
-    bool         can_take;  // from other threads' magazines; else there are none. Atomic
+    egb_os_mutex  lock;
+    egb_thread_*  threads;
+    egb_thread_*  spare_table;  // from an ended thread, without magazines
+    size_t        spare_tables;
+    size_t        lane_threads[EGB_LANES];
+    egb_magazine* caches;
+    bool          can_take;  // from other threads' magazines; else there are none. Atomic
 } egb_thread_registry;
 
 extern egb_thread_registry egb_threads_;

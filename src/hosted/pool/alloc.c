@@ -23,8 +23,8 @@ egb_magazine_* egb_magazine_for_(egb_pool pool, egb_magazine* cache)
     if (cache == NULL) {
         return thread_magazine(pool);
     }
-    (void)thread_magazine(pool);  // the cache takes blocks of the lane of who uses it
-    // It may be not open, or emptied in the child of a fork.
+    (void)thread_magazine(pool);  // the magazine takes blocks of the caller's lane
+    // It may be closed, or emptied in the child of a fork.
     if (cache->magazine.depot != NULL || egb_magazine_open(cache, pool) == EGB_OK) {
         return &cache->magazine;
     }

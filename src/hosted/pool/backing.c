@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where chunks of pools come from: the system's pages, charged to every budget above the pool.
+// The backing of a pool: chunks of the system's pages, charged to every budget above the pool.
 #include "backing.h"
 
 #include "../../os/os.h"
@@ -8,7 +8,7 @@
 #include "layout.h"
 #include "registry.h"
 
-// What is known of the pages of a chunk's region: behind the chunk's header.
+// Facts about the pages of a chunk's region, kept behind the chunk's header.
 typedef struct chunk_pages {
     size_t prefaulted;  // bytes that the system had ready, as EGB_PREFAULT asked
     size_t huge;        // bytes in large pages
@@ -23,7 +23,7 @@ static chunk_pages* pages_of(egb_chunk_* chunk)
 
 // ---- the backing --------------------------------------------------------------------------------
 
-// Who asked for pages to be there, or to be large, gets them from the system.
+// A pool that asked for pages in memory, or for large pages, gets them from the system.
 static bool may_be_cached(const egb_control* control)
 {
     return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
@@ -34,7 +34,8 @@ static bool is_fresh_zero(const egb_control* control)
     return (control->flags & EGB_FRESH_ZERO) != 0;
 }
 
-// What other pools or large blocks do not need any more. Of a large block all is as if touched.
+// Reuses a region that other pools or large blocks do not need any more. The region of a large
+// block counts as touched as a whole.
 static egb_cached_chunk recycle(const egb_control* control, size_t bytes)
 {
     const egb_cached_chunk none = {NULL, 0, 0, 0, 0, 0};
@@ -109,7 +110,7 @@ static void clear(const egb_cached_chunk* one, size_t from, size_t end)
 }
 
 // States and header are zero again; of some pools, the blocks as well. Regions from the
-// system are so anyway. Where nothing was touched, nothing is: pages may not be there.
+// system are so anyway. Untouched parts stay untouched, because their pages may not be in memory.
 static void clear_recycled(const egb_control* control)
 {
     const egb_cached_chunk* const old = &control->source.recycled;
@@ -119,7 +120,7 @@ static void clear_recycled(const egb_control* control)
     clear(old, old->end, old->bytes);
 }
 
-// NULL: refused, or no block fits. What is in the map already is given back with the range.
+// NULL: refused, or no block fits. Map entries that were set already are given back with the range.
 static egb_chunk_* put_on_map(const egb_control* control, void* region, size_t bytes)
 {
     const egb_growing_options* const options = &control->depot.growing.options;
@@ -172,8 +173,8 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     return EGB_OK;
 }
 
-// Of a destroyed pool that is larger than the shelf only the last chunks: others would push each
-// other out.
+// A destroyed pool larger than the region cache leaves only its last chunks there: earlier ones
+// would push each other out.
 static bool is_for_cache(const egb_control* control, size_t bytes)
 {
     const size_t rest    = control->depot.growing.held;  // without this one
@@ -211,8 +212,8 @@ static bool put_in_cache(const egb_control* control, egb_cached_chunk* one)
     return egb_region_cache_put_(one);
 }
 
-// A range that is in no map was refused when it was to become memory. What a living pool gives back
-// goes to the system, unless others are to have it: that is what trim is for.
+// A range that is in no map was refused when it was to become memory. A chunk of a living pool goes
+// to the system, because trim is for that, unless other pools are to have it.
 static void give_back_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const control = user;

@@ -13,7 +13,7 @@ enum { EGB_NAME_BYTES = 48 };
 // registry.c: what tells a live handle from a stale one. Atomic.
 typedef struct egb_identity {
     uint32_t slot;             // as in the handle
-    uint32_t generation;       // of the pool that is there now; 0: none is
+    uint32_t generation;       // the pool that is there now; 0: none
     uint32_t last_generation;  // that was ever there
 } egb_identity;
 
@@ -23,14 +23,14 @@ typedef struct egb_tree_links {
     struct egb_control* child;
     struct egb_control* next;
     struct egb_control* previous;
-    struct egb_control* next_static;  // of all pools on static memory
+    struct egb_control* next_static;  // in the list of pools on static memory
 } egb_tree_links;
 
 // budget.c: kept by the budget lock.
 typedef struct egb_budget {
     size_t held;        // bytes of this pool and its descendants
     size_t bytes;       // may be held at most; 0: no limit
-    bool   is_charged;  // what the pool holds counts for its ancestors
+    bool   is_charged;  // the bytes held count for the ancestors
 } egb_budget;
 
 // backing.c: chunks from the system, kept by the pool's lock.
@@ -61,13 +61,13 @@ typedef struct egb_control {
     egb_level                level;
     unsigned                 flags;
     size_t                   block_bytes;
-    const struct egb_layout* layout;    // of the blocks
-    struct egb_redzones*     redzones;  // what that needs; NULL: nothing
+    const struct egb_layout* layout;    // how the blocks lie in memory
+    struct egb_redzones*     redzones;  // the layout's data; NULL: none
     egb_exhaustion           exhaustion;
     egb_chunk_source         source;
     egb_budget               budget;
     egb_tree_links           tree;
-    struct egb_control*      next_free;  // of all slots without a pool: kept by the budget lock
+    struct egb_control*      next_free;  // in the list of free slots: kept by the budget lock
     char                     name[EGB_NAME_BYTES];
 } egb_control;
 
@@ -78,8 +78,8 @@ static inline egb_control* egb_control_of_depot_(egb_depot* depot)
     return (egb_control*)(void*)depot;
 }
 
-// What a tool that watches is told of a block that is taken, whose state was `state`: that nothing
-// is known of its contents, unless it is zero.
+// Tells a watching tool that a block with the state `state` is taken: its contents are unknown,
+// unless they are zero.
 static inline void
 egb_watch_taken_(const egb_control* control, const void* block, size_t bytes, unsigned state)
 {

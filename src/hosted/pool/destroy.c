@@ -101,7 +101,7 @@ static size_t count_in_use(egb_control* control)
     return control->depot.growing.in_use;
 }
 
-// Where nobody asks for that number no block is touched, unless other threads have some.
+// If nobody asks for that number, no block is touched, unless other threads have some.
 static void discard_free(egb_control* control)
 {
     egb_magazine_* const own = own_magazine(control);
@@ -131,8 +131,8 @@ static bool lock_all(egb_control* root, egb_destroy how)
     return in_use != 0;
 }
 
-// What was found in blocks on their way out of quarantine, to be reported when no lock is held and
-// the pool is no more. Of several pools the first.
+// A finding in a block on its way out of quarantine. It is reported when no lock is held and the
+// pool is gone. If several pools have one, the first.
 typedef struct egb_last_finding {
     egb_finding finding;
     char        name[EGB_NAME_BYTES];

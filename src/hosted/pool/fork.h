@@ -5,8 +5,8 @@
 
 #include "eggbox/base.h"
 
-// What a room above this one does around a fork. Its locks are taken before those of this room and
-// of the rooms below. Any function may be NULL.
+// The steps of a room above this one around a fork. Its locks are taken before those of this room
+// and of the rooms below. Any function may be NULL.
 typedef struct egb_fork_hook {
     void (*before)(void);
     void (*in_parent)(void);

@@ -56,9 +56,9 @@ static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
     return is_its;
 }
 
-// What egb_push_block_() did not take, if that was for want of room. False: for
-// egb_pool_free_locked_() to find out. At level "off" nothing has looked at the block yet:
-// egb_pool_free_locked_() does, at least now.
+// Frees a block that egb_push_block_() did not take for want of room. False:
+// egb_pool_free_locked_() finds out why. At level "off" egb_pool_free_locked_() is the first to
+// look at the block.
 bool egb_free_after_room_(egb_magazine_* magazine, uint64_t key, void* block, const void* site)
 {
     return block != NULL && egb_key_is_checked_(key) && EGB_LOAD_(magazine->key) == key &&

@@ -69,8 +69,8 @@ EGB_INLINE bool egb_find_live_(const egb_shape_* shape, const void* block, unsig
     return EGB_LIKELY(egb_state_is_(*state, EGB_STATE_LIVE_));
 }
 
-// Into a magazine of the pool's, without a lock: while a block is in use its chunk cannot go, not
-// even with its pool, of which this thread has a magazine.
+// Pushes into a magazine of the pool without a lock. The chunk of a block in use cannot go, not
+// even with its pool, because this thread has a magazine of that pool.
 EGB_INLINE bool egb_push_if_live_(egb_magazine_* magazine, const egb_shape_* shape, void* block)
 {
     unsigned char* state;
@@ -95,8 +95,8 @@ EGB_INLINE bool egb_push_mapped_(egb_magazine_* magazine, const egb_unit* unit, 
            egb_push_remote_(magazine, block, state);
 }
 
-// A block of a pool on static memory, which is in no map. Of a pool that is just destroyed, too,
-// for as long as another thread is inside of a call.
+// A block of a pool on static memory, which is in no map. The shape of a pool that is just being
+// destroyed stays valid while a thread is inside a call.
 EGB_INLINE bool egb_push_static_(egb_magazine_* magazine, void* block)
 {
     const egb_depot* const  depot = EGB_LOAD_(magazine->depot);

@@ -16,7 +16,7 @@
 // Why a free was refused; `kind` 0: it was not.
 typedef struct egb_free_fault {
     int    kind;   // an egb_misuse_kind
-    size_t index;  // of the block; EGB_NO_INDEX: no block starts there
+    size_t index;  // index of the block; EGB_NO_INDEX: no block starts there
 } egb_free_fault;
 
 typedef struct egb_layout {
@@ -24,7 +24,7 @@ typedef struct egb_layout {
     bool has_fixed_bytes;    // every block is `block_bytes` long: the chunk map may say so
     bool passes_foreign_on;  // a block of no pool is given to the C library's free()
 
-    // What stands around each block: bytes before it and behind it, and the least alignment.
+    // Bytes before and behind each block, and the least alignment.
     size_t (*lead)(egb_level level, size_t align);
     size_t back_bytes;
     size_t align_min;
@@ -46,15 +46,15 @@ typedef struct egb_layout {
     // Calls `visit` with each block in use. No block is in a magazine.
     void (*each)(const egb_control* control, egb_block_visit_fn visit, void* user);
 
-    // How many blocks are damaged; and whether this one is not. What was found is a finding.
+    // How many blocks are damaged; and whether this one is not. The first damage becomes a finding.
     size_t (*check)(egb_control* control);
     bool (*is_whole)(egb_control* control, const void* block);
 
-    // What was found since the last call; and what is known of a block.
+    // The finding since the last call; and the history of a block.
     egb_finding (*take_finding)(egb_control* control);
     egb_history (*history)(const egb_control* control, const void* block);
 
-    // What the layout has beside the chunks: made before them, and ended.
+    // Makes the data of the layout, before the chunks; and ends it.
     egb_status (*begin)(egb_control* control);
     void (*end)(egb_control* control);
 } egb_layout;
@@ -63,7 +63,7 @@ extern const egb_layout egb_layout_plain_;
 extern const egb_layout egb_layout_redzone_;
 extern const egb_layout egb_layout_passthrough_;
 
-// What a layout has that puts nothing around blocks.
+// The functions of a layout that puts nothing around blocks.
 size_t      egb_plain_lead_(egb_level level, size_t align);
 size_t      egb_plain_check_(egb_control* control);
 bool        egb_plain_is_whole_(egb_control* control, const void* block);
@@ -71,7 +71,7 @@ egb_finding egb_plain_finding_(egb_control* control);
 egb_history egb_plain_history_(const egb_control* control, const void* block);
 egb_status  egb_plain_begin_(egb_control* control);
 
-// Finds the block of a chunk that is to be freed, and says what is wrong with that.
+// Finds the block of a chunk that is to be freed, and the fault in that, if there is one.
 typedef struct egb_free_request {
     void*          block;
     egb_chunk_*    chunk;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who has the blocks: those in use of pools at level "track", by the place that allocated them.
+// Live allocations by site: the blocks in use of pools at level "track", by the place that
+// allocated them.
 #include "live_sites.h"
 
 #include "../../os/os.h"
@@ -16,7 +17,7 @@ typedef struct egb_holders {
     egb_holder   places[EGB_HOLDERS_MAX];
     uint64_t     now;
     bool         are_new;  // others are left out
-    egb_control* control;  // of the pool that is looked at
+    egb_control* control;  // the pool being visited
     egb_pool     pool;
 } egb_holders;
 

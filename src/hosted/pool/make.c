@@ -73,8 +73,8 @@ static egb_status check_options(const egb_pool_options* options)
     return is_too_large || is_too_many ? EGB_LIMIT : EGB_OK;
 }
 
-// Many small blocks ahead cost next to no memory. Of others half as many do: what is taken and
-// given back by the hundred is small as a rule.
+// Many small blocks ahead cost next to no memory. Longer blocks get half as many: blocks that come
+// and go by the hundred are small as a rule.
 static size_t batch_blocks_for(size_t stride, size_t max_blocks)
 {
     enum { SMALL_BYTES_MAX = 256 };
@@ -96,7 +96,7 @@ static uint32_t slot_for(const egb_control* control, bool is_checked)
     return step + (is_checked ? (uint32_t)EGB_SLOT_CHECKED_ : 0);
 }
 
-// But for the growing pool, which make_chunks() makes.
+// make_chunks() makes the growing pool.
 static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_pool pool)
 {
     depot->batches = depot->blocks = depot->least = depot->puts = 0;
@@ -130,7 +130,7 @@ static void set_up_exhaustion(egb_exhaustion* exhaustion, const egb_pool_options
 
 // A control block that was another pool's, or all zero. It is locked, because the last thread of
 // its former pool may still be about to unlock it, and because addresses lead to it before it has a
-// generation. What a stale handle may lead others to is written atomically.
+// generation. Fields that a stale handle may lead to are written atomically.
 static void
 set_up(egb_control* control, egb_control* parent, const egb_pool_options* options, egb_level level)
 {

@@ -30,8 +30,8 @@ static bool has_free(const egb_control* control, size_t blocks)
     return free >= blocks && (limit == 0 || limit - out >= blocks);
 }
 
-// Those in the depot are as good as those in chunks: while less is out than is reserved, a thread
-// takes what others put there.
+// Blocks in the depot are as good as blocks in chunks: while fewer are out than reserved, a thread
+// takes the batches of others.
 static egb_status reserve_beside_depot(egb_control* control, size_t blocks)
 {
     const size_t     in_depot = control->depot.blocks;

@@ -8,9 +8,9 @@
 #include "layout.h"
 #include "registry.h"
 
-// A table by address, at most half full, with linear probing. Removal moves what follows back, so
-// that there are no traces of what was removed: D. Knuth, "The Art of Computer Programming", volume
-// 3, 6.4, algorithm R.
+// A table by address, at most half full, with linear probing. Removal moves the following entries
+// back, and leaves no marks: D. Knuth, "The Art of Computer Programming", volume 3, 6.4, algorithm
+// R.
 typedef struct egb_register {
     egb_os_mutex lock;
     egb_passed*  places;  // atomic; NULL: none yet
@@ -30,7 +30,7 @@ static size_t bucket_of(const void* block)
     return (size_t)(mixed >> 32) & (the_register.size - 1);
 }
 
-// Where the block is, or would be.
+// The place of the block, or the place that it would get.
 static egb_passed* place_for(const void* block)
 {
     size_t at = bucket_of(block);

@@ -7,7 +7,7 @@
 
 #include "control.h"
 
-// What is known of a block that is in use; `control` is NULL if there is none.
+// The record of a block in use; `control` is NULL if there is none.
 typedef struct egb_passed {
     const void*  block;
     egb_control* control;

@@ -66,7 +66,7 @@ static size_t filled_bytes(const egb_control* control)
     return room < EGB_FILL_BYTES_MAX ? room : EGB_FILL_BYTES_MAX;
 }
 
-// Of the back of a block of which `bytes` are used.
+// Bytes of the back of a block, if `bytes` of the block are used.
 static size_t back_bytes(const egb_control* control, size_t bytes)
 {
     const egb_growing_options* const options = &control->depot.growing.options;
@@ -99,7 +99,7 @@ static void redzone_end(egb_control* control)
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// Where the system puts programs at random places nobody knows it beforehand. No byte of it is a 0
+// Nobody knows it beforehand if the system puts programs at random addresses. No byte of it is a 0
 // or a letter, which are written by mistake most often.
 static uint64_t canary_of(const void* block, uint64_t bytes)
 {
@@ -122,7 +122,7 @@ static void write_back(const egb_control* control, unsigned char* block, size_t 
     }
 }
 
-// Where the back is not as it was written, from the start of the block; 0: nowhere.
+// The first damaged byte of the back, counted from the start of the block; 0: none.
 static size_t find_overrun(const egb_control* control, const unsigned char* block, size_t bytes)
 {
     const uint64_t canary = canary_of(block, 0);
@@ -144,7 +144,7 @@ static size_t find_write(const unsigned char* block, size_t from, size_t bytes)
     return from;
 }
 
-// A report must not follow what was written over: by a block before this one, or from this one.
+// A report must not follow overwritten pointers, whichever block the write came from.
 static uint64_t check_of(const egb_record* record)
 {
     const uint64_t line = (uint64_t)record->alloc_line << 32 | record->alloc_thread;
@@ -202,7 +202,7 @@ static bool has_canary(const void* block)
     return front->canary == canary_of(block, front->bytes);
 }
 
-// Of a block in use. Where the front is damaged nobody knows where the back begins.
+// For a block in use. If the front is damaged, nobody knows where the back begins.
 static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void* block)
 {
     if (!has_canary(block)) {
@@ -217,13 +217,13 @@ static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void*
     return true;
 }
 
-// Where the fill of a block at home begins: behind its marks, if it has some.
+// The start of the fill in a block that is free in its chunk: behind its marks, if it has some.
 static size_t fill_start(const egb_control* control)
 {
     return egb_touches_free_(&control->depot.growing.options) ? EGB_LINK_BYTES : 0;
 }
 
-// Of a free one, from `from` on. A tool that watches must not take the look for a use.
+// For a free block, from byte `from` on. A tool that watches must not take the look for a use.
 static bool
 is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
 {

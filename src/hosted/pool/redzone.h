@@ -6,8 +6,8 @@
 //
 // The record stands there at "track" only. The front says how many bytes were asked for, and is
 // closed with a canary; the back is a pattern, from the end of those bytes on. A block that is free
-// is filled with another pattern. It waits in quarantine before it is handed out again, and when it
-// is, what is not as it was filled was written to meanwhile. Pools without guards have none of
+// is filled with another pattern. It waits in quarantine before it is handed out again. A byte that
+// differs from the fill by then was overwritten meanwhile. Pools without red zones have none of
 // this.
 #ifndef EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 #define EGGBOX_SRC_HOSTED_POOL_REDZONE_H
@@ -15,22 +15,22 @@
 #include "layout.h"
 
 enum {
-    EGB_REDZONE_ALIGN         = 8,     // of blocks, at least
-    EGB_BACK_BYTES_MIN        = 16,    // what stands behind the block at least
-    EGB_BACK_BYTES_MAX        = 128,   // what of it is looked at
-    EGB_FILL_BYTES_MAX        = 4096,  // of a free block
+    EGB_REDZONE_ALIGN         = 8,     // least alignment of blocks
+    EGB_BACK_BYTES_MIN        = 16,    // least bytes behind the block
+    EGB_BACK_BYTES_MAX        = 128,   // most of them that are checked
+    EGB_FILL_BYTES_MAX        = 4096,  // most of a free block that is filled
     EGB_QUARANTINE_BLOCKS_MAX = 256,
     EGB_QUARANTINE_BYTES_MAX  = 262144
 };
 
-// What a pool with guards has beside its control block.
+// The data of a pool with red zones, beside its control block.
 typedef struct egb_redzones {
-    egb_finding finding;        // the first one since the lock was taken, to be reported afterwards
-    uint64_t    serial;         // of the block handed out last
-    uint64_t    serial_before;  // of the last one that the reports of this process leave out
-    size_t      oldest;         // the quarantine: a ring of depot.quarantined blocks
-    size_t      bytes;
-    void*       quarantine[EGB_QUARANTINE_BLOCKS_MAX];
+    egb_finding finding;     // the first one since the lock was taken, to be reported afterwards
+    uint64_t    serial;      // number of the block handed out last
+    uint64_t serial_before;  // number of the last block that the reports of this process leave out
+    size_t   oldest;         // the quarantine: a ring of depot.quarantined blocks
+    size_t   bytes;
+    void*    quarantine[EGB_QUARANTINE_BLOCKS_MAX];
 } egb_redzones;
 
 // Whether there ever was a pool at level "track".
@@ -39,7 +39,7 @@ bool egb_has_tracked_(void);
 // All blocks in quarantine become free.
 void egb_quarantine_flush_(egb_control* control);
 
-// What is known of a block, damaged or not.
+// The history of a block, damaged or not.
 egb_history egb_redzone_history_(const egb_control* control, const void* block);
 
 // How many bytes were asked for.

@@ -13,8 +13,8 @@ egb_pool_registry egb_registry_;
 // The C library's malloc has the heap's pools, and no others.
 enum { SLOTS_MAX = EGB_IS_MALLOC ? 1024 : EGB_POOLS_MAX + 1, SLOTS_LEAST = 64 };
 
-// Fewer slots where the process may have few addresses, of which they are to be a 16th at most, and
-// where the system refuses them. None of them is touched before it is used.
+// There are fewer slots if the process may have few addresses, a 16th of them at most, or if the
+// system refuses more. None of them is touched before it is used.
 static egb_control* reserve_slots(size_t* slots)
 {
     const size_t bytes_max = egb_os_address_bytes_() / 16;
@@ -49,7 +49,7 @@ static bool make_registry(void)
         return false;
     }
     egb_environment_read_();
-    // What a magazine serves without a call nobody can tell a tool that watches.
+    // Nobody can tell a watching tool of blocks that a magazine serves without a call.
     const bool has_magazines = !egb_os_is_watched_() && egb_os_can_fence_threads_();
     EGB_STORE_(egb_threads_.can_take, egb_threads_start_() && has_magazines);
     all->slots_max = slots;
@@ -58,8 +58,8 @@ static bool make_registry(void)
     return true;
 }
 
-// Where this library is the C library's malloc, to ask for calls around a fork may come back here.
-// So no lock is held meanwhile, and who comes back finds the registry made.
+// Registering calls around a fork may come back here if this library is the C library's malloc.
+// Therefore no lock is held meanwhile, and the second call finds the registry made.
 bool egb_registry_is_made_(void)
 {
     egb_pool_registry* const all = &egb_registry_;

@@ -37,7 +37,7 @@ static inline bool egb_is_null_(egb_pool pool)
     return pool.slot == 0 && pool.generation == 0;
 }
 
-// What a handle leads to, without a lock; NULL for null and stale handles.
+// The control block of a handle, without a lock; NULL for null and stale handles.
 static inline egb_control* egb_control_of_(egb_pool pool)
 {
     egb_control* const controls = __atomic_load_n(&egb_registry_.controls, __ATOMIC_ACQUIRE);

@@ -5,7 +5,7 @@
 
 #include "control.h"
 
-// Who asks for a block, and for how much of it.
+// The caller of a request, and the bytes asked for.
 typedef struct egb_request {
     size_t      bytes;  // 0: all of the block
     const void* site;
