@@ -67,7 +67,7 @@ def programs(words):
          ["gcc", "-std=c11", "-O1", include, "-S", "-o", "-", str(ROOT / "src/eggbox.c")], same),
         ("g++", "compiles a part of the command eggbox",
          ["g++", "-std=c++17", "-O0", include, "-S", "-o", "-",
-          str(ROOT / "tools/eggbox/size.cpp")], same),
+          f"-I{ROOT}/tools/eggbox", str(ROOT / "tools/eggbox/size/size.cpp")], same),
         # Debian's redis comes with jemalloc: glibc's malloc has to be put before that.
         ("redis", "a server, under redis-benchmark",
          [str(ROOT / "demo/programs/redis.sh"), "100000"], ["--with", "libc.so.6"]),
