@@ -94,6 +94,7 @@ static void redzone_end(egb_control* control)
 {
     if (control->redzones != NULL) {
         egb_pages_release_(control->redzones, sizeof(egb_redzones));
+        EGB_STORE_(control->redzones, NULL);
     }
 }
 

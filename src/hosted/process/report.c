@@ -41,11 +41,6 @@ static uint64_t since(uint64_t now, uint64_t before)
     return now > before ? now - before : 0;
 }
 
-__attribute__((constructor)) static void note_the_start(void)
-{
-    report.started_ns = egb_os_nanoseconds_();
-}
-
 // In the child of a fork the thread that was writing a report no longer exists.
 static void reset_report(void)
 {
@@ -53,6 +48,14 @@ static void reset_report(void)
 }
 
 static egb_fork_hook report_fork_hook = {.in_child = reset_report};
+
+// The hook is added here, because adding it takes a lock: a report may be written in a signal
+// handler that interrupted the holder of that lock.
+__attribute__((constructor)) static void note_the_start(void)
+{
+    egb_fork_add_hook_(&report_fork_hook);
+    report.started_ns = egb_os_nanoseconds_();
+}
 
 void egb_report_restart(void)
 {
@@ -338,7 +341,6 @@ egb_status egb_report_write(const char* folder)
     if (folder == NULL || __builtin_strlen(folder) >= PATH_BYTES_MAX) {
         return EGB_INVALID;
     }
-    egb_fork_add_hook_(&report_fork_hook);
     if (__atomic_exchange_n(&report_is_busy, true, __ATOMIC_ACQUIRE)) {
         return EGB_BUSY;
     }
