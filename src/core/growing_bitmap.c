@@ -92,7 +92,7 @@ static egb_homes homes_from(const egb_shape_* shape, size_t index, size_t end)
 typedef size_t __attribute__((may_alias)) egb_states;
 
 // In front of the first word there are single states. The last word ends where the header starts.
-EGB_INLINE void look_at_word(egb_homes* walk)
+EGB_INLINE void check_word(egb_homes* walk)
 {
     const unsigned char* const state = walk->states + walk->index;
     size_t                     word;
@@ -116,7 +116,7 @@ EGB_INLINE size_t next_home(egb_homes* walk)
             walk->width = 0;
             return walk->end;
         }
-        look_at_word(walk);
+        check_word(walk);
     }
     const size_t index = walk->index + lowest_bit(walk->left) / 8;
     walk->left &= walk->left - 1;

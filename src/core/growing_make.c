@@ -79,7 +79,7 @@ static size_t least_chunk_bytes(const egb_growing_options* options)
 }
 
 // The region that the pool would like next: no larger than what `max_blocks` can still use.
-static size_t wished_chunk_bytes(const egb_growing* pool)
+static size_t wanted_chunk_bytes(const egb_growing* pool)
 {
     const egb_growing_options* const options = &pool->options;
     size_t                           count   = chunk_count_max(options);
@@ -256,12 +256,12 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
     return chunk;
 }
 
-// Gets a region, of `wished` bytes if possible, and makes a chunk of it. NULL if the backing
+// Gets a region, of `wanted` bytes if possible, and makes a chunk of it. NULL if the backing
 // refused.
-static egb_chunk_* get_chunk(egb_growing* pool, size_t wished)
+static egb_chunk_* get_chunk(egb_growing* pool, size_t wanted)
 {
     const egb_backing* const backing = &pool->options.backing;
-    size_t                   bytes   = wished;
+    size_t                   bytes   = wanted;
     void* const region = backing->reserve(backing->user, least_chunk_bytes(&pool->options), &bytes);
     if (region == NULL) {
         return NULL;
@@ -293,10 +293,10 @@ egb_chunk_* egb_growing_grow_(egb_growing* pool)
     if (!egb_growing_is_made_(pool)) {
         return NULL;  // the handler of a misuse has destroyed it
     }
-    const size_t wished = wished_chunk_bytes(pool);
+    const size_t wanted = wanted_chunk_bytes(pool);
     const size_t one    = chunk_bytes_for(&pool->options, 1);
-    egb_chunk_*  chunk  = get_chunk(pool, wished);
-    if (chunk == NULL && wished > one) {
+    egb_chunk_*  chunk  = get_chunk(pool, wanted);
+    if (chunk == NULL && wanted > one) {
         chunk = get_chunk(pool, one);
     }
     if (chunk == NULL) {
@@ -305,7 +305,7 @@ egb_chunk_* egb_growing_grow_(egb_growing* pool)
     pool->capacity += chunk->shape.blocks;
     pool->held += chunk->region_bytes;
     pool->chunks++;
-    if (chunk->region_bytes >= wished) {  // else the backing is short of memory
+    if (chunk->region_bytes >= wanted) {  // else the backing is short of memory
         lengthen_next(pool);
     }
     egb_tree_add_(&pool->tree, chunk);

@@ -20,7 +20,7 @@ static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 static const size_t EXPIRED_BYTES_MAX = (size_t)64 << 20;
 
 // The same for the region cache: half of it would go.
-enum { SHELVED_AT_ONCE_MAX = 64 };
+enum { UNMAPPED_AT_ONCE_MAX = 64 };
 
 // The heap looks for memory to pass on from one class to others after this much growth, and then
 // passes on as much. No chunk is longer.
@@ -75,13 +75,13 @@ static size_t check_class(size_t index)
     return least;
 }
 
-static void trim_class(size_t index, size_t spare, bool to_shelf)
+static void trim_class(size_t index, size_t spare, bool to_cache)
 {
     size_t held;
     (void)spare_of_class(index, &held);
-    const size_t most  = to_shelf ? GROWTH_BYTES : TRIM_BYTES_MAX;
+    const size_t most  = to_cache ? GROWTH_BYTES : TRIM_BYTES_MAX;
     const size_t part  = egb_smaller_(egb_smaller_(spare, most), held);
-    const size_t given = egb_pool_give_up_(egb_heap_pool_of_class_(index), held - part, to_shelf);
+    const size_t given = egb_pool_give_up_(egb_heap_pool_of_class_(index), held - part, to_cache);
     if (given != 0) {
         last_epoch[index].in_vain = 0;
         last_epoch[index].stuck   = 0;
@@ -200,7 +200,7 @@ void egb_heap_purge_step_(void)
     size_t         cached;
     (void)egb_large_held_(&cached);
     (void)egb_large_release_(current - 1, rest_of(cached, EXPIRED_BYTES_MAX));
-    (void)egb_region_cache_trim_(egb_region_cache_held_() / 2, SHELVED_AT_ONCE_MAX);
+    (void)egb_region_cache_trim_(egb_region_cache_held_() / 2, UNMAPPED_AT_ONCE_MAX);
     trim_one_class();
 }
 
@@ -220,9 +220,9 @@ size_t egb_heap_held_(void)
 
 size_t egb_heap_trim(size_t keep_bytes)
 {
-    const size_t shelved = egb_region_cache_held_();
-    const size_t room    = rest_of(egb_heap_held_() + shelved, keep_bytes);
-    size_t       given   = egb_region_cache_trim_(rest_of(shelved, room), SIZE_MAX);
+    const size_t cached_chunks = egb_region_cache_held_();
+    const size_t room          = rest_of(egb_heap_held_() + cached_chunks, keep_bytes);
+    size_t       given         = egb_region_cache_trim_(rest_of(cached_chunks, room), SIZE_MAX);
     size_t       cached;
     (void)egb_large_held_(&cached);
     const size_t more = given < room ? room - given : 0;

@@ -42,9 +42,9 @@ static egb_cached_chunk recycle(const egb_control* control, size_t bytes)
     if (!may_be_cached(control)) {
         return none;
     }
-    const egb_cached_chunk shelved = egb_region_cache_take_(bytes);
-    if (shelved.region != NULL || is_fresh_zero(control)) {
-        return shelved;  // a large block's would have to be written zero
+    const egb_cached_chunk cached = egb_region_cache_take_(bytes);
+    if (cached.region != NULL || is_fresh_zero(control)) {
+        return cached;  // a large block's would have to be written zero
     }
     const egb_cached_chunk passed_on = {
         egb_large_pass_on_(bytes), bytes, bytes, bytes, bytes, bytes

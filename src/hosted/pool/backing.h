@@ -10,8 +10,8 @@
 egb_backing egb_pool_backing_(egb_control* control);
 
 // Gives wholly free chunks of a pool back until it holds no more than `keep_bytes`, to the system
-// or to the shelf, and says how many bytes that were.
-size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_shelf);
+// or to the region cache, and returns how many bytes that were.
+size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_cache);
 
 // ---- budget.c -----------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
     return status;
 }
 
-size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_shelf)
+size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_cache)
 {
     size_t given = 0;
     egb_os_lock_(&egb_threads_.lock);
@@ -72,7 +72,7 @@ size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_shelf)
         egb_reclaim_(control);
         if (control->source.memory.region == NULL) {  // static memory is not the system's
             egb_forget_chunks_(&control->depot);
-            control->source.is_passing_on = to_shelf;
+            control->source.is_passing_on = to_cache;
             given                         = egb_growing_trim(&control->depot.growing, keep_bytes);
             control->source.is_passing_on = false;
             control->depot.reserved       = given == 0 ? control->depot.reserved : 0;

@@ -378,7 +378,7 @@ typedef struct egb_redzone_sweep {
     size_t       damaged;
 } egb_redzone_sweep;
 
-static void look_at_chunk(egb_chunk_* chunk, void* user)
+static void check_chunk(egb_chunk_* chunk, void* user)
 {
     egb_redzone_sweep* const look    = user;
     const size_t             touched = egb_fixed_touched(&chunk->fixed);
@@ -390,7 +390,7 @@ static void look_at_chunk(egb_chunk_* chunk, void* user)
 static size_t redzone_check(egb_control* control)
 {
     egb_redzone_sweep look = {control, 0};
-    egb_growing_each_chunk_(&control->depot.growing, look_at_chunk, &look);
+    egb_growing_each_chunk_(&control->depot.growing, check_chunk, &look);
     return look.damaged;
 }
 

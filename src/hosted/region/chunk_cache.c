@@ -15,7 +15,7 @@ enum { REGIONS_MAX = EGB_REGION_CACHE_ADDRESSES_MAX / EGB_UNIT_BYTES };  // no r
 enum { NONE = REGIONS_MAX };
 
 // The number of newest regions searched for one to cut, or to join with others.
-enum { LOOKED_AT = 128 };
+enum { SEARCHED = 128 };
 
 // Longer regions are neither joined nor cut: they go to the system one at a time, and should stay
 // whole for the next user.
@@ -23,7 +23,7 @@ enum { SHORT_BYTES_MAX = 1 << 20 };
 
 // At most this many regions go to the system to make room for one: each is a system call, with
 // locks held.
-enum { PUSHED_OUT_MAX = 32 };
+enum { EVICTED_MAX = 32 };
 
 static const egb_cached_chunk no_region = {NULL, 0, 0, 0, 0, 0};
 
@@ -118,15 +118,15 @@ static egb_cached_chunk both(const egb_cached_chunk* first, const egb_cached_chu
     return whole;
 }
 
-static size_t first_looked_at(void)
+static size_t first_searched(void)
 {
-    return cached_count > LOOKED_AT ? cached_count - LOOKED_AT : 0;
+    return cached_count > SEARCHED ? cached_count - SEARCHED : 0;
 }
 
 // The short region that starts at the end of this one.
 static size_t behind(const egb_cached_chunk* one)
 {
-    for (size_t i = first_looked_at(); i < cached_count; i++) {
+    for (size_t i = first_searched(); i < cached_count; i++) {
         if ((char*)one->region + one->bytes == (char*)regions[i].region) {
             return regions[i].bytes <= SHORT_BYTES_MAX ? i : NONE;
         }
@@ -174,7 +174,7 @@ static size_t of_size(size_t bytes)
 static size_t longer_than(size_t bytes)
 {
     size_t best = NONE;
-    for (size_t i = first_looked_at(); i < cached_count; i++) {
+    for (size_t i = first_searched(); i < cached_count; i++) {
         const size_t there = regions[i].bytes;
         if (there > bytes && there <= SHORT_BYTES_MAX &&
             (best == NONE || there < regions[best].bytes)) {
@@ -186,7 +186,7 @@ static size_t longer_than(size_t bytes)
 
 static size_t made_of_several(size_t bytes)
 {
-    for (size_t i = first_looked_at(); i < cached_count && bytes <= SHORT_BYTES_MAX; i++) {
+    for (size_t i = first_searched(); i < cached_count && bytes <= SHORT_BYTES_MAX; i++) {
         if (regions[i].bytes < bytes && can_be_joined(&regions[i], bytes)) {
             return joined(i, bytes);
         }
@@ -251,14 +251,14 @@ bool egb_region_cache_put_(const egb_cached_chunk* one)
         return false;
     }
     bool is_in = false;
-    for (size_t pushed_out = 0; !is_in && pushed_out <= PUSHED_OUT_MAX; pushed_out++) {
+    for (size_t evicted = 0; !is_in && evicted <= EVICTED_MAX; evicted++) {
         egb_cached_chunk oldest = no_region;
         egb_os_lock_(&cache_lock);
         is_in = has_room(one);
         if (is_in) {
             egb_os_watch_close_(one->region, one->bytes);
             (void)add_newest(one);
-        } else if (pushed_out < PUSHED_OUT_MAX) {
+        } else if (evicted < EVICTED_MAX) {
             oldest = remove_at(0);
         }
         egb_os_unlock_(&cache_lock);

@@ -18,9 +18,9 @@ typedef struct bin {
 
 static bin      bins[BINS];
 static uint64_t used_bins;  // one bit for each list that is not empty
-static uint64_t times_kept;
-static size_t   kept_count;
-static size_t   kept_bytes;
+static uint64_t times_cached;
+static size_t   large_cached_count;
+static size_t   large_cached_bytes;
 
 static uint32_t epoch = 1;  // atomic
 
@@ -31,12 +31,12 @@ uint32_t egb_region_next_epoch_(void)
 
 size_t egb_large_cache_bytes_(void)
 {
-    return kept_bytes;
+    return large_cached_bytes;
 }
 
 size_t egb_large_cache_count_(void)
 {
-    return kept_count;
+    return large_cached_count;
 }
 
 size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak)
@@ -84,8 +84,8 @@ static void enter_list(egb_large* large)
     *link                   = large;
     its->newest             = large;
     used_bins |= (uint64_t)1 << index;
-    kept_count++;
-    kept_bytes += large->bytes;
+    large_cached_count++;
+    large_cached_bytes += large->bytes;
 }
 
 static void leave_list(egb_large* large)
@@ -99,8 +99,8 @@ static void leave_list(egb_large* large)
     if (its->newest == NULL) {
         used_bins &= ~((uint64_t)1 << index);
     }
-    kept_count--;
-    kept_bytes -= large->bytes;
+    large_cached_count--;
+    large_cached_bytes -= large->bytes;
 }
 
 // NULL: nothing is cached.
@@ -126,7 +126,7 @@ static egb_large* remove_kept(egb_large* large)
 }
 
 // The cached region that contains an address, if regions can be cut and joined; else NULL.
-static egb_large* kept_at(const void* address)
+static egb_large* cached_at(const void* address)
 {
     egb_large* const large = egb_os_can_split_() ? egb_large_at_(address) : NULL;
     return large != NULL && large->state == EGB_LARGE_CACHED ? large : NULL;
@@ -149,7 +149,7 @@ static void give_front(egb_large* from, size_t bytes, egb_large* to)
 
 static void join(egb_large* large, const void* beside)
 {
-    egb_large* const other = kept_at(beside);
+    egb_large* const other = cached_at(beside);
     if (other != NULL) {
         char* const  region = other->region;
         const size_t bytes  = other->bytes;
@@ -166,7 +166,7 @@ void egb_large_cache_add_(egb_large* large)
     egb_os_watch_close_(large->region, large->bytes);
     large->state  = EGB_LARGE_CACHED;
     large->epoch  = EGB_LOAD_(epoch);
-    large->number = ++times_kept;
+    large->number = ++times_cached;
     enter_list(large);
 }
 
@@ -221,7 +221,7 @@ egb_large* egb_large_cache_take_(size_t align, size_t whole)
 
 bool egb_large_cache_give_behind_(egb_large* large, size_t more)
 {
-    egb_large* const behind = kept_at(end_of(large));
+    egb_large* const behind = cached_at(end_of(large));
     if (behind == NULL || behind->bytes < more) {
         return false;
     }
@@ -242,16 +242,16 @@ static egb_large* part_of(egb_large* large, size_t bytes)
 
 void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most)
 {
-    while (kept_bytes > most) {
-        egb_large_unmap_later_(unmap_list, part_of(oldest_of_all(), kept_bytes - most));
+    while (large_cached_bytes > most) {
+        egb_large_unmap_later_(unmap_list, part_of(oldest_of_all(), large_cached_bytes - most));
     }
 }
 
 void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t bytes)
 {
     egb_large* oldest = oldest_of_all();
-    while (oldest != NULL && oldest->epoch < before && kept_bytes >= bytes) {
-        const size_t room = (kept_bytes - bytes) & ~(size_t)(EGB_UNIT_BYTES - 1);
+    while (oldest != NULL && oldest->epoch < before && large_cached_bytes >= bytes) {
+        const size_t room = (large_cached_bytes - bytes) & ~(size_t)(EGB_UNIT_BYTES - 1);
         if (room == 0 || (room < oldest->bytes && !egb_os_can_split_())) {
             return;
         }
