@@ -43,7 +43,7 @@ static size_t bytes_around(const egb_growing_options* options)
 static size_t round_up(const egb_growing_options* options, size_t bytes)
 {
     const size_t granule = options->backing.granule;
-    return granule == 0 ? bytes : (bytes + (granule - 1)) & ~(granule - 1);
+    return granule == 0 ? bytes : egb_round_up_(bytes, granule);
 }
 
 // The most blocks of a fixed pool.
@@ -91,12 +91,6 @@ static size_t wanted_chunk_bytes(const egb_growing* pool)
 
 // ---- init ---------------------------------------------------------------------------------------
 
-// `number` is not 0.
-static bool is_power_of_two(size_t number)
-{
-    return (number & (number - 1)) == 0;
-}
-
 // With states alloc may have to look through a group of them, and the larger a chunk is the larger
 // are its groups.
 static size_t largest_chunk_bytes(const egb_growing_options* options)
@@ -116,14 +110,15 @@ static egb_status settle(egb_growing_options* options)
         options->block_align = EGB_WORD_BYTES;
     }
     if (block_bytes == 0 || block_bytes % EGB_WORD_BYTES != 0 ||
-        !is_power_of_two(options->block_align) || (block_bytes & (options->block_align - 1)) != 0 ||
+        !egb_is_power_of_two_(options->block_align) ||
+        (block_bytes & (options->block_align - 1)) != 0 ||
         options->lead_bytes > egb_smaller_(block_bytes, EGB_LEAD_BYTES_MAX)) {
         return EGB_INVALID;
     }
     options->block_align = egb_larger_(options->block_align, EGB_WORD_BYTES);
     if (options->backing.reserve == NULL || options->backing.extra_bytes % 8 != 0 ||
         options->backing.extra_bytes > EGB_LEAD_BYTES_MAX ||
-        (granule != 0 && (!is_power_of_two(granule) || granule < options->block_align))) {
+        (granule != 0 && (!egb_is_power_of_two_(granule) || granule < options->block_align))) {
         return EGB_INVALID;
     }
     if (block_bytes / EGB_WORD_BYTES >= EGB_FIXED_COUNT_MAX || chunk_count_max(options) == 0) {

@@ -5,6 +5,7 @@
 
 #include "eggbox/growing.h"
 #include "fixed_private.h"
+#include "util.h"
 
 // Stands at the end of its region; blocks stand at the start, states right in front of this.
 struct egb_chunk_ {
@@ -41,16 +42,6 @@ typedef struct egb_damage {
     const void* address;
     size_t      index;
 } egb_damage;
-
-static inline size_t egb_smaller_(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-static inline size_t egb_larger_(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 // The next block to be taken is one of this chunk, which is in the list.
 void egb_growing_prefer_(egb_growing* pool, egb_chunk_* chunk);

@@ -9,6 +9,7 @@
 #include "../pool/request.h"
 #include "../region/ask.h"
 #include "../region/guard_page.h"
+#include "../report/text.h"
 #include "heap.h"
 
 EGB_ALIGNAS_(8) uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
@@ -78,21 +79,16 @@ egb_pool egb_heap_pool_of_class_(size_t index)
 }
 
 // Writes a name such as "heap 64".
-static void name_class(char* name, size_t block_bytes)
+static void name_class(char name[EGB_NAME_BYTES], size_t block_bytes)
 {
-    char digits[8];
-    int  count = 0;
-    for (; block_bytes != 0; block_bytes /= 10) {
-        digits[count++] = "0123456789"[block_bytes % 10];
-    }
-    const char* const heap = "heap ";
-    for (int i = 0; heap[i] != '\0'; i++) {
-        *name++ = heap[i];
-    }
-    while (count > 0) {
-        *name++ = digits[--count];
-    }
-    *name = '\0';
+    static const char heap[] = "heap ";
+    char              digits[EGB_DIGITS_BYTES];
+    egb_text_copy_(name, EGB_NAME_BYTES, heap);
+    egb_text_copy_(
+        name + sizeof heap - 1,
+        EGB_NAME_BYTES - (sizeof heap - 1),
+        egb_text_digits_(digits, block_bytes, 10, 1)
+    );
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
@@ -305,7 +301,7 @@ void* egb_malloc_more_(size_t bytes, const void* site)
 // alignment that are so aligned. Any eight classes contain a power of two, whose blocks are.
 size_t egb_heap_class_for_(size_t align, size_t bytes)
 {
-    size_t index = egb_heap_class_of_(egb_heap_padded_(bytes == 0 ? 1 : bytes, align));
+    size_t index = egb_heap_class_of_(egb_round_up_(bytes == 0 ? 1 : bytes, align));
     while (egb_heap_class_align_(egb_heap_class_bytes_(index)) < align) {
         index++;
     }
@@ -324,7 +320,7 @@ static void* alloc_aligned(size_t align, size_t bytes, const void* site)
     if (align <= EGB_HEAP_STEP_BYTES_) {
         return egb_malloc_pop_(bytes, &block) ? block : egb_malloc_more_(bytes, site);
     }
-    const size_t padded = egb_heap_padded_(bytes, align);
+    const size_t padded = egb_round_up_(bytes, align);
     if (padded <= EGB_HEAP_NATURAL_BYTES_MAX && padded != 0 && egb_malloc_pop_(padded, &block)) {
         return block;
     }
@@ -360,7 +356,7 @@ void* egb_calloc(size_t count, size_t bytes)
 
 void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site)
 {
-    const bool is_power_of_two = align != 0 && (align & (align - 1)) == 0;
+    const bool is_power_of_two = egb_is_power_of_two_(align);
     return is_power_of_two ? egb_heap_alloc_(align, bytes, false, site) : NULL;
 }
 

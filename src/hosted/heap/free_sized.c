@@ -32,14 +32,14 @@ has_size_in_pool(const egb_control* owner, const void* block, size_t align, size
     const size_t asked =
         EGB_LOAD_(owner->redzones) == NULL ? bytes : asked_bytes(owner, block, bytes);
     return is_class_for(owner, align, bytes) &&
-           (asked == bytes || asked == egb_heap_padded_(bytes, align));
+           (asked == bytes || asked == egb_round_up_(bytes, align));
 }
 
 static bool has_size_if_large(const void* block, size_t align, size_t bytes)
 {
     const size_t room = egb_large_bytes_(block);
     if (egb_large_is_guarded_(block)) {
-        return room == (bytes == 0 ? 1 : bytes) || room == egb_heap_padded_(bytes, align);
+        return room == (bytes == 0 ? 1 : bytes) || room == egb_round_up_(bytes, align);
     }
     return egb_heap_is_large_(align, bytes) && bytes <= room && (align > 1 || bytes > room / 2);
 }

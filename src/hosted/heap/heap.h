@@ -25,12 +25,6 @@ size_t egb_heap_class_bytes_(size_t index);
 size_t egb_heap_class_align_(size_t block_bytes);
 size_t egb_heap_class_lead_(size_t block_bytes);
 
-// The size that C++ libraries request for an aligned size.
-static inline size_t egb_heap_padded_(size_t bytes, size_t align)
-{
-    return (bytes + (align - 1)) & ~(align - 1);
-}
-
 // ---- classes.c ----------------------------------------------------------------------------------
 
 // The pool of a class; the null pool if the class is unused.

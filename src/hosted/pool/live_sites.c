@@ -37,7 +37,7 @@ static size_t first_place(egb_pool pool, const egb_history* history)
     const void* const where =
         history->alloc_file != NULL ? history->alloc_file : history->alloc_site;
     const uint64_t key   = (uint64_t)(uintptr_t)where + history->alloc_line + pool.slot;
-    const uint64_t mixed = key * 0x9E3779B97F4A7C15u;
+    const uint64_t mixed = egb_mix_(key);
     return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
 }
 

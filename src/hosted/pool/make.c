@@ -61,8 +61,8 @@ static size_t align_of(const egb_pool_options* options, const egb_layout* layout
 static egb_status check_options(const egb_pool_options* options)
 {
     const size_t align = options->block_align;
-    if (options->block_bytes == 0 || (align & (align - 1)) != 0 || align > egb_os_page_bytes_() ||
-        (options->flags & ~KNOWN_FLAGS) != 0 ||
+    if (options->block_bytes == 0 || (align != 0 && !egb_is_power_of_two_(align)) ||
+        align > egb_os_page_bytes_() || (options->flags & ~KNOWN_FLAGS) != 0 ||
         (options->memory == NULL) != (options->memory_bytes == 0)) {
         return EGB_INVALID;
     }
@@ -160,7 +160,7 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
     const size_t            align     = align_of(options, layout);
     const size_t            lead      = layout->lead(control->level, align);
     const size_t            around    = lead + layout->back_bytes;
-    const size_t            stride    = (around + options->block_bytes + align - 1) & ~(align - 1);
+    const size_t            stride    = egb_round_up_(around + options->block_bytes, align);
     const egb_backing       backing =
         is_static ? egb_static_backing(&control->source.memory) : egb_pool_backing_(control);
     const egb_growing_options growing = {

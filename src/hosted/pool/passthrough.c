@@ -26,7 +26,7 @@ static egb_register the_register;
 
 static size_t bucket_of(const void* block)
 {
-    const uint64_t mixed = (uint64_t)(uintptr_t)block * 0x9E3779B97F4A7C15u;
+    const uint64_t mixed = egb_mix_((uintptr_t)block);
     return (size_t)(mixed >> 32) & (the_register.size - 1);
 }
 

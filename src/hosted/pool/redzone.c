@@ -51,7 +51,7 @@ static bool is_tracked(const egb_control* control)
 static size_t redzone_lead(egb_level level, size_t align)
 {
     const size_t bytes = sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
-    return (bytes + align - 1) / align * align;
+    return egb_round_up_(bytes, align);
 }
 
 // A free block has a mark in it, however small it is.
@@ -105,7 +105,7 @@ static void redzone_end(egb_control* control)
 static uint64_t canary_of(const void* block, uint64_t bytes)
 {
     uint64_t mixed = ((uint64_t)(uintptr_t)block ^ (uint64_t)(uintptr_t)&egb_registry_) + bytes;
-    mixed          = (mixed ^ mixed >> 31) * 0x9E3779B97F4A7C15u;
+    mixed          = egb_mix_(mixed ^ mixed >> 31);
     return (mixed ^ mixed >> 29) | 0x8080808080808080u;
 }
 

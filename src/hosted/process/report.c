@@ -8,6 +8,7 @@
 #include "../pool/registry.h"
 #include "../report/json.h"
 #include "../report/misuse.h"
+#include "../report/text.h"
 #include "../settings/settings.h"
 #include "eggbox/heap.h"
 #include "findings.h"
@@ -292,14 +293,8 @@ static char* add_to_path(char* to, const char* text)
 
 static char* add_number_to_path(char* to, uint64_t number)
 {
-    char  digits[24];
-    char* first = digits + sizeof digits - 1;
-    *first      = '\0';
-    do {
-        *--first = "0123456789"[number % 10];
-        number /= 10;
-    } while (number != 0);
-    return add_to_path(to, first);
+    char digits[EGB_DIGITS_BYTES];
+    return add_to_path(to, egb_text_digits_(digits, number, 10, 1));
 }
 
 static void make_paths(const char* folder, uint64_t pid)

@@ -38,7 +38,7 @@ static size_t           cached_memory;  // bytes of pages that may be in memory
 static size_t in_pages(size_t bytes)
 {
     const size_t page = egb_os_page_bytes_();
-    return (bytes + page - 1) / page * page;
+    return egb_round_up_(bytes, page);
 }
 
 static size_t memory_of(const egb_cached_chunk* one)

@@ -201,11 +201,6 @@ void egb_guard_page_reset_(void)
 
 // ---- a region -----------------------------------------------------------------------------------
 
-static size_t up_to(size_t bytes, size_t step)
-{
-    return (bytes + (step - 1)) & ~(step - 1);
-}
-
 // The block lies as far back as its alignment allows. An alignment of more than a page holds for
 // the region only.
 size_t egb_guard_page_plan_(egb_guard_page* plan, size_t align, size_t bytes)
@@ -219,8 +214,8 @@ size_t egb_guard_page_plan_(egb_guard_page* plan, size_t align, size_t bytes)
     }
     *plan              = none;
     plan->bytes        = bytes == 0 ? 1 : bytes;
-    plan->room         = up_to(plan->bytes, step < page ? step : page);
-    const size_t whole = up_to(plan->room + page, unit);
+    plan->room         = egb_round_up_(plan->bytes, step < page ? step : page);
+    const size_t whole = egb_round_up_(plan->room + page, unit);
     plan->lead         = step <= page ? whole - page - plan->room : 0;
     return whole;
 }

@@ -67,7 +67,7 @@ size_t egb_large_release_all_(size_t bytes)
 size_t egb_large_units_for_(size_t bytes)
 {
     const size_t unit = EGB_UNIT_BYTES;
-    return bytes == 0 ? unit : (bytes + (unit - 1)) & ~(unit - 1);
+    return bytes == 0 ? unit : egb_round_up_(bytes, unit);
 }
 
 void egb_large_note_bytes_(size_t more, size_t less)

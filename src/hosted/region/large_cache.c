@@ -234,7 +234,7 @@ bool egb_large_cache_give_behind_(egb_large* large, size_t more)
 // The whole region, or only `bytes` bytes of it, if it can be cut.
 static egb_large* part_of(egb_large* large, size_t bytes)
 {
-    const size_t     whole = (bytes + EGB_UNIT_BYTES - 1) & ~(size_t)(EGB_UNIT_BYTES - 1);
+    const size_t     whole = egb_round_up_(bytes, EGB_UNIT_BYTES);
     const bool       has   = whole < large->bytes && egb_os_can_split_();
     egb_large* const front = has ? cut(large, whole) : NULL;
     return front != NULL ? front : remove_kept(large);
@@ -251,7 +251,7 @@ void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t
 {
     egb_large* oldest = oldest_of_all();
     while (oldest != NULL && oldest->epoch < before && large_cached_bytes >= bytes) {
-        const size_t room = (large_cached_bytes - bytes) & ~(size_t)(EGB_UNIT_BYTES - 1);
+        const size_t room = egb_round_down_(large_cached_bytes - bytes, EGB_UNIT_BYTES);
         if (room == 0 || (room < oldest->bytes && !egb_os_can_split_())) {
             return;
         }

@@ -2,11 +2,12 @@
 // Pages for the library itself, and for the growing pools that hold its records.
 #include "pages.h"
 
+#include "../../core/util.h"
 #include "ask.h"
 
 static size_t whole_units(size_t bytes, size_t unit)
 {
-    return bytes > SIZE_MAX - (unit - 1) ? 0 : (bytes + unit - 1) / unit * unit;
+    return bytes > SIZE_MAX - (unit - 1) ? 0 : egb_round_up_(bytes, unit);
 }
 
 void* egb_pages_(size_t bytes)

@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include "../../os/os.h"
+#include "text.h"
 
 void egb_json_begin_(egb_json* out, int file)
 {
@@ -34,14 +35,8 @@ void egb_json_plain_(egb_json* out, const char* text)
 
 void egb_json_digits_(egb_json* out, uint64_t number, unsigned least)
 {
-    char     digits[24];
-    unsigned count = 0;
-    for (; number != 0 || count < least; number /= 10) {
-        digits[count++] = "0123456789"[number % 10];
-    }
-    while (count > 0) {
-        egb_json_byte_(out, digits[--count]);
-    }
+    char digits[EGB_DIGITS_BYTES];
+    egb_json_plain_(out, egb_text_digits_(digits, number, 10, least));
 }
 
 // The length of the UTF-8 character here, in bytes; 0: invalid.

@@ -3,6 +3,19 @@
 
 #include "../../os/os.h"
 
+const char*
+egb_text_digits_(char digits[EGB_DIGITS_BYTES], uint64_t number, unsigned base, unsigned least)
+{
+    char* const end   = digits + EGB_DIGITS_BYTES - 1;
+    char*       first = end;
+    *end              = '\0';
+    while (number != 0 || end - first < (ptrdiff_t)least) {
+        *--first = "0123456789abcdef"[number % base];
+        number /= base;
+    }
+    return first;
+}
+
 void egb_text_copy_(char* to, size_t bytes_max, const char* from)
 {
     size_t bytes = 0;
@@ -21,14 +34,8 @@ void egb_text_add_(egb_text_line* line, const char* text)
 
 static void add_digits(egb_text_line* line, uint64_t number, unsigned base)
 {
-    char  digits[24];
-    char* first = digits + sizeof digits - 1;
-    *first      = '\0';
-    do {
-        *--first = "0123456789abcdef"[number % base];
-        number /= base;
-    } while (number != 0);
-    egb_text_add_(line, first);
+    char digits[EGB_DIGITS_BYTES];
+    egb_text_add_(line, egb_text_digits_(digits, number, base, 1));
 }
 
 void egb_text_number_(egb_text_line* line, uint64_t number)

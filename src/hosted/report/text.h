@@ -12,6 +12,12 @@ typedef struct egb_text_line {
     size_t bytes;
 } egb_text_line;
 
+// The digits of a number as text, at least `least` of them, 2 <= base <= 16. Returns their start in
+// `digits`.
+enum { EGB_DIGITS_BYTES = 24 };
+const char*
+egb_text_digits_(char digits[EGB_DIGITS_BYTES], uint64_t number, unsigned base, unsigned least);
+
 // Copies a text of any length, cut to fit `bytes_max` bytes with the 0 at its end.
 void egb_text_copy_(char* to, size_t bytes_max, const char* from);
 

@@ -4,6 +4,7 @@
 //     EGGBOX_FAIL="net*:every=100,frames:once"
 #include "fault_injection.h"
 
+#include "../../core/util.h"
 #include "../../os/os.h"
 #include "settings.h"
 
@@ -49,7 +50,7 @@ egb_fault_plan egb_fault_plan_of_(const char* name)
 static bool is_first_of(const void* site)
 {
     const uint64_t wanted = (uint64_t)(uintptr_t)site | 1;
-    const size_t   start  = (size_t)((wanted * 0x9E3779B97F4A7C15u) >> 32);
+    const size_t   start  = (size_t)(egb_mix_(wanted) >> 32);
     for (size_t i = 0; i < PLACES_MAX; i++) {
         uint64_t* const place = &failed[(start + i) % PLACES_MAX];
         uint64_t        seen  = 0;

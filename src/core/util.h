@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Layer core: small arithmetic, for core and for the layers above it.
+#ifndef EGGBOX_SRC_CORE_UTIL_H
+#define EGGBOX_SRC_CORE_UTIL_H
+
+#include "eggbox/base.h"
+
+static inline size_t egb_smaller_(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t egb_larger_(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+// 0 is no power of two.
+static inline bool egb_is_power_of_two_(size_t number)
+{
+    return number != 0 && (number & (number - 1)) == 0;
+}
+
+// To a multiple of `step`, a power of two. Rounding up, `bytes` are at most SIZE_MAX - (step - 1).
+static inline size_t egb_round_down_(size_t bytes, size_t step)
+{
+    return bytes & ~(step - 1);
+}
+
+static inline size_t egb_round_up_(size_t bytes, size_t step)
+{
+    return egb_round_down_(bytes + (step - 1), step);
+}
+
+// Multiplicative hashing, with 2^64 divided by the golden ratio: D. Knuth, "The Art of Computer
+// Programming", volume 3, 6.4. The upper bits of the product are the mixed ones.
+static inline uint64_t egb_mix_(uint64_t key)
+{
+    return key * 0x9E3779B97F4A7C15u;
+}
+
+#endif  // EGGBOX_SRC_CORE_UTIL_H
