@@ -39,4 +39,28 @@ static inline uint64_t egb_mix_(uint64_t key)
     return key * 0x9E3779B97F4A7C15u;
 }
 
+// A doubly linked list from `head`, through the members `next` and `previous` of its elements; both
+// may be in a part of the element: `path` is then the name of the part and a point, else nothing.
+#define EGB_LIST_ADD_(head, one, path)     \
+    do {                                   \
+        (one)->path previous = NULL;       \
+        (one)->path next     = (head);     \
+        if ((head) != NULL) {              \
+            (head)->path previous = (one); \
+        }                                  \
+        (head) = (one);                    \
+    } while (0)
+
+#define EGB_LIST_REMOVE_(head, one, path)                           \
+    do {                                                            \
+        if ((one)->path previous != NULL) {                         \
+            (one)->path previous->path next = (one)->path next;     \
+        } else {                                                    \
+            (head) = (one)->path next;                              \
+        }                                                           \
+        if ((one)->path next != NULL) {                             \
+            (one)->path next->path previous = (one)->path previous; \
+        }                                                           \
+    } while (0)
+
 #endif  // EGGBOX_SRC_CORE_UTIL_H

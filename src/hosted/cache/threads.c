@@ -42,28 +42,6 @@ static void set_here(egb_thread_* thread)
 
 // ---- one thread's table -------------------------------------------------------------------------
 
-static void link_thread(egb_thread_* thread)
-{
-    thread->previous = NULL;
-    thread->next     = egb_threads_.threads;
-    if (thread->next != NULL) {
-        thread->next->previous = thread;
-    }
-    egb_threads_.threads = thread;
-}
-
-static void unlink_thread(egb_thread_* thread)
-{
-    if (thread->previous != NULL) {
-        thread->previous->next = thread->next;
-    } else {
-        egb_threads_.threads = thread->next;
-    }
-    if (thread->next != NULL) {
-        thread->next->previous = thread->previous;
-    }
-}
-
 void egb_magazine_let_go_(egb_magazine_* magazine)
 {
     egb_depot* const depot = magazine->depot;
@@ -139,7 +117,7 @@ static egb_thread_* new_table(void)
     }
     egb_magazine_clear_(&thread->magazines[0]);
     thread->lane = enter_lane();
-    link_thread(thread);
+    EGB_LIST_ADD_(egb_threads_.threads, thread, );
     egb_os_unlock_(&egb_threads_.lock);
     set_here(thread);
     return thread;
@@ -150,7 +128,7 @@ static void end_table(egb_thread_* thread)
     for (size_t i = 0; i < thread->used; i++) {
         egb_magazine_let_go_(&thread->magazines[i]);
     }
-    unlink_thread(thread);
+    EGB_LIST_REMOVE_(egb_threads_.threads, thread, );
     egb_threads_.lane_threads[thread->lane]--;
     thread->used    = 0;
     thread->revoked = 0;
@@ -193,10 +171,10 @@ void egb_thread_drop_revoked_(void)
 
 void egb_owned_let_go_(void)
 {
-    for (egb_magazine* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
+    for (egb_magazine* cache = egb_threads_.owned; cache != NULL; cache = cache->next) {
         egb_magazine_let_go_(&cache->magazine);
     }
-    egb_threads_.caches = NULL;
+    egb_threads_.owned = NULL;
 }
 
 void egb_threads_end_others_(void)
@@ -212,24 +190,12 @@ void egb_threads_end_others_(void)
 
 void egb_owned_link_(egb_magazine* cache)
 {
-    cache->previous = NULL;
-    cache->next     = egb_threads_.caches;
-    if (cache->next != NULL) {
-        cache->next->previous = cache;
-    }
-    egb_threads_.caches = cache;
+    EGB_LIST_ADD_(egb_threads_.owned, cache, );
 }
 
 void egb_owned_unlink_(egb_magazine* cache)
 {
-    if (cache->previous != NULL) {
-        cache->previous->next = cache->next;
-    } else {
-        egb_threads_.caches = cache->next;
-    }
-    if (cache->next != NULL) {
-        cache->next->previous = cache->previous;
-    }
+    EGB_LIST_REMOVE_(egb_threads_.owned, cache, );
 }
 
 egb_magazine_* egb_thread_get_magazine_(const egb_depot* depot, uint64_t key)
@@ -272,7 +238,7 @@ void egb_each_magazine_(
             visit(magazine, user);
         }
     }
-    for (egb_magazine* cache = egb_threads_.caches; cache != NULL; cache = cache->next) {
+    for (egb_magazine* cache = egb_threads_.owned; cache != NULL; cache = cache->next) {
         if (cache->magazine.depot == depot) {
             visit(&cache->magazine, user);
         }

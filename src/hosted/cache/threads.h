@@ -9,15 +9,15 @@
 // The most tables of ended threads that are kept for reuse.
 enum { EGB_SPARE_TABLES_MAX = 16 };
 
-// The threads and caches of a process. Its lock, the registry lock, also protects the tree of
-// pools, in room pool.
+// The threads and owned magazines of a process. Its lock, the registry lock, also protects the tree
+// of pools, in room pool.
 typedef struct egb_thread_registry {
     egb_os_mutex  lock;
     egb_thread_*  threads;
     egb_thread_*  spare_table;  // from an ended thread, without magazines
     size_t        spare_tables;
     size_t        lane_threads[EGB_LANES];
-    egb_magazine* caches;
+    egb_magazine* owned;     // all open ones
     bool          can_take;  // from other threads' magazines; else there are none. Atomic
 } egb_thread_registry;
 
@@ -58,11 +58,11 @@ bool egb_threads_start_(void);
 // Lets go of this thread's magazines of destroyed pools.
 void egb_thread_drop_revoked_(void);
 
-// Takes the blocks out of all caches, which have no pool until their next use. The child of a fork
-// calls it: the memory of other threads' caches may be reused.
+// Takes the blocks out of all owned magazines, which have no pool until their next use. The child
+// of a fork calls it: the memory of those of other threads may be reused.
 void egb_owned_let_go_(void);
 
-// Adds a cache to the list of all caches; removes it.
+// Adds an owned magazine to the list of all; removes it.
 void egb_owned_link_(egb_magazine* cache);
 void egb_owned_unlink_(egb_magazine* cache);
 

@@ -71,18 +71,6 @@ static void end(egb_control* control)
     }
 }
 
-static void unlink_from_tree(egb_control* control)
-{
-    if (control->tree.previous != NULL) {
-        control->tree.previous->tree.next = control->tree.next;
-    } else {
-        control->tree.parent->tree.child = control->tree.next;
-    }
-    if (control->tree.next != NULL) {
-        control->tree.next->tree.previous = control->tree.previous;
-    }
-}
-
 // The thread that destroys a pool is in no other call, and often the only one that has used it.
 static egb_magazine_* own_magazine(const egb_control* control)
 {
@@ -180,7 +168,7 @@ static egb_status destroy(egb_control* root, egb_destroy how, egb_last_finding* 
     if (is_refused) {
         return EGB_BUSY;
     }
-    unlink_from_tree(root);
+    EGB_LIST_REMOVE_(root->tree.parent->tree.child, root, tree.);
     return EGB_OK;
 }
 

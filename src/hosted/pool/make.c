@@ -198,12 +198,7 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
 
 static void link_into_tree(egb_control* control, egb_control* parent)
 {
-    control->tree.previous = NULL;
-    control->tree.next     = parent->tree.child;
-    if (control->tree.next != NULL) {
-        control->tree.next->tree.previous = control;
-    }
-    parent->tree.child = control;
+    EGB_LIST_ADD_(parent->tree.child, control, tree.);
     if (control->source.memory.region != NULL) {
         control->tree.next_static = egb_registry_.statics;
         __atomic_store_n(&egb_registry_.statics, control, __ATOMIC_RELEASE);
