@@ -4,6 +4,7 @@
 // Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
 #include "misuse.h"
 #include "../../os/os.h"
+#include "../settings/once.h"
 #include "eggbox/misuse.h"
 #include "text.h"
 
@@ -155,21 +156,17 @@ void egb_misuse_forget_(void)
 
 enum { SITES_MAX = 64 };
 
-static _Atomic(uint64_t) sites[SITES_MAX];
-static atomic_bool       sites_are_full;
+EGB_ALIGNAS_(8) static uint64_t sites[SITES_MAX];  // atomic
+static atomic_bool sites_are_full;
 
 // Whether this kind of misuse is new at this site; remembers it.
 static bool is_new(const egb_misuse_event* event)
 {
-    const uint64_t wanted = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
-    for (int i = 0; i < SITES_MAX; i++) {
-        uint64_t seen = 0;
-        if (atomic_compare_exchange_strong(&sites[i], &seen, wanted)) {
-            return true;
-        }
-        if (seen == wanted) {
-            return false;
-        }
+    const uint64_t number = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
+    switch (egb_once_add_(sites, SITES_MAX, number)) {
+        case EGB_ONCE_NEW: return true;
+        case EGB_ONCE_SEEN: return false;
+        case EGB_ONCE_FULL: break;
     }
     return !atomic_exchange(&sites_are_full, true);
 }

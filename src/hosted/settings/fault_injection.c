@@ -4,12 +4,13 @@
 //     EGGBOX_FAIL="net*:every=100,frames:once"
 #include "fault_injection.h"
 
-#include "../../core/util.h"
 #include "../../os/os.h"
+#include "once.h"
 #include "settings.h"
 
 enum { PLACES_MAX = 1024 };
 
+EGB_ALIGNAS_(8)
 static uint64_t failed[PLACES_MAX];  // sites whose first allocation has failed; atomic
 
 static void complain_of_fail(void)
@@ -49,21 +50,7 @@ egb_fault_plan egb_fault_plan_of_(const char* name)
 // When the table is full, new sites do not fail.
 static bool is_first_of(const void* site)
 {
-    const uint64_t wanted = (uint64_t)(uintptr_t)site | 1;
-    const size_t   start  = (size_t)(egb_mix_(wanted) >> 32);
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        uint64_t* const place = &failed[(start + i) % PLACES_MAX];
-        uint64_t        seen  = 0;
-        if (__atomic_compare_exchange_n(
-                place, &seen, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
-            )) {
-            return true;
-        }
-        if (seen == wanted) {
-            return false;
-        }
-    }
-    return false;
+    return egb_once_add_(failed, PLACES_MAX, (uint64_t)(uintptr_t)site | 1) == EGB_ONCE_NEW;
 }
 
 bool egb_fault_is_due_(egb_fault_plan* fail, const void* site)
