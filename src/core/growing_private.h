@@ -61,6 +61,9 @@ void egb_growing_lead_(egb_growing* pool, size_t bytes);
 // The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
 egb_chunk_* egb_growing_chunk_of_(const egb_growing* pool, const void* address);
 
+// The first chunk whose region starts after `address`; of 0, the first of all.
+egb_chunk_* egb_tree_after_(egb_chunk_* root, uintptr_t address);
+
 // Calls `visit` with every chunk, in order of address. `visit` may not change the pool.
 void egb_growing_each_chunk_(
     const egb_growing* pool, void (*visit)(egb_chunk_* chunk, void* user), void* user
@@ -242,9 +245,6 @@ void egb_available_remove_(egb_growing* pool, egb_chunk_* chunk);
 // The tree by address.
 void egb_tree_add_(egb_chunk_** root, egb_chunk_* chunk);
 void egb_tree_remove_(egb_chunk_** root, egb_chunk_* chunk);
-
-// The first chunk whose region starts after `address`; of 0, the first of all.
-egb_chunk_* egb_tree_after_(egb_chunk_* root, uintptr_t address);
 
 // Whether neither child of `chunk` should be above it.
 bool egb_tree_is_ordered_at_(const egb_chunk_* chunk);

@@ -118,22 +118,16 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
     egb_os_unlock_(&egb_threads_.lock);
 }
 
-static void count_touched(egb_chunk_* chunk, void* user)
-{
-    size_t* const count      = user;
-    const bool    has_states = chunk->shape.states != NULL;
-    const size_t  touched    = egb_fixed_touched(&chunk->fixed);
-    for (size_t index = 0; index < touched; index++) {
-        *count += !has_states || egb_state_at_(&chunk->shape, index) != 0;
-    }
-}
-
 size_t egb_pool_touched(egb_pool pool)
 {
     size_t             count   = 0;
     egb_control* const control = egb_pool_lock_(pool);
     if (control != NULL) {
-        egb_growing_each_chunk_(&control->depot.growing, count_touched, &count);
+        egb_walk walk = {NULL, 0, 0};
+        while (egb_walk_next_(control, &walk)) {
+            const egb_shape_* const shape = &walk.chunk->shape;
+            count += shape->states == NULL || egb_state_at_(shape, egb_walk_index_(&walk)) != 0;
+        }
         egb_pool_unlock_(control);
     }
     return count;

@@ -93,6 +93,41 @@ static inline bool egb_is_live_in_(const egb_shape_* shape, size_t blocks, const
 // The same, by the pool's chunks.
 bool egb_is_live_in_chunk_(const egb_control* control, const void* block);
 
+// A walk over the touched blocks of a pool, in order of address. It starts with {NULL, 0, 0}.
+// Meanwhile the pool may not change.
+typedef struct egb_walk {
+    egb_chunk_* chunk;
+    size_t      next;     // index of the block behind the current one
+    size_t      touched;  // number of touched blocks of the chunk
+} egb_walk;
+
+// Goes on to the next block. False: there is none. Inline: a walk is then a plain loop.
+static inline bool egb_walk_next_(const egb_control* control, egb_walk* walk)
+{
+    while (walk->next == walk->touched) {
+        const uintptr_t before = walk->chunk == NULL ? 0 : (uintptr_t)walk->chunk->region;
+        walk->chunk            = egb_tree_after_(control->depot.growing.tree, before);
+        if (walk->chunk == NULL) {
+            return false;
+        }
+        walk->next    = 0;
+        walk->touched = egb_fixed_touched(&walk->chunk->fixed);
+    }
+    walk->next++;
+    return true;
+}
+
+// The index of the current block in its chunk, and the block.
+static inline size_t egb_walk_index_(const egb_walk* walk)
+{
+    return walk->next - 1;
+}
+
+static inline void* egb_walk_block_(const egb_walk* walk)
+{
+    return walk->chunk->fixed.first + egb_walk_index_(walk) * walk->chunk->fixed.stride;
+}
+
 // By the states of the chunks, as egb_layout.each.
 void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user);
 

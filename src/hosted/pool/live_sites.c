@@ -64,9 +64,10 @@ static egb_holder* place_of(egb_holders* all, const egb_history* history)
     return rest;
 }
 
-static void gather_block(egb_holders* all, const void* block)
+static void gather_block(void* block, void* user)
 {
-    const egb_history history = egb_redzone_history_(all->control, block);
+    egb_holders* const all     = user;
+    const egb_history  history = egb_redzone_history_(all->control, block);
     if (all->are_new && history.serial <= all->control->redzones->serial_before) {
         return;
     }
@@ -80,17 +81,6 @@ static void gather_block(egb_holders* all, const void* block)
     }
 }
 
-static void gather_chunk(egb_chunk_* chunk, void* user)
-{
-    egb_holders* const all     = user;
-    const size_t       touched = egb_fixed_touched(&chunk->fixed);
-    for (size_t index = 0; index < touched; index++) {
-        if (chunk->shape.states[index] == EGB_STATE_LIVE_) {
-            gather_block(all, chunk->fixed.first + index * chunk->fixed.stride);
-        }
-    }
-}
-
 // With the world locked.
 static void gather_pool(egb_holders* all, egb_control* control)
 {
@@ -99,7 +89,7 @@ static void gather_pool(egb_holders* all, egb_control* control)
         all->control = control;
         all->pool    = egb_handle_of_(control);
         all->now     = egb_os_milliseconds_();
-        egb_growing_each_chunk_(&control->depot.growing, gather_chunk, all);
+        egb_each_live_(control, gather_block, all);
     }
     egb_os_unlock_(&control->depot.lock);
 }

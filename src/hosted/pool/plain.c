@@ -113,27 +113,14 @@ static size_t plain_bytes_of(const egb_control* control, const void* block)
     return control->block_bytes;
 }
 
-typedef struct egb_block_visitor {
-    egb_block_visit_fn visit;
-    void*              user;
-} egb_block_visitor;
-
-static void visit_live(egb_chunk_* chunk, void* user)
-{
-    const egb_block_visitor* const caller  = user;
-    const egb_fixed* const         fixed   = &chunk->fixed;
-    const size_t                   touched = egb_fixed_touched(fixed);
-    for (size_t index = 0; index < touched; index++) {
-        if (EGB_LOAD_(chunk->shape.states[index]) == EGB_STATE_LIVE_) {
-            caller->visit(fixed->first + index * fixed->stride, caller->user);
-        }
-    }
-}
-
 void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user)
 {
-    egb_block_visitor caller = {visit, user};
-    egb_growing_each_chunk_(&control->depot.growing, visit_live, &caller);
+    egb_walk walk = {NULL, 0, 0};
+    while (egb_walk_next_(control, &walk)) {
+        if (EGB_LOAD_(walk.chunk->shape.states[egb_walk_index_(&walk)]) == EGB_STATE_LIVE_) {
+            visit(egb_walk_block_(&walk), user);
+        }
+    }
 }
 
 // Without states the free lists must tell, which know nothing about the blocks in magazines.

@@ -373,25 +373,14 @@ static bool is_block_whole(egb_control* control, const egb_chunk_* chunk, size_t
     }
 }
 
-typedef struct egb_redzone_sweep {
-    egb_control* control;
-    size_t       damaged;
-} egb_redzone_sweep;
-
-static void check_chunk(egb_chunk_* chunk, void* user)
-{
-    egb_redzone_sweep* const look    = user;
-    const size_t             touched = egb_fixed_touched(&chunk->fixed);
-    for (size_t index = 0; index < touched; index++) {
-        look->damaged += is_block_whole(look->control, chunk, index) ? 0 : 1;
-    }
-}
-
 static size_t redzone_check(egb_control* control)
 {
-    egb_redzone_sweep look = {control, 0};
-    egb_growing_each_chunk_(&control->depot.growing, check_chunk, &look);
-    return look.damaged;
+    size_t   damaged = 0;
+    egb_walk walk    = {NULL, 0, 0};
+    while (egb_walk_next_(control, &walk)) {
+        damaged += is_block_whole(control, walk.chunk, egb_walk_index_(&walk)) ? 0 : 1;
+    }
+    return damaged;
 }
 
 static bool redzone_is_whole(egb_control* control, const void* block)
