@@ -401,11 +401,9 @@ egb_status egb_large_check_(const void* block, egb_finding* finding)
 
 // ---- quarantine ---------------------------------------------------------------------------------
 
-// A ring buffer.
-static egb_large* quarantine[EGB_PAGE_QUARANTINE_MAX];
-static size_t     quarantine_first;
-static size_t     quarantine_count;
-static size_t     quarantine_bytes;
+static egb_large_list quarantine;
+static size_t         quarantine_count;
+static size_t         quarantine_bytes;
 
 size_t egb_page_quarantine_bytes_(void)
 {
@@ -419,8 +417,8 @@ size_t egb_page_quarantine_count_(void)
 
 static egb_large* take_oldest(void)
 {
-    egb_large* const large = quarantine[quarantine_first];
-    quarantine_first       = (quarantine_first + 1) % EGB_PAGE_QUARANTINE_MAX;
+    egb_large* const large = quarantine.oldest;
+    egb_large_list_remove_(&quarantine, large);
     quarantine_count--;
     quarantine_bytes -= large->bytes;
     large->state = EGB_LARGE_NEW;
@@ -429,8 +427,8 @@ static egb_large* take_oldest(void)
 
 egb_large* egb_page_quarantine_take_(size_t whole)
 {
-    const bool is_fit = quarantine_count > EGB_PAGE_QUARANTINE_MAX / 2 &&
-                        quarantine[quarantine_first]->bytes == whole;
+    const bool is_fit =
+        quarantine_count > EGB_PAGE_QUARANTINE_MAX / 2 && quarantine.oldest->bytes == whole;
     return is_fit ? take_oldest() : NULL;
 }
 
@@ -452,7 +450,7 @@ void egb_page_quarantine_add_(egb_large* large, egb_unmap_list* unmap_list)
         egb_large_unmap_later_(unmap_list, take_oldest());
     }
     large->state = EGB_LARGE_QUARANTINED;
-    quarantine[(quarantine_first + quarantine_count) % EGB_PAGE_QUARANTINE_MAX] = large;
+    egb_large_list_add_(&quarantine, large);
     quarantine_count++;
     quarantine_bytes += large->bytes;
 }

@@ -34,7 +34,7 @@ typedef struct egb_large {
     egb_large_state   state;
     uint32_t          epoch;   // the epoch of the purge in which it was cached
     uint64_t          number;  // the first region ever cached is 1
-    struct egb_large* newer;   // among cached regions of about its size
+    struct egb_large* newer;   // in its list
     struct egb_large* older;
     egb_guard_page    guard;
 } egb_large;
@@ -42,6 +42,29 @@ typedef struct egb_large {
 static inline bool egb_large_has_page_(const egb_large* large)
 {
     return large->guard.bytes != 0;
+}
+
+// Regions in the order in which they came. Both ends are used, so it is not the list of util.h.
+typedef struct egb_large_list {
+    egb_large* newest;  // NULL: the list is empty
+    egb_large* oldest;
+} egb_large_list;
+
+static inline void egb_large_list_add_(egb_large_list* list, egb_large* large)
+{
+    egb_large** const link = list->newest == NULL ? &list->oldest : &list->newest->newer;
+    large->newer           = NULL;
+    large->older           = list->newest;
+    *link                  = large;
+    list->newest           = large;
+}
+
+static inline void egb_large_list_remove_(egb_large_list* list, egb_large* large)
+{
+    egb_large** const from_newer = large->newer == NULL ? &list->newest : &large->newer->older;
+    egb_large** const from_older = large->older == NULL ? &list->oldest : &large->older->newer;
+    *from_newer                  = large->older;
+    *from_older                  = large->newer;
 }
 
 // Regions on their way to the system: collected with the lock held, released without it. They are

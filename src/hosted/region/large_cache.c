@@ -11,16 +11,11 @@
 // a New Dynamic Memory Allocator for Real-Time Systems", 2004.
 enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4 };
 
-typedef struct bin {
-    egb_large* newest;
-    egb_large* oldest;
-} bin;
-
-static bin      bins[BINS];
-static uint64_t used_bins;  // one bit for each list that is not empty
-static uint64_t times_cached;
-static size_t   large_cached_count;
-static size_t   large_cached_bytes;
+static egb_large_list bins[BINS];
+static uint64_t       used_bins;  // one bit for each list that is not empty
+static uint64_t       times_cached;
+static size_t         large_cached_count;
+static size_t         large_cached_bytes;
 
 static uint32_t epoch = 1;  // atomic
 
@@ -76,13 +71,8 @@ static size_t used_from(size_t index)
 
 static void enter_list(egb_large* large)
 {
-    const size_t      index = bin_of(large->bytes);
-    bin* const        its   = &bins[index];
-    egb_large** const link  = its->newest == NULL ? &its->oldest : &its->newest->newer;
-    large->newer            = NULL;
-    large->older            = its->newest;
-    *link                   = large;
-    its->newest             = large;
+    const size_t index = bin_of(large->bytes);
+    egb_large_list_add_(&bins[index], large);
     used_bins |= (uint64_t)1 << index;
     large_cached_count++;
     large_cached_bytes += large->bytes;
@@ -90,13 +80,9 @@ static void enter_list(egb_large* large)
 
 static void leave_list(egb_large* large)
 {
-    const size_t      index      = bin_of(large->bytes);
-    bin* const        its        = &bins[index];
-    egb_large** const from_newer = large->newer == NULL ? &its->newest : &large->newer->older;
-    egb_large** const from_older = large->older == NULL ? &its->oldest : &large->older->newer;
-    *from_newer                  = large->older;
-    *from_older                  = large->newer;
-    if (its->newest == NULL) {
+    const size_t index = bin_of(large->bytes);
+    egb_large_list_remove_(&bins[index], large);
+    if (bins[index].newest == NULL) {
         used_bins &= ~((uint64_t)1 << index);
     }
     large_cached_count--;
@@ -193,7 +179,7 @@ static egb_large* cut(egb_large* large, size_t whole)
 // The shortest region of a list that fits; among equals the newest, whose pages are most likely
 // still in a processor's cache. NULL: none fits. 256 MiB hold at most 512 regions of different
 // sizes.
-static egb_large* best_of(const bin* its, size_t align, size_t whole)
+static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
 {
     egb_large* best = NULL;
     for (egb_large* one = its->newest; one != NULL; one = one->older) {
