@@ -122,6 +122,8 @@ void egb_growing_each_chunk_(
 
 // ---- the list -----------------------------------------------------------------------------------
 
+// Not the list of util.h: `previous` of the first chunk is the last one, which costs no word.
+
 void egb_available_add_first_(egb_growing* pool, egb_chunk_* chunk)
 {
     egb_chunk_* const first = pool->available;

@@ -41,6 +41,8 @@ static size_t first_place(egb_pool pool, const egb_history* history)
     return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
 }
 
+// A table of sums, filled with the registry locked. It is not the set of settings/once.h, which
+// only tells whether a number is new.
 static egb_holder* place_of(egb_holders* all, const egb_history* history)
 {
     size_t at = first_place(all->pool, history);
