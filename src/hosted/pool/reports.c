@@ -10,7 +10,7 @@
 #include "registry.h"
 
 // The event is complete but for what the pool knows of itself, and of the block.
-static void report_event(egb_misuse_event* event, egb_pool pool, egb_history* history)
+static void report_event(egb_misuse_event event, egb_pool pool, egb_history* history)
 {
     char               name[EGB_NAME_BYTES] = "";
     egb_control* const control              = egb_pool_lock_(pool);
@@ -18,34 +18,34 @@ static void report_event(egb_misuse_event* event, egb_pool pool, egb_history* hi
         history->level = egb_level_of_no_pool_();
     } else {
         history->level = control->level;
-        if (event->block_index != EGB_NO_INDEX && history->bytes == 0) {
-            *history = control->layout->history(control, event->address);
+        if (event.block_index != EGB_NO_INDEX && history->bytes == 0) {
+            *history = control->layout->history(control, event.address);
         }
         egb_text_copy_(name, sizeof name, control->name);
-        event->pool      = control;
-        event->pool_name = name;
+        event.pool      = control;
+        event.pool_name = name;
         egb_pool_unlock_(control);
     }
     const bool is_known = history->bytes != 0;  // a large block with a guard page, at any level
-    event->history      = history->level < EGB_LEVEL_GUARD && !is_known ? NULL : history;
-    egb_misuse(event);
+    event.history       = history->level < EGB_LEVEL_GUARD && !is_known ? NULL : history;
+    egb_misuse(&event);
 }
 
 void egb_pool_report_(
     egb_misuse_kind kind, egb_pool pool, const void* address, size_t index, const void* site
 )
 {
-    egb_misuse_event event   = {kind, NULL, NULL, address, index, site, NULL};
-    egb_history      history = {.level = EGB_LEVEL_CHECK};
-    report_event(&event, pool, &history);
+    const egb_misuse_event event   = {kind, NULL, NULL, address, index, site, NULL};
+    egb_history            history = {.level = EGB_LEVEL_CHECK};
+    report_event(event, pool, &history);
 }
 
 void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const void* site)
 {
-    const egb_misuse_kind kind    = (egb_misuse_kind)finding->kind;
-    egb_misuse_event      event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
-    egb_history           history = finding->history;
-    report_event(&event, pool, &history);
+    const egb_misuse_kind  kind    = (egb_misuse_kind)finding->kind;
+    const egb_misuse_event event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
+    egb_history            history = finding->history;
+    report_event(event, pool, &history);
 }
 
 void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void* site)

@@ -37,7 +37,7 @@ uint32_t egb_region_next_epoch_(void);
 
 // Regions cached before `epoch` go, the oldest first, while `bytes` bytes stay; the last one only
 // in part, if it can be cut.
-void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t epoch, size_t bytes);
+void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t bytes);
 
 size_t egb_large_cache_bytes_(void);
 size_t egb_large_cache_count_(void);
