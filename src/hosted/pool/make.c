@@ -16,12 +16,15 @@ static const unsigned KNOWN_FLAGS = EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LI
 // cannot pass requests on to it: there what the program itself asks for counts.
 static egb_status level_of(const egb_pool_options* options, egb_level* level)
 {
-    const char* const name    = options->name != NULL ? options->name : "pool";
-    egb_status        status  = egb_level_of_(name, options->level, level);
-    const bool        can_not = options->memory != NULL
-                                    ? *level > EGB_LEVEL_CHECK
-                                    : *level == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc_();
-    if (status == EGB_OK && can_not) {
+    const char* const name   = options->name != NULL ? options->name : "pool";
+    egb_status        status = egb_level_of_(name, options->level, level);
+    if (status != EGB_OK) {
+        return status;  // and there is no level
+    }
+    const bool can_not = options->memory != NULL
+                             ? *level > EGB_LEVEL_CHECK
+                             : *level == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc_();
+    if (can_not) {
         *level = options->level == EGB_LEVEL_DEFAULT ? EGB_LEVEL_CHECK : options->level;
         status = *level == EGB_LEVEL_PASSTHROUGH ? EGB_UNSUPPORTED : EGB_OK;
     }
@@ -117,9 +120,11 @@ static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_
     EGB_STORE_(depot->static_shape, NULL);
 }
 
-static void set_up_exhaustion(egb_exhaustion* exhaustion, const egb_pool_options* options)
+// `name`: as it is shown, so that a pattern taken from a report fits.
+static void
+set_up_exhaustion(egb_exhaustion* exhaustion, const egb_pool_options* options, const char* name)
 {
-    const egb_fault_plan plan = egb_fault_plan_of_(options->name != NULL ? options->name : "pool");
+    const egb_fault_plan plan = egb_fault_plan_of_(name);
     exhaustion->handler       = options->on_exhausted;
     exhaustion->user          = options->user;
     exhaustion->failures      = 0;
@@ -149,8 +154,8 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     control->source           = source;
     control->budget           = budget;
     control->tree             = tree;
-    set_up_exhaustion(&control->exhaustion, options);
     egb_text_copy_(control->name, EGB_NAME_BYTES, options->name != NULL ? options->name : "pool");
+    set_up_exhaustion(&control->exhaustion, options, control->name);
 }
 
 static egb_status make_chunks(egb_control* control, const egb_pool_options* options)
