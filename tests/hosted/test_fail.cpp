@@ -4,6 +4,7 @@
 #include "eggbox/heap.h"
 #include "environment.hpp"
 #include "events.hpp"
+#include "levels.hpp"
 #include "pools.hpp"
 
 #include <array>
@@ -84,6 +85,20 @@ TEST_F(fail, once_is_the_first_of_each_place)
     EXPECT_EQ(failures_of(one), 0);
     void* const here = egb_pool_alloc(one);
     EXPECT_EQ(here, nullptr);
+}
+
+TEST_F(fail, a_pattern_fits_the_name_as_reports_show_it)
+{
+    const std::string name(63, 'n');
+    set_variable("EGGBOX_FAIL", (name.substr(0, 47) + ":once").c_str());
+    egb_pool_options options{};
+    options.name        = name.c_str();
+    options.block_bytes = 64;
+    const guard pool(make(options));
+    EXPECT_EQ(egb_pool_alloc(pool), nullptr);
+    options.level = level_named("no such level");
+    egb_pool none{};
+    EXPECT_EQ(egb_pool_create(&none, &options), EGB_INVALID);
 }
 
 TEST_F(fail, an_entry_that_is_none_is_left_out_and_said_once)
