@@ -16,6 +16,22 @@ egb_os_process egb_os_this_process_(void)
     return none;
 }
 
+uint64_t egb_os_process_number_(void)
+{
+    return 0;
+}
+
+uint64_t egb_os_parent_number_(void)
+{
+    return 0;
+}
+
+bool egb_os_process_exists_(uint64_t pid)
+{
+    (void)pid;
+    return false;
+}
+
 size_t egb_os_program_(char* out, size_t bytes)
 {
     (void)out;
@@ -42,28 +58,35 @@ size_t egb_os_read_(int file, char* to, size_t bytes)
     return 0;
 }
 
-bool egb_os_write_(int file, const char* text, size_t bytes)
+int egb_os_write_(int file, const char* text, size_t bytes)
 {
     (void)file;
     (void)text;
     (void)bytes;
-    return false;
+    return 1;
 }
 
-void egb_os_close_(int file)
+int egb_os_close_(int file)
 {
     (void)file;
+    return 1;
 }
 
-bool egb_os_rename_(const char* from, const char* to)
+int egb_os_rename_(const char* from, const char* to)
 {
     (void)from;
     (void)to;
-    return false;
+    return 1;
 }
 
 void egb_os_remove_(const char* path)
 {
+    (void)path;
+}
+
+void egb_os_note_(const char* text, const char* path)
+{
+    (void)text;
     (void)path;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A machine without an operating system, or one that we do not know: there is nowhere to write to,
 // no pages, and one thread, which never ends and needs no lock.
+#include "no_c_library_blocks.h"
+#include "no_calls.h"
 #include "no_malloc.h"
 #include "no_process.h"
+#include "no_shared.h"
 #include "os.h"
 
 void egb_os_write_error_(const char* text, size_t bytes)
@@ -16,6 +19,8 @@ void egb_os_abort_(void)
     for (;;) {
     }
 }
+
+void egb_os_prepare_(void) {}
 
 const char* egb_os_variable_(const char* name)
 {
@@ -36,7 +41,12 @@ size_t egb_os_page_bytes_(void)
     return 0;
 }
 
-size_t egb_os_address_bytes_(void)
+size_t egb_os_process_limit_(void)
+{
+    return SIZE_MAX;
+}
+
+size_t egb_os_group_limit_(void)
 {
     return SIZE_MAX;
 }
@@ -82,6 +92,13 @@ egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
     return EGB_UNSUPPORTED;
 }
 
+egb_status egb_os_shut_(void* region, size_t bytes)
+{
+    (void)region;
+    (void)bytes;
+    return EGB_UNSUPPORTED;
+}
+
 egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
 {
     (void)region;
@@ -99,9 +116,14 @@ egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
     return EGB_UNSUPPORTED;
 }
 
-// ---- time ---------------------------------------------------------------------------------------
+// ---- time, chance -------------------------------------------------------------------------------
 
 uint64_t egb_os_milliseconds_(void)
+{
+    return 0;
+}
+
+uint64_t egb_os_random_(void)
 {
     return 0;
 }
@@ -127,6 +149,18 @@ void egb_os_forget_(void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;
+}
+
+void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
+{
+    (void)word;
+    (void)value;
+    (void)milliseconds;
+}
+
+void egb_os_wake_(uint32_t* word)
+{
+    (void)word;
 }
 
 uint32_t egb_os_thread_number_(void)

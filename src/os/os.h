@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Layer os: all that eggbox asks of an operating system. One file per system answers.
 //
-// Nothing here calls malloc, so that a malloc may stand on it; the C library may, in the two calls
-// that say so. Nothing changes errno, nor what GetLastError() says.
+// Nothing here calls malloc, so that a malloc may stand on it; the C library may, in the calls that
+// say so, and so may a library that stands before the C library's functions. Those calls are made
+// without a lock; all others, when this library is the C library's malloc, call no function that
+// such a library could have. Nothing changes errno, nor what GetLastError() says.
 #ifndef EGGBOX_SRC_OS_OS_H
 #define EGGBOX_SRC_OS_OS_H
 
@@ -23,6 +25,10 @@ void egb_os_write_error_(const char* text, size_t bytes);
 // Ends the program at once, as abort() does. Does not return.
 void egb_os_abort_(void);
 
+// Asks the C library for all that the calls below must not ask for with a lock held, such as the
+// bytes of a page. The first call of all, and harmless at any time. May allocate, as others may.
+void egb_os_prepare_(void);
+
 // The value of an environment variable; NULL: it is not set, or this program has rights that its
 // caller lacks. The text lives as long as nobody changes the environment.
 const char* egb_os_variable_(const char* name);
@@ -32,6 +38,11 @@ const char* egb_os_variable_(const char* name);
 bool  egb_os_has_malloc_(void);
 void* egb_os_malloc_(size_t align, size_t bytes);
 void  egb_os_free_(void* block);
+
+// The bytes of a block of the C library's own malloc, when this library is the malloc that programs
+// call; 0: it is none, or nobody can tell. Such a block goes back there. Both may allocate.
+size_t egb_os_c_library_bytes_(void* block);
+void   egb_os_c_library_free_(void* block);
 
 // ---- tools that watch memory --------------------------------------------------------------------
 
@@ -57,7 +68,7 @@ typedef enum egb_os_access { EGB_OS_ACCESS, EGB_OS_READ, EGB_OS_WRITE } egb_os_a
 
 // From now on `explain` is called, as a signal handler is, before such an access ends the program,
 // as it still does. False, and nothing has changed: the program has its own handler, or this system
-// has no such call.
+// has no such call. Others may allocate here.
 bool egb_os_explain_faults_(void (*explain)(const void* address, egb_os_access access));
 
 // ---- pages --------------------------------------------------------------------------------------
@@ -65,8 +76,12 @@ bool egb_os_explain_faults_(void (*explain)(const void* address, egb_os_access a
 // Bytes of a page, read at run time: a power of two. 0: this system has no pages to give.
 size_t egb_os_page_bytes_(void);
 
-// The bytes of addresses that this process may have. SIZE_MAX: the system sets no limit.
-size_t egb_os_address_bytes_(void);
+// The bytes of memory that this process may have: by limits of its own, beyond which the system
+// refuses (RLIMIT_AS, RLIMIT_DATA); and by limits of its control groups, beyond which the system
+// ends or stops a process of the group. SIZE_MAX: none. The second reads a few files, 100 us, and
+// is for one thread at a time.
+size_t egb_os_process_limit_(void);
+size_t egb_os_group_limit_(void);
 
 // An address range of `bytes`, aligned to `align`, a power of two; both multiples of a page. No
 // page of it is there yet. Its memory is all zero when committed, and not to be touched before.
@@ -111,6 +126,10 @@ bool egb_os_can_protect_(void);
 // Returns EGB_OK; EGB_NO_MEMORY: refused, and nothing has changed; EGB_UNSUPPORTED.
 EGB_NODISCARD egb_status egb_os_protect_(void* region, size_t bytes, bool is_open);
 
+// Makes pages of a committed range inaccessible, and lets the system take them: opened again they
+// read as zero or as before. Returns as egb_os_protect_().
+EGB_NODISCARD egb_status egb_os_shut_(void* region, size_t bytes);
+
 // Makes a committed range larger or smaller in place, by whole pages. New pages are committed, and
 // all zero. Returns EGB_OK; EGB_NO_MEMORY: refused, or the addresses behind it are in use;
 // EGB_UNSUPPORTED: this system cannot. Unless EGB_OK, nothing has changed.
@@ -118,12 +137,13 @@ egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes);
 
 // Moves the memory of a committed range into another, without copying it. `to` was reserved, is not
 // smaller, and stays in place; pages behind the moved ones are committed, and all zero. `from` is
-// given back. Returns EGB_OK; EGB_UNSUPPORTED: this system cannot, or no longer, and `to` is as it
-// was; EGB_NO_MEMORY: refused, and `to` must not be used nor released: it was given back, or its
-// addresses may be in use. Unless EGB_OK, `from` is as it was.
+// given back. The source must have been got as one. Returns EGB_OK; EGB_UNSUPPORTED: this system
+// cannot, or forbids it, and `to` is as it was; EGB_NO_MEMORY: refused, and `to` must not be used
+// nor released: it was given back, or its addresses may be in use. Unless EGB_OK, `from` is as it
+// was.
 egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes);
 
-// ---- time ---------------------------------------------------------------------------------------
+// ---- time, chance -------------------------------------------------------------------------------
 
 // Milliseconds since some moment, never fewer than before, and not finer than a few of them. Cheap.
 // A system without a clock stays at 0.
@@ -131,6 +151,9 @@ uint64_t egb_os_milliseconds_(void);
 
 // The same, as fine as the system has it.
 uint64_t egb_os_nanoseconds_(void);
+
+// A number that nobody can guess; 0: the system has none, or none yet.
+uint64_t egb_os_random_(void);
 
 // ---- a process, and the file its report goes to -------------------------------------------------
 
@@ -147,25 +170,131 @@ typedef struct egb_os_process {
 } egb_os_process;
 
 egb_os_process egb_os_this_process_(void);
+uint64_t       egb_os_process_number_(void);  // its pid alone, without a look at files
+uint64_t       egb_os_parent_number_(void);   // its parent's
+
+// False: no process has this number, not even one that has ended and is waited for.
+bool egb_os_process_exists_(uint64_t pid);
 
 // The path of the file that this process runs, not ended by a zero; its length, 0: not known.
 size_t egb_os_program_(char* out, size_t bytes);
 
-// Opens the arguments of this process, each ended by a zero; makes an empty file. -1: refused.
+// Opens the arguments of this process, each ended by a zero. -1: refused.
 int egb_os_open_arguments_(void);
+
+// Some more bytes; 0: that was all.
+size_t egb_os_read_(int file, char* to, size_t bytes);
+
+// Makes an empty file, unless there is anything of this name, such as a link or a pipe; below 0:
+// refused, and the number of the system's error, negated.
 int egb_os_create_(const char* path);
 
-// Some more bytes; 0: that was all. And writes all; false: refused.
-size_t egb_os_read_(int file, char* to, size_t bytes);
-bool   egb_os_write_(int file, const char* text, size_t bytes);
-void   egb_os_close_(int file);
+// Each returns 0, or the number of the system's error. Write writes all, and raises no signal where
+// the size of files is limited. Some systems refuse only at the close what was written.
+int egb_os_write_(int file, const char* text, size_t bytes);
+int egb_os_close_(int file);
+int egb_os_rename_(const char* from, const char* to);
 
-bool egb_os_rename_(const char* from, const char* to);
 void egb_os_remove_(const char* path);
+
+// Makes a symbolic link that holds a text of any kind: a small file that a full disk, a limit on
+// the size of files and a limit on open files do not hinder.
+void egb_os_note_(const char* text, const char* path);
 
 // The file whose code or data an address is in, and how far from where that starts in memory.
 // False: not known. The path lives as long as the file is loaded; that of the program is "".
 bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offset);
+
+// ---- the calls of a thread ----------------------------------------------------------------------
+
+// A call that has not returned: its return address, and the stack pointer behind the return.
+typedef struct egb_os_call {
+    const void* address;
+    uintptr_t   top;
+} egb_os_call;
+
+// The call of the function that this is in, which must not be inlined.
+#if defined(__GNUC__)
+  #define EGB_OS_CALL_HERE_() {__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()}
+#else
+  #define EGB_OS_CALL_HERE_() {NULL, 0}
+#endif
+
+// Finds the unwinder. Others may allocate here. A system without one does nothing.
+void egb_os_prepare_calls_(void);
+
+// The calls that this thread is in, from `first` on, which is one of them, and `most` at most. 0:
+// not known. A guess is cheap; it is right unless code with a frame of variable size is among them,
+// and a wrong one is most often a stack that never was. Without a guess others may allocate here,
+// and take the loader's lock.
+size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_guess);
+
+// ---- memory that processes share ----------------------------------------------------------------
+
+// False: all below says no, EGB_UNSUPPORTED. A file is a number from 0. A call that makes one
+// stores it in `*file` and returns EGB_OK; EGB_STALE: no such file is there; EGB_BUSY: one is;
+// EGB_CORRUPT: it is no ordinary file; EGB_NO_MEMORY: refused; EGB_UNSUPPORTED. No program that is
+// started inherits one.
+bool egb_os_has_shared_(void);
+
+// A new, empty file for `bytes`, all of them allocated, so that no access ever fails for want of
+// memory. `path` NULL: memory only, sealed against another length. Else in the folder of `path`,
+// without a name, and with these permissions.
+egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint64_t bytes);
+
+// Gives it the name `path`, at once and complete. EGB_BUSY: the name exists.
+egb_status egb_os_shared_name_(int file, const char* path);
+
+// Opens the file of that name for reading and writing; no link, no device, no pipe.
+egb_status egb_os_shared_open_(int* file, const char* path);
+
+// Opens the same file once more, with locks of its own: `file` need not be ours.
+egb_status egb_os_shared_again_(int* again, int file);
+void       egb_os_shared_close_(int file);
+
+// Opens the file that the process `pid` has open as `number`. If the system forbids that, or no
+// longer knows the process: our own descriptor of this number, which may be inherited.
+egb_status egb_os_shared_of_(int* file, uint64_t pid, int number);
+
+// Another descriptor for the file in place of this one, far from the numbers that programs expect
+// for their own; the same one if there is none.
+int egb_os_shared_step_aside_(int file);
+
+typedef struct egb_os_shared_file {
+    uint64_t bytes;
+    bool     has_name;     // of any path
+    bool     is_writable;  // opened for reading and writing
+} egb_os_shared_file;
+
+// EGB_INVALID: no open file; EGB_CORRUPT: no ordinary one.
+egb_status egb_os_shared_look_(int file, egb_os_shared_file* out);
+
+// Whether `path` is a name of this very file.
+bool egb_os_shared_is_named_(int file, const char* path);
+
+// Calls `visit` with the name of each file in a folder whose name begins with `prefix`. May
+// allocate.
+void egb_os_shared_each_(
+    const char* folder, const char* prefix, void (*visit)(const char* name, void* user), void* user
+);
+
+// A part of a file, whole pages, as memory; NULL: refused. `page_options` are tried.
+void* egb_os_shared_map_(
+    int file, uint64_t offset, size_t bytes, bool is_writable, unsigned page_options
+);
+void egb_os_shared_unmap_(void* start, size_t bytes);
+
+// Locks `count` bytes of a number each, if no other opening of the file has one of them: true. The
+// system gives them back when the last descriptor of this opening is closed, whatever ends its
+// processes. is_locked: whether another opening has one.
+bool egb_os_shared_lock_(int file, unsigned first, unsigned count);
+void egb_os_shared_unlock_(int file, unsigned first, unsigned count);
+bool egb_os_shared_is_locked_(int file, unsigned first, unsigned count);
+
+// Waits while the word, which processes share, is `value`, until egb_os_shared_wake_() or the time
+// is over. May return sooner.
+void egb_os_shared_wait_(void* word, uint32_t value, uint64_t nanoseconds);
+void egb_os_shared_wake_(void* word);
 
 // ---- threads ------------------------------------------------------------------------------------
 
@@ -196,6 +325,11 @@ static inline bool egb_os_is_free_soon_(egb_os_mutex* mutex)
 
 // Makes a lock unlocked whatever it was: in the child of a fork, whose other threads are gone.
 void egb_os_lock_reset_(egb_os_mutex* mutex);
+
+// Waits while the word is `value`, until egb_os_wake_() or the time in milliseconds is over; 0:
+// there is no limit. May return sooner. A system without such a call sleeps, a second at most.
+void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds);
+void egb_os_wake_(uint32_t* word);
 
 // The system's number of the calling thread; 0: there is none.
 uint32_t egb_os_thread_number_(void);

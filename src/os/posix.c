@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "posix_features.h"
 
-#include "os.h"
+#include "posix_clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,15 @@
 
 #if defined(__linux__)
   #include <sys/auxv.h>
+  #include <sys/syscall.h>
 #endif
+#if EGB_IS_MALLOC
+  #include <dlfcn.h>
+  #include <gnu/lib-names.h>
+  #include <sys/syscall.h>
+#endif
+
+#include "posix_calls.h"
 
 #if defined(CLOCK_MONOTONIC_COARSE)
   #define EGB_CLOCK CLOCK_MONOTONIC_COARSE  // read without asking the kernel, on every machine
@@ -35,13 +43,117 @@ void egb_os_write_error_(const char* text, size_t bytes)
     errno = before;
 }
 
+// ---- the C library's own functions --------------------------------------------------------------
+
+#if EGB_IS_MALLOC
+
+static void* find_in_c_library(const char* name)
+{
+    void* const library = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+    return library == NULL ? NULL : dlsym(library, name);
+}
+
+static uintptr_t break_at_first;  // where the memory below the program's break starts; atomic
+
+static uintptr_t current_break(void)
+{
+    return (uintptr_t)syscall(SYS_brk, 0);
+}
+
+static void find_break(void)
+{
+    if (__atomic_load_n(&break_at_first, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(&break_at_first, current_break(), __ATOMIC_RELAXED);
+    }
+}
+
+// Its first arena lies below the program's break, where nothing of ours is.
+size_t egb_os_c_library_bytes_(void* block)
+{
+    const uintptr_t first = __atomic_load_n(&break_at_first, __ATOMIC_RELAXED);
+    if (first == 0 || (uintptr_t)block < first || (uintptr_t)block >= current_break()) {
+        return 0;
+    }
+    size_t (*usable)(void*);
+    *(void**)&usable = find_in_c_library("malloc_usable_size");
+    return usable == NULL ? 0 : usable(block);
+}
+
+void egb_os_c_library_free_(void* block)
+{
+    void (*its_free)(void*);
+    *(void**)&its_free = find_in_c_library("free");
+    if (its_free != NULL) {
+        its_free(block);
+    }
+}
+
+#else
+
+static void find_break(void) {}
+
+  #include "no_c_library_blocks.h"
+
+#endif
+
+// ---- time ---------------------------------------------------------------------------------------
+
+#if EGB_IS_MALLOC
+
+// The C library's clock_gettime(), whichever library stands before it: some callers hold a lock.
+// Not the system call, which takes ten times as long, and which sandboxes need not permit.
+typedef int clock_function(clockid_t clock, struct timespec* now);
+
+static clock_function* c_library_clock;  // atomic
+
+static void find_clock(void)
+{
+    clock_function* found;
+    *(void**)&found = find_in_c_library("clock_gettime");
+    __atomic_store_n(&c_library_clock, found, __ATOMIC_RELEASE);
+}
+
+void egb_posix_clock_(clockid_t clock, struct timespec* now)
+{
+    clock_function* const own = __atomic_load_n(&c_library_clock, __ATOMIC_ACQUIRE);
+    if (own != NULL) {
+        (void)own(clock, now);
+    }
+}
+
+#else
+
+static void find_clock(void) {}
+
+void egb_posix_clock_(clockid_t clock, struct timespec* now)
+{
+    (void)clock_gettime(clock, now);
+}
+
+#endif
+
 uint64_t egb_os_milliseconds_(void)
 {
     struct timespec now    = {0, 0};
     const int       before = errno;
-    (void)clock_gettime(EGB_CLOCK, &now);
+    egb_posix_clock_(EGB_CLOCK, &now);
     errno = before;
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+// The C library's getrandom() is younger than the system's.
+uint64_t egb_os_random_(void)
+{
+    uint64_t number = 0;
+#if defined(SYS_getrandom)
+    enum { DO_NOT_WAIT = 1 };
+    const int before = errno;
+    if (syscall(SYS_getrandom, &number, sizeof number, DO_NOT_WAIT) != (long)sizeof number) {
+        number = 0;
+    }
+    errno = before;
+#endif
+    return number;
 }
 
 void egb_os_abort_(void)
@@ -49,21 +161,60 @@ void egb_os_abort_(void)
     abort();
 }
 
+// ---- the environment ----------------------------------------------------------------------------
+
+static bool is_privileged = true;  // until the system was asked; atomic
+
 #if defined(__linux__)
-static bool is_privileged(void)
+static bool ask_privileged(void)
 {
     return getauxval(AT_SECURE) != 0;
 }
+
+// The text behind `name=`; NULL: the entry is of another variable.
+static const char* value_in(const char* entry, const char* name)
+{
+    while (*name != '\0' && *entry == *name) {
+        entry++;
+        name++;
+    }
+    return *name == '\0' && *entry == '=' ? entry + 1 : NULL;
+}
+
+// Not by the C library's function: the caller holds a lock.
+static const char* find_variable(const char* name)
+{
+    const char* value = NULL;
+    for (char** entry = environ; entry != NULL && *entry != NULL && value == NULL; entry++) {
+        value = value_in(*entry, name);
+    }
+    return value;
+}
 #else
-static bool is_privileged(void)
+static bool ask_privileged(void)
 {
     return getuid() != geteuid() || getgid() != getegid();
+}
+
+static const char* find_variable(const char* name)
+{
+    return getenv(name);
 }
 #endif
 
 const char* egb_os_variable_(const char* name)
 {
-    return is_privileged() ? NULL : getenv(name);
+    return __atomic_load_n(&is_privileged, __ATOMIC_RELAXED) ? NULL : find_variable(name);
+}
+
+void egb_os_prepare_(void)
+{
+    const int before = errno;
+    __atomic_store_n(&is_privileged, ask_privileged(), __ATOMIC_RELAXED);
+    (void)egb_os_page_bytes_();
+    find_break();
+    find_clock();
+    errno = before;
 }
 
 #if EGB_IS_MALLOC

@@ -13,6 +13,8 @@
   #include <sys/mman.h>
   #include <unistd.h>
 
+  #include "posix_calls.h"
+
 // MADV_POPULATE_WRITE, by its number because headers older than the kernel do not have it.
 enum { POPULATE_WRITE = 23 };
 

@@ -8,12 +8,13 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #if defined(__linux__)
   #include <sys/syscall.h>
 #endif
+
+#include "posix_calls.h"
 
 #if defined(MAP_ANONYMOUS)
   #define EGB_MAP_ANONYMOUS MAP_ANONYMOUS
@@ -31,13 +32,6 @@ size_t egb_os_page_bytes_(void)
         __atomic_store_n(&known, bytes, __ATOMIC_RELAXED);
     }
     return bytes;
-}
-
-size_t egb_os_address_bytes_(void)
-{
-    struct rlimit limit;
-    const bool    is_known = getrlimit(RLIMIT_AS, &limit) == 0;
-    return is_known && limit.rlim_cur < SIZE_MAX ? (size_t)limit.rlim_cur : SIZE_MAX;
 }
 
 // ---- reserve and release ------------------------------------------------------------------------
@@ -165,6 +159,16 @@ egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
     return status == 0 ? EGB_OK : EGB_NO_MEMORY;
 }
 
+// One call in place of two, and one that no sandbox forbids: madvise() it may.
+egb_status egb_os_shut_(void* region, size_t bytes)
+{
+    const int   before = errno;
+    void* const start =
+        mmap(region, bytes, PROT_NONE, MAP_PRIVATE | MAP_FIXED | EGB_MAP_ANONYMOUS, -1, 0);
+    errno = before;
+    return start != MAP_FAILED ? EGB_OK : EGB_NO_MEMORY;
+}
+
 // ---- resize and move ----------------------------------------------------------------------------
 
 // Not on 32-bit Arm: QEMU's user mode (7.2), on which its programs are tested, ends them with a
@@ -173,45 +177,29 @@ egb_status egb_os_protect_(void* region, size_t bytes, bool is_open)
 
 // The system call itself: the C library declares it for GNU programs only. Its flags by number, for
 // the same reason.
-static egb_status remap(void* region, size_t bytes, size_t new_bytes, int flags, void* to)
+egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
 {
     const int  before = errno;
-    const long start  = syscall(SYS_mremap, region, bytes, new_bytes, flags, to);
+    const long start  = syscall(SYS_mremap, region, bytes, new_bytes, 0);
     errno             = before;
     return start == -1 ? EGB_NO_MEMORY : EGB_OK;
 }
 
-egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
-{
-    return remap(region, bytes, new_bytes, 0, NULL);
-}
-
-static void release_if_mapped(void* region, size_t bytes)
-{
-    const int before = errno;
-    if (msync(region, bytes, MS_ASYNC) == 0) {  // says whether all of it is mapped
-        egb_os_release_(region, bytes);
-    }
-    errno = before;
-}
-
-// When the kernel refuses it may have unmapped the goal before, or not, by its version and the
-// reason. A thread alone can look. Among others the goal's addresses may be another's by now, so
-// they are lost; but once only: from then on nothing is moved.
+// A sandbox refuses before the kernel looks at the addresses. When the kernel refuses it may have
+// unmapped the goal before, or not, by its version and the reason: a thread alone unmaps what is
+// left. Among others the goal's addresses may be another's by now, and are lost. That is rare: the
+// kernel refuses where the program has split the source, as by mlock(), and where it has no memory.
 egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     enum { MAY_MOVE = 1, TO_THIS_PLACE = 2 };
-    static bool is_over;  // atomic
-    if (__atomic_load_n(&is_over, __ATOMIC_RELAXED)) {
-        return EGB_UNSUPPORTED;
+    const int  before = errno;
+    const long start  = syscall(SYS_mremap, from, bytes, to_bytes, MAY_MOVE | TO_THIS_PLACE, to);
+    const bool is_forbidden = start == -1 && (errno == EPERM || errno == EACCES || errno == ENOSYS);
+    if (start == -1 && !is_forbidden && egb_posix_is_only_thread_()) {
+        (void)munmap(to, to_bytes);
     }
-    const egb_status status = remap(from, bytes, to_bytes, MAY_MOVE | TO_THIS_PLACE, to);
-    if (status != EGB_OK && egb_posix_is_only_thread_()) {
-        release_if_mapped(to, to_bytes);
-    } else if (status != EGB_OK) {
-        __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
-    }
-    return status;
+    errno = before;
+    return start != -1 ? EGB_OK : is_forbidden ? EGB_UNSUPPORTED : EGB_NO_MEMORY;
 }
 
 #else

@@ -2,10 +2,11 @@
 // Facts about a process on a POSIX system, and the file of its report.
 #include "posix_features.h"
 
-#include "os.h"
+#include "posix_clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,11 +18,13 @@
   #include <link.h>
 #endif
 
+#include "posix_calls.h"
+
 uint64_t egb_os_nanoseconds_(void)
 {
     struct timespec now    = {0, 0};
     const int       before = errno;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    egb_posix_clock_(CLOCK_MONOTONIC, &now);
     errno = before;
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
@@ -108,10 +111,15 @@ int egb_os_open_arguments_(void)
 int egb_os_create_(const char* path)
 {
     const int before = errno;
-    const int file =
-        above_the_standard_ones(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    const int flags  = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const int opened = open(path, flags, 0600);
+    const int file   = above_the_standard_ones(opened);
+    const int out    = file < 0 ? -errno : file;
+    if (opened >= 0 && file < 0) {
+        (void)unlink(path);
+    }
     errno = before;
-    return file;
+    return out;
 }
 
 size_t egb_os_read_(int file, char* to, size_t bytes)
@@ -122,27 +130,40 @@ size_t egb_os_read_(int file, char* to, size_t bytes)
     return got < 0 ? 0 : (size_t)got;
 }
 
-bool egb_os_write_(int file, const char* text, size_t bytes)
+// The error that a write at the end of what the limit allows would get, together with SIGXFSZ. That
+// signal would end the program, and not as it ends by itself. A pipe has no such limit.
+static int error_of_the_limit(int file)
+{
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    const off_t   at    = lseek(file, 0, SEEK_CUR);
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    return at >= 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)at >= limit.rlim_cur ? EFBIG : 0;
+}
+
+int egb_os_write_(int file, const char* text, size_t bytes)
 {
     const int before = errno;
-    bool      is_ok  = true;
-    while (bytes > 0 && is_ok) {
-        const ssize_t written = write(file, text, bytes);
+    int       error  = 0;
+    while (bytes > 0 && error == 0) {
+        error                 = error_of_the_limit(file);
+        const ssize_t written = error != 0 ? 0 : write(file, text, bytes);
         if (written > 0) {
             text += written;
             bytes -= (size_t)written;
+        } else if (written < 0 && errno != EINTR) {
+            error = errno;
         }
-        is_ok = written > 0 || (written < 0 && errno == EINTR);
     }
     errno = before;
-    return is_ok;
+    return error;
 }
 
-void egb_os_close_(int file)
+int egb_os_close_(int file)
 {
     const int before = errno;
-    (void)close(file);
-    errno = before;
+    const int error  = close(file) == 0 || errno == EINTR ? 0 : errno;
+    errno            = before;
+    return error;
 }
 
 // ---- what the system counts --------------------------------------------------------------------
@@ -156,7 +177,7 @@ static void read_text(const char* path, char text[STATUS_BYTES_MAX])
     size_t    got  = 0;
     if (file >= 0) {
         got = egb_os_read_(file, text, STATUS_BYTES_MAX - 1);
-        egb_os_close_(file);
+        (void)egb_os_close_(file);
     }
     text[got] = '\0';
 }
@@ -204,7 +225,7 @@ egb_os_process egb_os_this_process_(void)
     (void)getrusage(RUSAGE_SELF, &used);
     errno                    = before;
     const egb_os_process out = {
-        .pid                 = (uint64_t)getpid(),
+        .pid                 = egb_os_process_number_(),
         .parent_pid          = (uint64_t)getppid(),
         .started_ticks       = started_ticks(),
         .peak_resident_bytes = peak_resident_bytes(&used),
@@ -212,6 +233,24 @@ egb_os_process egb_os_this_process_(void)
         .major_faults        = (uint64_t)used.ru_majflt,
     };
     return out;
+}
+
+uint64_t egb_os_process_number_(void)
+{
+    return (uint64_t)getpid();
+}
+
+uint64_t egb_os_parent_number_(void)
+{
+    return (uint64_t)getppid();
+}
+
+bool egb_os_process_exists_(uint64_t pid)
+{
+    const int  before = errno;
+    const bool exists = kill((pid_t)pid, 0) == 0 || errno != ESRCH;
+    errno             = before;
+    return exists;
 }
 
 size_t egb_os_program_(char* out, size_t bytes)
@@ -222,18 +261,26 @@ size_t egb_os_program_(char* out, size_t bytes)
     return length < 0 ? 0 : (size_t)length;
 }
 
-bool egb_os_rename_(const char* from, const char* to)
+int egb_os_rename_(const char* from, const char* to)
 {
-    const int  before = errno;
-    const bool is_ok  = rename(from, to) == 0;
-    errno             = before;
-    return is_ok;
+    const int before = errno;
+    const int error  = rename(from, to) == 0 ? 0 : errno;
+    errno            = before;
+    return error;
 }
 
 void egb_os_remove_(const char* path)
 {
     const int before = errno;
     (void)unlink(path);
+    errno = before;
+}
+
+void egb_os_note_(const char* text, const char* path)
+{
+    const int before = errno;
+    const int done   = symlink(text, path);
+    (void)done;
     errno = before;
 }
 

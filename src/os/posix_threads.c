@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <stdatomic.h>
@@ -24,6 +25,8 @@
 #else
   #include <sched.h>
 #endif
+
+#include "posix_calls.h"
 
 // ---- locks --------------------------------------------------------------------------------------
 
@@ -184,6 +187,45 @@ bool egb_os_try_lock_(egb_os_mutex* mutex)
     return is_our;
 }
 
+#if defined(__linux__)
+
+void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
+{
+    const struct timespec limit = {
+        (time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000
+    };
+    const int before = errno;
+    (void)syscall(
+        SYS_futex, word, FUTEX_WAIT_PRIVATE, value, milliseconds == 0 ? NULL : &limit, NULL, 0
+    );
+    errno = before;
+}
+
+void egb_os_wake_(uint32_t* word)
+{
+    wake_one((atomic_uint*)(void*)word);
+}
+
+#else
+
+void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
+{
+    const bool            is_long = milliseconds == 0 || milliseconds > 1000;
+    const struct timespec limit   = {is_long, is_long ? 0 : (long)milliseconds * 1000000};
+    const int             before  = errno;
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) == value) {
+        (void)nanosleep(&limit, NULL);
+    }
+    errno = before;
+}
+
+void egb_os_wake_(uint32_t* word)
+{
+    (void)word;
+}
+
+#endif
+
 void egb_os_lock_reset_(egb_os_mutex* mutex)
 {
     *mutex = (egb_os_mutex){{0}};
@@ -204,21 +246,23 @@ uint32_t egb_os_thread_number_(void)
 // ---- the end of a thread ------------------------------------------------------------------------
 
 static pthread_key_t thread_exit_key;
-static bool          thread_exit_is_named;
+static bool          thread_exit_is_named;  // atomic
 
 bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {
-    const int before     = errno;
-    thread_exit_is_named = pthread_key_create(&thread_exit_key, function) == 0;
-    errno                = before;
-    return thread_exit_is_named;
+    const int  before   = errno;
+    const bool is_named = pthread_key_create(&thread_exit_key, function) == 0;
+    errno               = before;
+    __atomic_store_n(&thread_exit_is_named, is_named, __ATOMIC_RELEASE);
+    return is_named;
 }
 
 bool egb_os_arm_thread_exit_(void* argument)
 {
     const int  before = errno;
-    const bool is_set = thread_exit_is_named && pthread_setspecific(thread_exit_key, argument) == 0;
-    errno             = before;
+    const bool is_set = __atomic_load_n(&thread_exit_is_named, __ATOMIC_ACQUIRE) &&
+                        pthread_setspecific(thread_exit_key, argument) == 0;
+    errno = before;
     return is_set;
 }
 

@@ -6,8 +6,11 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
+#include "no_c_library_blocks.h"
+#include "no_calls.h"
 #include "no_malloc.h"
 #include "no_process.h"
+#include "no_shared.h"
 
 void egb_os_write_error_(const char* text, size_t bytes)
 {
@@ -33,10 +36,17 @@ uint64_t egb_os_nanoseconds_(void)
     return egb_os_milliseconds_() * 1000000;
 }
 
+uint64_t egb_os_random_(void)
+{
+    return 0;
+}
+
 void egb_os_abort_(void)
 {
     abort();
 }
+
+void egb_os_prepare_(void) {}
 
 const char* egb_os_variable_(const char* name)
 {

@@ -16,7 +16,12 @@ size_t egb_os_page_bytes_(void)
     return info.dwPageSize;
 }
 
-size_t egb_os_address_bytes_(void)
+size_t egb_os_process_limit_(void)
+{
+    return SIZE_MAX;
+}
+
+size_t egb_os_group_limit_(void)
 {
     return SIZE_MAX;
 }
@@ -150,6 +155,12 @@ void egb_os_forget_(void* region, size_t bytes)
     const DWORD before = GetLastError();
     (void)VirtualAlloc(region, bytes, MEM_RESET, PAGE_READWRITE);
     SetLastError(before);
+}
+
+egb_status egb_os_shut_(void* region, size_t bytes)
+{
+    egb_os_forget_(region, bytes);
+    return egb_os_protect_(region, bytes, false);
 }
 
 egb_status

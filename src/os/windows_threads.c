@@ -31,6 +31,18 @@ bool egb_os_lock_soon_(egb_os_mutex* mutex)
     return has;
 }
 
+void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
+{
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) == value) {
+        Sleep(milliseconds == 0 || milliseconds > 1000 ? 1000 : milliseconds);
+    }
+}
+
+void egb_os_wake_(uint32_t* word)
+{
+    (void)word;
+}
+
 uint32_t egb_os_thread_number_(void)
 {
     return (uint32_t)GetCurrentThreadId();

@@ -218,6 +218,20 @@ TEST(os_pages, what_was_closed_and_opened_is_as_it_was)
     here.start()[3 * page] = 1;
 }
 
+TEST(os_pages, what_was_shut_and_opened_is_zero_or_as_it_was)
+{
+    const std::size_t page = egb_os_page_bytes_();
+    const range       here(8 * page, page);
+    ASSERT_EQ(egb_os_commit_(here.start(), here.bytes(), 0, nullptr), EGB_OK);
+    std::memset(here.start(), 0x55, here.bytes());
+    ASSERT_EQ(egb_os_shut_(here.start() + 3 * page, page), EGB_OK);
+    ASSERT_EQ(egb_os_protect_(here.start() + 3 * page, page, true), EGB_OK);
+    for (std::size_t i = 0; i < here.bytes(); i++) {
+        ASSERT_TRUE(here.start()[i] == 0x55 || (i / page == 3 && here.start()[i] == 0));
+    }
+    here.start()[3 * page] = 1;
+}
+
 TEST(os_pages, sizes_that_cannot_be_are_refused)
 {
     const std::size_t page = egb_os_page_bytes_();
@@ -265,6 +279,15 @@ TEST(os_time, milliseconds_pass_as_they_do_elsewhere)
     }
     const auto passed = std::chrono::duration_cast<std::chrono::milliseconds>(clock::now() - start);
     EXPECT_GE(passed.count(), 60) << "it may be some milliseconds coarse";
+}
+
+TEST(os_random, no_number_comes_twice)
+{
+    const std::uint64_t first = egb_os_random_();
+    if (first == 0) {
+        GTEST_SKIP() << "this system has none";
+    }
+    EXPECT_NE(egb_os_random_(), first);
 }
 
 // ---- locks --------------------------------------------------------------------------------------

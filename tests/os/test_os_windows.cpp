@@ -54,6 +54,8 @@ TEST(os_errno, no_call_changes_the_last_error)
         [=] { EXPECT_EQ(egb_os_commit_(start, SIZE_MAX / 4, 3, nullptr), EGB_NO_MEMORY); },
         [=] { EXPECT_EQ(egb_os_protect_(start, page, false), EGB_OK); },
         [=] { EXPECT_EQ(egb_os_protect_(start, SIZE_MAX / 4, false), EGB_NO_MEMORY); },
+        [=] { EXPECT_EQ(egb_os_shut_(start, page), EGB_OK); },
+        [=] { EXPECT_EQ(egb_os_shut_(start, SIZE_MAX / 4), EGB_NO_MEMORY); },
         [=] { egb_os_release_(start, page); },
         [=] { egb_os_release_(start, page); },  // refused
         [] { egb_os_lock_(&lock); },

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Layer os: the answers of systems that do not tell the calls of a thread.
+#ifndef EGGBOX_SRC_OS_NO_CALLS_H
+#define EGGBOX_SRC_OS_NO_CALLS_H
+
+#include "os.h"
+
+void egb_os_prepare_calls_(void) {}
+
+size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_guess)
+{
+    (void)most;
+    (void)is_guess;
+    calls[0] = first;
+    return 0;
+}
+
+#endif  // EGGBOX_SRC_OS_NO_CALLS_H

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+// Files whose memory processes share, with locks that the kernel drops when their process is gone.
+// Linux only: other systems lack locks of an open file description, and an exact way to name a file
+// only when it is complete.
+#include "posix_features.h"
+
+#include "os.h"
+
+#if defined(__linux__)
+
+  #include <dirent.h>
+  #include <errno.h>
+  #include <fcntl.h>
+  #include <linux/futex.h>
+  #include <stdio.h>
+  #include <stdlib.h>
+  #include <string.h>
+  #include <sys/mman.h>
+  #include <sys/resource.h>
+  #include <sys/stat.h>
+  #include <sys/syscall.h>
+  #include <time.h>
+  #include <unistd.h>
+
+  #include "posix_calls.h"
+
+// By their numbers, because headers older than the kernel do not have them.
+enum { OFD_GETLK = 36, OFD_SETLK = 37, POPULATE_READ = 22, POPULATE_SHARED_WRITE = 23 };
+
+bool egb_os_has_shared_(void)
+{
+    return true;
+}
+
+static egb_status status_of_file(int error)
+{
+    switch (error) {
+        case 0: return EGB_OK;
+        case ENOENT:
+        case ENOTDIR: return EGB_STALE;
+        case EEXIST: return EGB_BUSY;
+        case ELOOP:
+        case EISDIR:
+        case ENXIO:
+        case ENODEV: return EGB_CORRUPT;
+        case EBADF: return EGB_INVALID;
+        case EOPNOTSUPP:
+        case ENOSYS: return EGB_UNSUPPORTED;
+        default: return EGB_NO_MEMORY;
+    }
+}
+
+// The answer for a descriptor that was opened, or not.
+static egb_status opened_file(int* file, int descriptor, int before)
+{
+    const egb_status status = status_of_file(descriptor < 0 ? errno : 0);
+    if (status == EGB_OK) {
+        *file = descriptor;
+    }
+    errno = before;
+    return status;
+}
+
+// The path under which the kernel knows a descriptor of this process.
+typedef struct descriptor_path {
+    char text[40];
+} descriptor_path;
+
+static descriptor_path path_of_descriptor(int file)
+{
+    descriptor_path path;
+    (void)snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", file);
+    return path;
+}
+
+// The memory that the system says it has for new uses. UINT64_MAX: it does not say.
+static uint64_t available_bytes(void)
+{
+    char        text[512];
+    const int   file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    const char* line = NULL;
+    if (file >= 0) {
+        const ssize_t bytes         = read(file, text, sizeof text - 1);
+        text[bytes > 0 ? bytes : 0] = '\0';
+        line                        = strstr(text, "MemAvailable:");
+        (void)close(file);
+    }
+    return line == NULL ? UINT64_MAX : (uint64_t)strtoull(line + 13, NULL, 10) * 1024;
+}
+
+// In pieces: older kernels begin a call again that a signal came into, and a process with a timer
+// would never get to the end of a large one.
+static int allocate_pieces(int file, off_t bytes)
+{
+    const off_t piece = (off_t)2 << 20;
+    int         error = 0;
+    for (off_t at = 0; at < bytes && (error == 0 || error == EINTR);) {
+        error = posix_fallocate(file, at, bytes - at < piece ? bytes - at : piece);
+        at += error == 0 ? piece : 0;
+    }
+    return error;
+}
+
+// A length beyond the limit of the process would raise a signal. And the system would rather kill
+// processes than refuse memory for a file that has no limit of its own.
+static int allocate_file(int file, uint64_t bytes)
+{
+    struct rlimit limit;
+    if (bytes > PTRDIFF_MAX || (off_t)bytes < 0 || (uint64_t)(off_t)bytes != bytes) {
+        return EFBIG;
+    }
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        bytes > limit.rlim_cur) {
+        return EFBIG;
+    }
+    if (bytes > available_bytes()) {
+        return ENOSPC;
+    }
+    const int error = allocate_pieces(file, (off_t)bytes);
+    return error == EOPNOTSUPP || error == EINVAL ? ENOSPC : error;
+}
+
+static int open_nameless(const char* path, unsigned mode)
+{
+    char              folder[512];
+    const char* const slash  = strrchr(path, '/');
+    const size_t      length = slash == NULL ? 0 : (size_t)(slash - path);
+    if (length >= sizeof folder) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    (void)memcpy(folder, path, length);
+    folder[length]          = '\0';
+    const char* const where = slash == NULL ? "." : length == 0 ? "/" : folder;
+    const int         file  = open(where, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);
+    if (file >= 0) {
+        (void)fchmod(file, (mode_t)mode);  // whatever the mask of this process
+    }
+    return file;
+}
+
+egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint64_t bytes)
+{
+    const int before = errno;
+    const int made   = path == NULL ? memfd_create("eggbox", MFD_CLOEXEC | MFD_ALLOW_SEALING)
+                                    : open_nameless(path, mode);
+    if (made < 0) {
+        return opened_file(file, made, before);
+    }
+    const int error = allocate_file(made, bytes);
+    if (error != 0) {
+        (void)close(made);
+        errno = before;
+        return EGB_NO_MEMORY;
+    }
+    if (path == NULL) {
+        (void)fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    }
+    return opened_file(file, made, before);
+}
+
+egb_status egb_os_shared_name_(int file, const char* path)
+{
+    const int             before = errno;
+    const descriptor_path own    = path_of_descriptor(file);
+    const int             result = linkat(AT_FDCWD, own.text, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+    const egb_status      status = status_of_file(result == 0 ? 0 : errno);
+    errno                        = before;
+    return status;
+}
+
+static bool is_ordinary(int file)
+{
+    struct stat facts;
+    return fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+egb_status egb_os_shared_open_(int* file, const char* path)
+{
+    const int before     = errno;
+    const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (descriptor >= 0 && !is_ordinary(descriptor)) {
+        (void)close(descriptor);
+        errno = before;
+        return EGB_CORRUPT;
+    }
+    return opened_file(file, descriptor, before);
+}
+
+egb_status egb_os_shared_again_(int* again, int file)
+{
+    const int             before = errno;
+    const descriptor_path own    = path_of_descriptor(file);
+    return opened_file(again, open(own.text, O_RDWR | O_CLOEXEC | O_NOCTTY), before);
+}
+
+egb_status egb_os_shared_of_(int* file, uint64_t pid, int number)
+{
+    char      path[64];
+    const int before = errno;
+    (void)snprintf(path, sizeof path, "/proc/%llu/fd/%d", (unsigned long long)pid, number);
+    const int opened = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    return opened_file(
+        file, opened >= 0 ? opened : fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), before
+    );
+}
+
+int egb_os_shared_step_aside_(int file)
+{
+    enum { ASIDE = 700 };
+    const int before = errno;
+    const int other  = fcntl(file, F_DUPFD_CLOEXEC, ASIDE);
+    if (other >= 0) {
+        (void)close(file);
+    }
+    errno = before;
+    return other >= 0 ? other : file;
+}
+
+void egb_os_shared_close_(int file)
+{
+    const int before = errno;
+    (void)close(file);
+    errno = before;
+}
+
+egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
+{
+    const int   before = errno;
+    const int   flags  = fcntl(file, F_GETFL);
+    struct stat facts;
+    egb_status  status = EGB_INVALID;
+    if (flags >= 0 && (flags & O_PATH) == 0 && fstat(file, &facts) == 0) {
+        status           = S_ISREG(facts.st_mode) ? EGB_OK : EGB_CORRUPT;
+        out->bytes       = (uint64_t)facts.st_size;
+        out->has_name    = facts.st_nlink > 0;
+        out->is_writable = (flags & O_ACCMODE) == O_RDWR;
+    }
+    errno = before;
+    return status;
+}
+
+bool egb_os_shared_is_named_(int file, const char* path)
+{
+    const int   before = errno;
+    struct stat own;
+    struct stat named;
+    const bool  is = fstat(file, &own) == 0 && lstat(path, &named) == 0 &&
+                    own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+    errno = before;
+    return is;
+}
+
+void egb_os_shared_each_(
+    const char* folder, const char* prefix, void (*visit)(const char* name, void* user), void* user
+)
+{
+    const int  before = errno;
+    DIR* const open   = opendir(folder);
+    if (open != NULL) {
+        for (struct dirent* entry = readdir(open); entry != NULL; entry = readdir(open)) {
+            if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0) {
+                visit(entry->d_name, user);
+            }
+        }
+        (void)closedir(open);
+    }
+    errno = before;
+}
+
+// The memory is allocated already: what is left is to map each page. A read does that, where the
+// kernel has no call for it.
+static void map_shared_pages(volatile const char* start, size_t bytes, bool is_writable)
+{
+    const size_t page = egb_os_page_bytes_();
+    if (madvise(
+            (void*)(uintptr_t)start, bytes, is_writable ? POPULATE_SHARED_WRITE : POPULATE_READ
+        ) != 0) {
+        for (size_t at = 0; at < bytes; at += page) {
+            (void)start[at];
+        }
+    }
+}
+
+void* egb_os_shared_map_(
+    int file, uint64_t offset, size_t bytes, bool is_writable, unsigned page_options
+)
+{
+    const int   before     = errno;
+    const int   protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* const start      = (mmap)(NULL, bytes, protection, MAP_SHARED, file, (off_t)offset);
+    if (start != MAP_FAILED) {
+        if ((page_options & EGB_OS_HUGE_PAGES) != 0) {
+            (void)madvise(start, bytes, MADV_HUGEPAGE);
+        }
+        if ((page_options & EGB_OS_PREFAULT) != 0) {
+            map_shared_pages(start, bytes, is_writable);
+        }
+    }
+    errno = before;
+    return start == MAP_FAILED ? NULL : start;
+}
+
+void egb_os_shared_unmap_(void* start, size_t bytes)
+{
+    const int before = errno;
+    (void)munmap(start, bytes);
+    errno = before;
+}
+
+// ---- locks --------------------------------------------------------------------------------------
+
+// The locks are at offsets of their own: the file need not be so long.
+static int
+lock_call(int file, int operation, short type, unsigned first, unsigned count, short* found)
+{
+    enum { LOCKS_AT = 0x40000000 };
+    struct flock lock = {
+        .l_type   = type,
+        .l_whence = SEEK_SET,
+        .l_start  = (off_t)LOCKS_AT + (off_t)first,
+        .l_len    = (off_t)count
+    };
+    const int before = errno;
+    const int result = fcntl(file, operation, &lock);
+    *found           = lock.l_type;
+    errno            = before;
+    return result;
+}
+
+bool egb_os_shared_lock_(int file, unsigned first, unsigned count)
+{
+    short found = 0;
+    return lock_call(file, OFD_SETLK, F_WRLCK, first, count, &found) == 0;
+}
+
+void egb_os_shared_unlock_(int file, unsigned first, unsigned count)
+{
+    short found = 0;
+    (void)lock_call(file, OFD_SETLK, F_UNLCK, first, count, &found);
+}
+
+bool egb_os_shared_is_locked_(int file, unsigned first, unsigned count)
+{
+    short found = 0;
+    return lock_call(file, OFD_GETLK, F_WRLCK, first, count, &found) == 0 && found != F_UNLCK;
+}
+
+// ---- waiting ------------------------------------------------------------------------------------
+
+void egb_os_shared_wait_(void* word, uint32_t value, uint64_t nanoseconds)
+{
+    enum { SECOND = 1000000000 };
+    const struct timespec limit  = {(time_t)(nanoseconds / SECOND), (long)(nanoseconds % SECOND)};
+    const int             before = errno;
+    (void)syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, NULL, 0);
+    errno = before;
+}
+
+void egb_os_shared_wake_(void* word)
+{
+    const int before = errno;
+    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    errno = before;
+}
+
+#else
+
+  #include "no_shared.h"
+
+#endif
