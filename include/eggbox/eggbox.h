@@ -11,6 +11,7 @@
 #include "misuse.h"
 #include "pool.h"
 #include "report.h"
+#include "shared.h"
 #include "stats.h"
 
 #endif  // EGGBOX_EGGBOX_H

@@ -78,11 +78,12 @@ typedef struct egb_growing_options {
 /// Private: the pool's own bits of a block's state; the lowest two bits are the caller's. The
 /// highest bit says "free in its chunk": it is set while the block is free and was in use before.
 /// These bits take the place of a free list, and such blocks are handed out in order of address.
-/// The other bits are never set. To find the next free block the pool reads 8 of the chunk's
-/// states, or up to a 64th of them (a 32nd on 32-bit machines), as many at once as a word has
-/// bytes.
+/// The bit below it says that nobody had the block since it was fresh. No other bit is ever set. To
+/// find the next free block the pool reads 8 of the chunk's states, or up to a 64th of them (a 32nd
+/// on 32-bit machines), as many at once as a word has bytes.
 #define EGB_STATE_OWN_      0xFCu
 #define EGB_STATE_IN_CHUNK_ 0x80u
+#define EGB_STATE_UNUSED_   0x40u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 
@@ -111,7 +112,7 @@ typedef struct egb_chunk_ egb_chunk_;
 typedef struct egb_growing {
     egb_growing_options options;
     egb_chunk_*         available;    // chunks with a free block, a doubly linked list
-    egb_chunk_*         tree;         // every chunk, by address
+    struct egb_range*   tree;         // every chunk, by address
     size_t              next_bytes;   // size of the next chunk
     size_t              eager_bytes;  // chunks up to this size double whatever the pool holds
     size_t              in_use;       // blocks
@@ -120,6 +121,7 @@ typedef struct egb_growing {
     size_t              lost;         // free blocks that are out of reach
     size_t              held;         // bytes of all chunks
     size_t              chunks;
+    size_t              idle;  // bytes of wholly free chunks; atomic
 } egb_growing;
 
 /// Makes a pool without chunks: calls no function of the backing.

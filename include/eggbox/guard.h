@@ -11,7 +11,9 @@
 //     .level = EGB_LEVEL_GUARD                         if no entry of EGGBOX_CHECK fits the name
 //
 // The heap is a parent pool "heap" and pools of the names "heap 16", "heap 32", ...; large blocks
-// have no level, but may have a guard page: egb_heap_guard_pages(). EGGBOX_CHECK does not change
+// have the level of "heap". They have no red zones: if EGGBOX_CHECK puts "heap" at "guard" or
+// "track", they stand between guard pages (egb_heap_guard_pages()); at "track" their leaks are
+// known by the name "large". EGGBOX_CHECK does not change
 // the layout of static memory: there only `level` itself adds red zones, which take their room from
 // that memory.
 //
@@ -40,8 +42,9 @@
 // the pool has a limit or the library is frozen: then blocks come out of the quarantine.
 //
 // Threads  Any thread, any call, at any time.
-// Cost     At "guard" and "track" each alloc and free takes the pool's lock, and each free writes
-//          the first 4 KiB of the block. A block takes up to 48 bytes more at "guard", 96 at
+// Cost     At "guard" and "track" each alloc and free takes the pool's lock. Each free writes the
+//          whole block, up to 1 MiB of it, and it is read before it is handed out again: O(bytes),
+//          a fraction of a millisecond at most. A block takes up to 48 bytes more at "guard", 96 at
 //          "track", and more if its alignment asks for it.
 #ifndef EGGBOX_GUARD_H
 #define EGGBOX_GUARD_H
@@ -77,6 +80,11 @@ size_t egb_pool_check(egb_pool pool);
 /// guard pages.
 size_t egb_process_check(void);
 
+// As egb_process_check(), at the end of a process, in a signal handler too. Checks nothing if a
+// lock does not become free within a moment: the call that has it may have been interrupted, and
+// not go on. Nor does it in the child of a vfork.
+size_t egb_process_check_at_end_(void);
+
 // ---- no more from the system --------------------------------------------------------------------
 
 /// Freezes the library. From now on it asks the system for no memory: pools and heap must do with
@@ -98,30 +106,32 @@ void egb_unseal(void);
 
 // ---- live allocations by site -------------------------------------------------------------------
 
-/// The live allocations of one pool and one site: blocks in use that were allocated there.
+/// The live allocations of one pool and one site: blocks in use that were allocated there, by the
+/// same calls.
 typedef struct egb_holder {
-    egb_pool    pool;
-    const char* pool_name;
-    const void* site;  // a code address in the function that allocated them, or in its caller
-    const char* file;  // its source file, if the caller passed it on; else NULL
+    egb_pool    pool;       // the null pool, with the name "large": large blocks of the heap
+    const char* pool_name;  // a copy: it stays right if the pool is destroyed during the call
+    const void* site;       // a code address in the function that allocated them, or in its caller
+    const char* file;       // its source file, if the caller passed it on; else NULL
     unsigned    line;
     size_t      blocks;
-    size_t      bytes;      // as requested
-    uint64_t    oldest_ms;  // age of the oldest, in milliseconds
-    uint32_t    thread;     // the system's number of the thread that allocated the oldest
+    size_t      bytes;         // as requested
+    uint64_t    oldest_ms;     // age of the oldest, in milliseconds
+    uint32_t    thread;        // the system's number of the thread that allocated the oldest
+    const void* const* stack;  // the calls that led to `site`: misuse.h; NULL: not known
 } egb_holder;
 
 /// Called with each holder, which is valid only during the call. No lock is held.
 typedef void (*egb_holder_visit_fn)(const egb_holder* holder, void* user);
 
 /// Calls `visit` with the holders of all pools at level "track" in the subtree of `root` (the null
-/// pool: everywhere), most bytes first. If there are more than EGB_HOLDERS_MAX sites, the sites
-/// found last are one holder whose site and file are NULL.
+/// pool: everywhere, large blocks included), most bytes first. If there are more than
+/// EGB_HOLDERS_MAX sites, the sites found last are one holder whose site and file are NULL.
 ///
 /// Returns  EGB_OK; EGB_INVALID if `visit` is NULL; EGB_STALE; EGB_NO_MEMORY.
 /// Cost     O(touched blocks of these pools)
 egb_status egb_holders_each(egb_pool root, egb_holder_visit_fn visit, void* user);
-#define EGB_HOLDERS_MAX 4096u
+#define EGB_HOLDERS_MAX 32768u
 
 /// Prints the first `most` holders to stderr, with a line before and one behind. Prints nothing if
 /// there are none. Returns how many blocks are in use, in all pools at level "track" of the

@@ -19,8 +19,9 @@
 //
 // When the heap grows although a quarter of it is free, wholly free chunks go from one class to
 // others. The purge returns memory to the system that was not used for some time: kept regions, and
-// wholly free chunks. It has no thread: now and then a call that its thread's magazine could not
-// serve reads the clock, and gives back a bounded part. egb_heap_trim() gives it back at once.
+// wholly free chunks. Now and then a call that its thread's magazine could not serve reads the
+// clock, and gives back a bounded part; unused memory over a limit goes at once. A thread that
+// calls egb_heap_purge() takes over both. egb_heap_trim() gives all back at once.
 //
 // Threads  Any thread, any call, at any time.
 // Progress No lock while the thread's magazine of the class serves the call; else as pool.h. Large
@@ -78,6 +79,18 @@ EGB_NODISCARD void* egb_aligned_alloc(size_t align, size_t bytes);
 /// new pools for the next requests. Do not destroy them while another thread uses the heap.
 egb_pool egb_heap_pool(void);
 
+/// Gives memory back to the system that nobody has used for a quarter to half a second: regions of
+/// freed large blocks, chunks of destroyed pools, and wholly free chunks; at most 64 MiB of each,
+/// or half, in a call. Returns the bytes given back. A call that comes sooner than 250 ms after the
+/// last one has no effect.
+///
+/// For a thread or a timer that calls it again and again, every 250 ms or so: from the first call
+/// on the heap leaves unused memory to these calls. Without them it gives back at once any unused
+/// memory over a limit: 8 MiB, and more if memory is needed again soon. The malloc library has such
+/// a thread once the program has threads. In the child of a fork it is as if there had been no
+/// call.
+size_t egb_heap_purge(void);
+
 /// Gives memory back to the system at once: kept regions, kept chunks of destroyed pools, and
 /// wholly free chunks of all classes, as long as the heap then still holds at least `keep_bytes`,
 /// kept memory included; and all addresses of freed blocks that ended at a guard page. Returns the
@@ -88,15 +101,17 @@ size_t egb_heap_trim(size_t keep_bytes);
 /// costs a few times as much. Start before the first request, for complete sums.
 void egb_heap_measure(bool is_on);
 
-/// Chooses blocks that end at a guard page: a page that nobody may use. After the free nobody may
-/// use the block's own pages either. A write or read behind such a block, or a use after its free,
-/// is stopped at once, by SIGSEGV or the system's equivalent. `which` is one or both of
+/// Chooses blocks that stand between guard pages: pages that nobody may use. After the free nobody
+/// may use the block's own pages either. A write or read behind such a block or before its first
+/// page, or a use after its free, is stopped at once, by SIGSEGV or the system's equivalent.
+/// `which` is one or both of
 ///
 ///     "large"    every large block
 ///     "1/1000"   about one of this many small blocks, from 1/1 to 1/999999999
 ///
 /// with a comma between; NULL or "" is none, the default. EGGBOX_GUARD_PAGES sets the same when the
-/// first pool is made. Existing blocks stay as they are.
+/// first pool is made. Existing blocks stay as they are. If EGGBOX_CHECK puts the pool "heap" at
+/// level "guard" or "track", large blocks have guard pages whatever `which` says.
 ///
 /// The sample of small blocks is taken from requests that their thread's magazine cannot serve.
 /// Each such request stands for all blocks that then fill the magazine. The sample is therefore one
@@ -107,12 +122,18 @@ void egb_heap_measure(bool is_on);
 /// A block with a guard page is a large block, whatever its size: whole units of 64 KiB of
 /// addresses, in which only its own pages are memory. It has as many bytes as requested. The bytes
 /// that its alignment leaves between it and the guard page, below 16 as a rule, and up to 128 bytes
-/// before it hold a pattern that the free checks. egb_realloc() moves such a block, unless the
-/// guard page stays right behind it. Freed blocks wait in quarantine, blocks of more than two pages
-/// without memory: up to 64 blocks, and 1 GiB of addresses (16 MiB on 32-bit machines). They leave
-/// it when later blocks come, when the system refuses memory to the heap or a pool, or by
-/// egb_heap_trim(). At one time up to 1024 small blocks and 8192 in all are in use; beyond that,
-/// and when the system refuses the page, requests are served as ever.
+/// before it hold a pattern that the free checks. A block with an alignment of more than a page has
+/// no guard page before it. egb_realloc() moves such a block, unless the guard page stays right
+/// behind it, or goes on by whole pages into addresses that an earlier move reserved. After moves
+/// that copied eight times the block's size, growth may leave up to a page of the pattern between
+/// the block and its guard page: else the time of growth by small steps would rise with the square
+/// of the size.
+///
+/// Freed blocks wait in quarantine, blocks of more than two pages without memory: up to 64 blocks,
+/// and 1 GiB of addresses (16 MiB on 32-bit machines). They leave it when later blocks come, when
+/// the system refuses memory to the heap or a pool, or by egb_heap_trim(). At one time up to 1024
+/// small blocks and 8192 in all are in use, each with up to three mappings; beyond that, and when
+/// the system refuses the page, requests are served as ever.
 ///
 /// If the program has no handler for SIGSEGV at this moment, the library sets one. It prints the
 /// access, and the sites of the block's allocation and free, before the program ends by that signal
@@ -123,9 +144,9 @@ void egb_heap_measure(bool is_on);
 ///           the level of all pools is "passthrough"; EGB_NO_MEMORY: the heap could not be made.
 /// Misuse    EGB_MISUSE_OVERRUN, EGB_MISUSE_UNDERRUN, by a free that finds the pattern changed.
 ///           These blocks have a history at every level.
-/// Cost      for such a block: one or two system calls in alloc and as many in free, up to two more
-///           when it leaves quarantine, and page faults; for any other block nothing, except one
-///           test when a magazine is empty
+/// Cost      for such a block: one to three system calls in alloc, one or two in free, up to two
+///           more when it leaves quarantine, and page faults; for any other block nothing, except
+///           one test when a magazine is empty
 egb_status egb_heap_guard_pages(const char* which);
 
 /// A size class.

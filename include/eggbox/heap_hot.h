@@ -26,13 +26,27 @@ void* egb_calloc_from_(size_t count, size_t bytes, const void* site);
 void* egb_realloc_from_(void* block, size_t bytes, const void* site);
 void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site);
 
-// As egb_free(), for operator delete of C++, which knows the size requested from new.
+// For a thread that does nothing but call egb_heap_purge(), which gave back `given` bytes: waits
+// until the next call is due. After some calls in vain it sleeps for 16 s, or until the heap is
+// used.
+void egb_heap_purge_wait_(size_t given);
+
+// The program is about to forbid itself system calls, perhaps on pain of death: the limits of its
+// memory are read a last time. Safe in a signal handler.
+void egb_heap_expect_sandbox_(void);
+
+// As egb_free(), for operator delete of C++ and the sized frees of C23: they know the size that was
+// requested.
 //
 // Misuse  EGB_MISUSE_WRONG_SIZE, if the block is of another class than that size, or its size is
 //         known and differs; not at level "off". The block is freed all the same.
 void egb_free_sized_(void* block, size_t bytes);
 void egb_free_aligned_(void* block, size_t align);
 void egb_free_aligned_sized_(void* block, size_t align, size_t bytes);
+
+// Of a library that is the C library's malloc: makes it ready, when no lock is held and the process
+// has one thread. Before that a request is served out of a few static pages.
+void egb_heap_begin_(void);
 
 // Serves a small request out of this thread's magazine. False: call egb_malloc_more_().
 EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)

@@ -29,7 +29,7 @@ typedef enum egb_misuse_kind {
     EGB_MISUSE_OVERRUN     = 9,   // bytes behind the end of a block were written to
     EGB_MISUSE_UNDERRUN    = 10,  // bytes before the start of a block were written to
     EGB_MISUSE_SEALED      = 11,  // a request that the frozen library has no memory for
-    EGB_MISUSE_WRONG_SIZE  = 12   // C++ delete of another size or alignment than new's
+    EGB_MISUSE_WRONG_SIZE  = 12   // a sized free, as C++ delete, of another size or alignment
 } egb_misuse_kind;
 
 /// The check level of a pool: each level finds all that the one before it finds, and more. The
@@ -59,11 +59,18 @@ typedef struct egb_history {
     const void* alloc_site;  // code address of the allocation
     const char* alloc_file;  // its source file, if the caller passed it on; a string that stays
     unsigned    alloc_line;
-    uint32_t    alloc_thread;  // the system's number of the thread
-    const void* free_site;     // code address of the free, if the block is free
+    uint32_t    alloc_thread;        // the system's number of the thread
+    const void* free_site;           // code address of the free, if the block is free
+    const void* const* alloc_stack;  // the calls that led to the allocation, at "track"; see below
+    const void* const* free_stack;   // and to the free
 } egb_history;
 
-/// One misuse, as the handler gets it. Everything in it is valid only during the call.
+// A stack is an array of return addresses, the innermost first and NULL behind the last, 64 at
+// most. It stays as long as the process. NULL in place of a stack: not known. The calls are known
+// on Linux, if the unwinder of the compiler's library (libgcc_s.so.1) is there.
+
+/// One misuse, as the handler gets it. Everything in it is valid only during the call, and for all
+/// of it: a name is a copy, whatever happens to the pool meanwhile.
 typedef struct egb_misuse_event {
     egb_misuse_kind kind;
     const char*     pool_name;  // NULL: the pool has none
@@ -75,6 +82,7 @@ typedef struct egb_misuse_event {
     const void* site;         // a code address in the function that made the call, or in its caller
                               // if the call was its last act and became a jump; NULL: not known
     const egb_history* history;  // NULL: not known, as for most blocks at "off" and "check"
+    const void* const* stack;  // the calls that led to `site`, if the process has pools at "track"
 } egb_misuse_event;
 
 #define EGB_NO_INDEX SIZE_MAX
@@ -87,7 +95,7 @@ const char* egb_misuse_text(egb_misuse_kind kind);
 
 /// The handler: every pool calls this function for every misuse, before it refuses the call.
 /// (OVERRUN, UNDERRUN and OVERWRITTEN tell of damage that a correct call finds: that call goes on.
-/// A delete of a wrong size goes on too, because the heap knows the right size.)
+/// A free of a wrong size goes on too, because the heap knows the right size.)
 ///
 /// In the hosted library this function passes the event on to the function set with
 /// egb_misuse_set_handler(), by default a report on stderr, once per site. A program may replace

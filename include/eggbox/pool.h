@@ -83,9 +83,8 @@ typedef struct egb_pool_options {
     size_t   budget_bytes;    // most bytes this pool AND its descendants may hold; 0: no limit.
                               //   `memory` does not count
     void*  memory;            // static storage: the pool never grows, never asks the system.
-    size_t memory_bytes;      //   The pool's until it is destroyed. Some 200 bytes, one byte per
-                              //   block (none at "off"), and the bytes in front if it is not
-                              //   aligned as blocks are, have no room for blocks
+    size_t memory_bytes;      //   The pool's until it is destroyed. EGB_POOL_BYTES() says how many
+                              //   bytes so many blocks need: eggbox/pool_bytes.h
     unsigned  flags;          // EGB_PREFAULT | EGB_HUGE_PAGES | EGB_CACHE_LINE | EGB_FRESH_ZERO
     egb_level level;          // EGB_LEVEL_DEFAULT: "check", or "guard" if AddressSanitizer or
                               //   Valgrind watches. All levels: eggbox/misuse.h;
@@ -212,8 +211,7 @@ egb_status egb_pool_get_subtree_stats(egb_pool root, egb_pool_stats* out);
 
 /// Blocks of the pool's chunks that were handed out at least once: as many as a pool without
 /// magazines would have had to make. As long as one thread alone uses the pool, and trims nothing,
-/// this is exactly the most blocks in use at one time, while `peak` of the statistics is an
-/// estimate.
+/// this is as a rule the most blocks in use at one time, which `peak` of the statistics is exactly.
 ///
 /// Returns  the blocks. At level "off" they include free blocks in magazines, because that level
 ///          cannot tell; 0 at level "passthrough", and for a stale or null pool.
@@ -227,17 +225,38 @@ egb_pool egb_pool_parent(egb_pool pool);
 /// above itself; false if one of them is stale. O(depth).
 bool egb_pool_is_ancestor(egb_pool above, egb_pool below);
 
-/// Called with each pool of a subtree, and with each block. Must not call back into any pool.
+/// Called with each pool of a subtree; with that and its numbers; and with each block. No lock is
+/// held: the function may make every call, with any pool, and may fork.
 typedef void (*egb_pool_visit_fn)(egb_pool pool, void* user);
+typedef void (*egb_stats_visit_fn)(egb_pool pool, const egb_pool_stats* stats, void* user);
 typedef void (*egb_block_visit_fn)(void* block, void* user);
 
-/// Calls `visit` with `root` and every descendant, a parent before its children. The null pool:
-/// with all pools, and not with itself.
+/// Calls `visit` with `root` and every descendant that exists when the call begins and when its
+/// turn comes, in the order of their making: a parent before its children. The null pool: with all
+/// pools, and not with itself. `visit` may destroy any pool. It does not see those that are made
+/// meanwhile. No effect if `visit` is NULL or `root` is stale.
+///
+/// Cost     O(pools of the subtree), and once more for each 128 of them; 2 KiB of stack, no other
+///          memory.
 void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user);
 
-/// Calls `visit` with every block that is in use, chunk by chunk. Empties every thread's magazine
-/// of the pool first. A block that another thread allocates or frees meanwhile may be seen or not.
-/// O(touched blocks); at level "off" O(touched * free / 2048).
+/// The same, with the numbers of each pool, as egb_pool_get_stats() tells them when its turn comes.
+/// `stats` is for the time of the call of `visit`. Each pool takes O(threads) more.
+void egb_pool_each_stats(egb_pool root, egb_stats_visit_fn visit, void* user);
+
+/// Calls `visit` with every block that is in use when the call begins and when its turn comes,
+/// chunk by chunk. (At level "passthrough" there are no chunks, and no order.) Empties every
+/// thread's magazine of the pool first, and once more for each 2,048 blocks. A block that is
+/// allocated or freed meanwhile by another thread may be seen or not.
+///
+/// `visit` may free blocks, and trim or destroy the pool, which ends the walk. Blocks that it frees
+/// before their turn are not seen; level "off" cannot tell, and shows those of the same 2,048.
+/// Blocks that it allocates may be seen. It is called at most as often as the pool had blocks, free
+/// ones included, when the call began: if it makes the pool grow, it may not see each old block.
+///
+/// No effect if `visit` is NULL or `pool` is stale or null.
+///
+/// Cost     O(touched blocks); at level "off" O(touched * free / 2048). No memory.
 void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user);
 
 /// Gives back a block of any pool. NULL: no effect. Misuse as egb_pool_free(); an address in no
@@ -297,6 +316,7 @@ void egb_magazine_close(egb_magazine* cache);
 }
 #endif
 
+#include "pool_bytes.h"
 #include "pool_hot.h"
 
 #endif  // EGGBOX_POOL_H

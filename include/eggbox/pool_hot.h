@@ -29,8 +29,9 @@ typedef struct egb_entry_ {
 } egb_entry_;
 
 // The states of a block. Fresh ones are zero, as the system's memory is.
-#define EGB_STATE_LIVE_ 1u
-#define EGB_STATE_FREE_ 2u
+#define EGB_STATE_LIVE_   1u
+#define EGB_STATE_FREE_   2u
+#define EGB_STATE_RESTED_ 3u  // free, in a magazine, and not taken since: src/hosted/cache/peak.h
 
 // Addresses of entries are numbers: another thread sets `bottom` to a number beyond all of them.
 typedef struct egb_magazine_ {
@@ -47,13 +48,15 @@ typedef struct egb_magazine_ {
     struct egb_batch* loaded;  // has the entries
     struct egb_batch* spare;   // as a rule full or empty; NULL: none
     uintptr_t         lowest;  // the oldest entry when no other thread takes them
-    uint16_t          refill_max;    // blocks to get at the next refill
-    uint16_t          lane;          // the magazine's lane in its depot
-    uint32_t          remote_first;  // index of its oldest entry: another thread took those before
-    struct egb_batch* remote;        // blocks of other lanes' chunks; NULL: none yet
-    uintptr_t         remote_top;    // behind its newest entry
-    uintptr_t         remote_full;   // upper end of its entries
-    uint64_t          unused[sizeof(void*) == 8 ? 1 : 6];
+    uint16_t          refill_max;     // blocks to get at the next refill
+    uint8_t           lane;           // the magazine's lane in its depot
+    uint8_t           remote_length;  // of the next batch for blocks of other lanes' chunks
+    uint32_t          remote_first;   // index of its oldest entry: another thread took those before
+    struct egb_batch* remote;         // blocks of other lanes' chunks; NULL: none yet
+    uintptr_t         remote_top;     // behind its newest entry
+    uintptr_t         remote_full;    // upper end of its entries
+    // [0]: a sum over `top` and `frees` when the purge looked last. The rest is unused.
+    uint64_t seen[sizeof(void*) == 8 ? 1 : 6];
 } egb_magazine_;
 
 // A slot is the distance of its pool's magazine from the first magazine: it is added, and nothing
@@ -61,9 +64,12 @@ typedef struct egb_magazine_ {
 enum { EGB_SLOT_STEP_ = 128, EGB_SLOT_CHECKED_ = 1 };
 EGB_STATIC_ASSERT(sizeof(egb_magazine_) == EGB_SLOT_STEP_, "a slot counts magazines");
 
-// Pools whose slots are this far apart share a magazine. Most of a table is never touched.
-#if UINTPTR_MAX > UINT32_MAX
-enum { EGB_THREAD_MAGAZINES_ = 4096 };
+// Pools whose slots are this far apart share a magazine. Most of a table is never touched. The C
+// library's malloc has the heap's pools, and no others.
+#if defined(EGB_IS_MALLOC) && EGB_IS_MALLOC
+enum { EGB_THREAD_MAGAZINES_ = 1024 };
+#elif UINTPTR_MAX > UINT32_MAX
+enum { EGB_THREAD_MAGAZINES_ = 16384 };
 #else
 enum { EGB_THREAD_MAGAZINES_ = 512 };
 #endif
@@ -76,7 +82,8 @@ typedef struct egb_thread_ {
     size_t              lane;     // this thread's lane in every depot
     struct egb_thread_* next;     // in the list of all threads
     struct egb_thread_* previous;
-    uint64_t            unused[sizeof(void*) == 8 ? 12 : 13];  // a magazine is two cache lines
+    size_t              room_bytes;  // of the blocks that its magazines have loaded room for
+    uint64_t            unused[sizeof(void*) == 8 ? 11 : 12];  // a magazine is two cache lines
     egb_magazine_       magazines[EGB_THREAD_MAGAZINES_];
 } egb_thread_;
 
@@ -98,6 +105,15 @@ EGB_COLD void* egb_pool_alloc_cold_(egb_pool pool);
 EGB_COLD void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned line);
 void           egb_pool_free_other_(egb_pool pool, void* block);  // not the last one taken
 EGB_COLD void  egb_pool_free_cold_(egb_pool pool, void* block);
+
+// Bytes of a block in use of a pool without red zones, as far as the map alone knows it: no lock,
+// and neither the chunk's header nor the control block, which are in no cache as a rule. 0: ask
+// others.
+size_t egb_plain_bytes_(const void* block);
+
+// The key of the pool that the map knows at an address, which is in a block in use; it takes no
+// lock. 0: ask egb_pool_of(), which asks others, too.
+uint64_t egb_mapped_key_(const void* block);
 
 // If a handle is in memory, compilers load it once for its slot and once more as a whole. The
 // opaque key hides that the slot is part of it. The key replaces the handle: the handle need not be

@@ -3,9 +3,12 @@
 // blocks, misuse, and the system's numbers of the process. Written without malloc and without
 // stdio.
 //
+// With EGGBOX_REPORT=FOLDER in its environment a program writes its report there at exit(),
+// if it has made a pool or used the heap. `eggbox run` sets the variable.
+//
 // Threads  any; if two threads write at one time, one gets EGB_BUSY.
-// Signals  A signal handler that interrupted any call of eggbox may call both functions: they wait
-//          a moment for the locks, and give up if they do not get them.
+// Signals  A signal handler that interrupted any call of eggbox may call write and restart: they
+//          wait a moment for the locks, and give up if they do not get them.
 // Systems  Linux; others answer EGB_UNSUPPORTED.
 #ifndef EGGBOX_REPORT_H
 #define EGGBOX_REPORT_H
@@ -17,7 +20,8 @@ extern "C" {
 #endif
 
 /// Writes the report as `<pid>-<start>.json` into a folder, and replaces an earlier report of this
-/// process. The file has another name until it is complete. The report lists tracked blocks in use;
+/// process. The file has another name until it is complete, and is a new one: a link, a pipe or a
+/// file of that name is left alone, and nothing is written. The report lists tracked blocks in use;
 /// the library then does not print them again at the end of the process.
 ///
 /// Returns  EGB_OK; EGB_INVALID if `folder` is NULL or too long; EGB_BUSY: another thread is
@@ -25,9 +29,27 @@ extern "C" {
 ///          EGB_UNSUPPORTED: not on this system.
 egb_status egb_report_write(const char* folder);
 
-/// Starts the report of a new process: its requests count from now. In the child of a fork the
-/// report begins with the blocks that the parent holds, and peaks are no less than those.
+/// Starts the report of a new process: requests to the heap and to every pool count from now. In
+/// the child of a fork the report begins with the blocks that the parent holds, and peaks are no
+/// less than those. O(pools * threads)
 void egb_report_restart(void);
+
+/// Leaves a mark in a folder: this process is going to write its report there. The mark is a
+/// symbolic link `<pid>-<start>.begun` that names the program; the report takes its place. A mark
+/// that stays therefore tells of a process that ended without a report. If a report cannot be
+/// written, a link `<pid>-<start>.failed` holds the number of the system's error, 0 for a lock that
+/// another thread held.
+///
+/// From this call on the report also has the numbers of pools that end before it is written.
+///
+/// Call it after egb_report_restart(), which begins the report of another process.
+void egb_report_announce(const char* folder);
+
+// The report that the environment asks for (EGGBOX_REPORT): for a library in place of malloc, which
+// knows when a process begins and ends. begin: false if none is asked for. end: as
+// egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork. Private.
+bool       egb_report_begin_(void);
+egb_status egb_report_end_(void);
 
 #if defined(__cplusplus)
 }

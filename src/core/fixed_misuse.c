@@ -7,7 +7,7 @@ void egb_report_(
     egb_misuse_kind kind, const void* pool, const void* address, size_t index, const void* site
 )
 {
-    const egb_misuse_event event = {kind, NULL, pool, address, index, site, NULL};
+    const egb_misuse_event event = {kind, NULL, pool, address, index, site, NULL, NULL};
     egb_misuse(&event);
 }
 

@@ -46,9 +46,11 @@ static size_t count_lost(const egb_chunk_* chunk, size_t struck)
 // If the pool has no fresh block either, the chunk has nothing more to give.
 static void write_off(egb_growing* pool, egb_chunk_* chunk, size_t struck)
 {
-    const size_t before = chunk->lost;
-    chunk->lost         = count_lost(chunk, struck);
-    pool->lost          = pool->lost - before + chunk->lost;
+    const size_t before   = chunk->lost;
+    const bool   was_idle = egb_chunk_is_idle_(chunk);
+    chunk->lost           = count_lost(chunk, struck);
+    pool->lost            = pool->lost - before + chunk->lost;
+    egb_growing_note_idle_(pool, chunk, was_idle);
     if (!egb_chunk_is_available_(chunk)) {
         egb_available_remove_(pool, chunk);
     }
@@ -59,7 +61,9 @@ static void* take_recycled(egb_chunk_* chunk)
 {
     void* block = NULL;
     if (has_states(chunk)) {
-        (void)egb_bitmap_take_(chunk, &block, 1);
+        if (egb_bitmap_take_(chunk, &block, 1) == 1) {
+            egb_bitmap_note_use_(&chunk->shape, block);
+        }
     } else if (egb_fixed_can_pop_(&chunk->fixed)) {
         block = egb_fixed_pop_(&chunk->fixed);
     }
@@ -67,11 +71,11 @@ static void* take_recycled(egb_chunk_* chunk)
 }
 
 // In the order of address.
-static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count)
+static size_t take_fresh_run(egb_chunk_* chunk, void** blocks, size_t count, unsigned state)
 {
     const size_t most = egb_smaller_(count, egb_chunk_fresh_in_line_(chunk));
     if (has_states(chunk)) {
-        return egb_bitmap_take_fresh_(chunk, blocks, most);
+        return egb_bitmap_take_fresh_(chunk, blocks, most, state);
     }
     size_t taken = 0;
     while (taken < most && (blocks[taken] = egb_fixed_alloc(&chunk->fixed)) != NULL) {
@@ -97,7 +101,7 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
     }
     if (led_to == NULL) {
         void* block;
-        if (take_fresh_run(chunk, &block, 1) == 1) {
+        if (take_fresh_run(chunk, &block, 1, 0) == 1) {
             return block;
         }
     }
@@ -110,8 +114,10 @@ static void* take_from(egb_growing* pool, egb_chunk_* chunk, egb_damage* damage)
 
 static void count_taken(egb_growing* pool, egb_chunk_* chunk, size_t count)
 {
+    const bool was_idle = egb_chunk_is_idle_(chunk);
     chunk->in_use += count;
     pool->in_use += count;
+    egb_growing_note_idle_(pool, chunk, was_idle);
     if (pool->in_use > pool->peak) {
         pool->peak = pool->in_use;
     }
@@ -167,7 +173,7 @@ size_t egb_growing_take_run_(egb_growing* pool, egb_chunk_** from, void** blocks
     size_t       taken = has_states(chunk) ? egb_bitmap_take_(chunk, blocks, most)
                                            : take_listed_run(&chunk->fixed, blocks, most);
     if (taken == 0 && !has_recycled(chunk)) {
-        taken = take_fresh_run(chunk, blocks, most);
+        taken = take_fresh_run(chunk, blocks, most, EGB_STATE_UNUSED_);
     }
     count_taken(pool, chunk, taken);
     *from = chunk;
@@ -213,17 +219,30 @@ static bool push(egb_chunk_* chunk, void* block)
     return true;
 }
 
+// Without states, the chunk that a block came back to is used next. With states, a chunk keeps its
+// place in the list until it is wholly free: blocks that come back in random order are of another
+// chunk each, and a move would write to its two neighbours, too, which are in no cache. A wholly
+// free chunk is used last, and may go.
+static void keep_order(egb_growing* pool, egb_chunk_* chunk, bool was_available)
+{
+    if (!was_available) {
+        egb_available_add_first_(pool, chunk);
+    } else if (!has_states(chunk)) {
+        egb_growing_prefer_(pool, chunk);
+    } else if (egb_chunk_is_idle_(chunk)) {
+        egb_available_remove_(pool, chunk);
+        egb_available_add_last_(pool, chunk);
+    }
+}
+
 static void count_put(egb_growing* pool, egb_chunk_* chunk, size_t count)
 {
     const bool was_available = egb_chunk_is_available_(chunk);
+    const bool was_idle      = egb_chunk_is_idle_(chunk);
     chunk->in_use -= count;
     pool->in_use -= count;
-    if (pool->available != chunk) {
-        if (was_available) {
-            egb_available_remove_(pool, chunk);
-        }
-        egb_available_add_first_(pool, chunk);
-    }
+    egb_growing_note_idle_(pool, chunk, was_idle);
+    keep_order(pool, chunk, was_available);
 }
 
 // If no block is in use, none can be freed, whatever the free list says.

@@ -54,19 +54,18 @@ static bool marks_tell(const egb_fixed* fixed, uint32_t touched)
     return unmarked == egb_fixed_in_use(fixed);
 }
 
-enum { WINDOW_WORDS = 64, WINDOW = WINDOW_WORDS * 32 };
-
-// Sets a bit for each of the WINDOW blocks from `start` on that is on the free list.
-static void find_free(const egb_fixed* fixed, uint32_t touched, uint32_t start, egb_word* is_free)
+void egb_growing_find_free_(
+    const egb_fixed* fixed, uint32_t touched, uint32_t start, egb_word* is_free
+)
 {
-    egb_clear_words_(is_free, sizeof(egb_word) * WINDOW_WORDS);
+    egb_clear_words_(is_free, sizeof(egb_word) * EGB_WINDOW_WORDS);
     uint32_t at = egb_fixed_head_(fixed);
     for (uint32_t left = touched; left > 0; left--) {
         const size_t in_window = egb_fixed_index_(fixed, at) - start;
         if (!egb_fixed_step_in_mode_(fixed, touched, &at)) {
             break;
         }
-        if (in_window < WINDOW) {
+        if (in_window < EGB_WINDOW_BLOCKS) {
             is_free[in_window / 32] |= egb_fixed_live_mask_(in_window);
         }
     }
@@ -76,11 +75,11 @@ static void find_free(const egb_fixed* fixed, uint32_t touched, uint32_t start, 
 static void
 visit_what_is_not_listed(const egb_fixed* fixed, uint32_t touched, const visitor* caller)
 {
-    egb_word is_free[WINDOW_WORDS];
+    egb_word is_free[EGB_WINDOW_WORDS];
     for (uint32_t index = 0; index < touched; index++) {
-        const uint32_t in_window = index % WINDOW;
+        const uint32_t in_window = index % EGB_WINDOW_BLOCKS;
         if (in_window == 0) {
-            find_free(fixed, touched, index, is_free);
+            egb_growing_find_free_(fixed, touched, index, is_free);
         }
         if ((is_free[in_window / 32] & egb_fixed_live_mask_(in_window)) == 0) {
             caller->visit(fixed->first + (size_t)index * fixed->stride, caller->user);
@@ -119,18 +118,6 @@ static void visit_chunk(egb_chunk_* chunk, void* user)
     }
 }
 
-static void visit_chunk_by_list(egb_chunk_* chunk, void* user)
-{
-    const egb_fixed* const fixed = &chunk->fixed;
-    visit_what_is_not_listed(fixed, egb_fixed_count_touched_(fixed), (const visitor*)user);
-}
-
-void egb_growing_each_by_list_(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
-{
-    visitor caller = {visit, user};
-    egb_growing_each_chunk_(pool, visit_chunk_by_list, &caller);
-}
-
 void egb_growing_each(const egb_growing* pool, egb_growing_visit_fn visit, void* user)
 {
     if (pool != NULL) {
@@ -161,7 +148,7 @@ static bool chunk_is_whole(const egb_growing* pool, const egb_chunk_* chunk)
 {
     egb_chunk_place place;
     if (chunk->owner != pool || !egb_fixed_whole(&chunk->fixed) ||
-        !egb_chunk_find_place_(&pool->options, chunk->region, chunk->region_bytes, &place)) {
+        !egb_chunk_find_place_(&pool->options, chunk->range.start, chunk->range.bytes, &place)) {
         return false;
     }
     const size_t block_bytes = pool->options.block_bytes;
@@ -189,26 +176,27 @@ static bool list_has(const egb_growing* pool, size_t count)
 
 // The sums over all chunks.
 typedef struct sums {
-    size_t    in_use, capacity, lost, held, chunks, available;
+    size_t    in_use, capacity, lost, held, chunks, available, idle;
     uintptr_t end;  // end of the chunk before
 } sums;
 
 static bool add_up(const egb_growing* pool, sums* all)
 {
-    for (const egb_chunk_* chunk = egb_tree_after_(pool->tree, 0); chunk != NULL;
-         chunk                   = egb_tree_after_(pool->tree, (uintptr_t)chunk->region)) {
-        if ((uintptr_t)chunk->region < all->end || all->chunks == pool->chunks ||
-            !chunk_is_whole(pool, chunk) || !egb_tree_is_ordered_at_(chunk) ||
-            egb_growing_chunk_of_(pool, chunk->region) != chunk) {
+    for (const egb_chunk_* chunk = egb_growing_chunk_after_(pool, 0); chunk != NULL;
+         chunk                   = egb_growing_chunk_after_(pool, (uintptr_t)chunk->range.start)) {
+        if ((uintptr_t)chunk->range.start < all->end || all->chunks == pool->chunks ||
+            !chunk_is_whole(pool, chunk) || !egb_range_is_ordered_at_(&chunk->range) ||
+            egb_growing_chunk_of_(pool, chunk->range.start) != chunk) {
             return false;
         }
         all->in_use += chunk->in_use;
         all->capacity += chunk->shape.blocks;
         all->lost += chunk->lost;
-        all->held += chunk->region_bytes;
+        all->held += chunk->range.bytes;
         all->available += egb_chunk_is_available_(chunk);
+        all->idle += egb_chunk_is_idle_(chunk) ? chunk->range.bytes : 0;
         all->chunks++;
-        all->end = (uintptr_t)chunk->region + chunk->region_bytes;
+        all->end = (uintptr_t)chunk->range.start + chunk->range.bytes;
     }
     return true;
 }
@@ -223,7 +211,7 @@ bool egb_growing_whole(const egb_growing* pool)
     egb_clear_words_(&all, sizeof all);
     return add_up(pool, &all) && all.in_use == pool->in_use && all.capacity == pool->capacity &&
            all.lost == pool->lost && all.held == pool->held && all.chunks == pool->chunks &&
-           pool->in_use <= pool->peak &&
+           all.idle == pool->idle && pool->in_use <= pool->peak &&
            (options->max_blocks == 0 || pool->peak <= options->max_blocks) &&
            options->chunk_bytes <= pool->next_bytes &&
            pool->next_bytes <= options->chunk_bytes_max && list_has(pool, all.available);

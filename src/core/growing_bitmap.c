@@ -52,11 +52,16 @@ static unsigned get_state(const egb_shape_* shape, size_t index)
     return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED);
 }
 
+// A block that nobody had since it was fresh is zero, and its page may not be there: it gets no
+// marks.
+static const unsigned UNTOUCHED = EGB_STATE_IN_CHUNK_ | EGB_STATE_UNUSED_;
+
 // Whether a block with this state may be handed out, which is at home. If someone wrote to it or to
 // its state it may not: it could be in use.
 static bool is_sound(unsigned state, const egb_word* words, size_t stride)
 {
-    return (state & EGB_STATE_OWN_) == EGB_STATE_IN_CHUNK_ && has_marks(words, stride);
+    return state == UNTOUCHED ||
+           ((state & EGB_STATE_OWN_) == EGB_STATE_IN_CHUNK_ && has_marks(words, stride));
 }
 
 // The position of the lowest set bit. At least one is set.
@@ -182,7 +187,9 @@ size_t egb_bitmap_put_(egb_chunk_* chunk, void* const* blocks, size_t count)
         if ((state & EGB_STATE_IN_CHUNK_) != 0) {
             continue;
         }
-        set_marks((egb_word*)blocks[i], stride, EGB_FIXED_MARK_);
+        if ((state & EGB_STATE_UNUSED_) == 0) {
+            set_marks((egb_word*)blocks[i], stride, EGB_FIXED_MARK_);
+        }
         set_state(&shape, index, state | EGB_STATE_IN_CHUNK_);
         groups |= group_bit(&shape, index);
         lowest = egb_smaller_(lowest, index);
@@ -213,7 +220,9 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
         if (!is_sound(state, words, stride)) {
             break;
         }
-        set_marks(words, stride, 0);
+        if (state != UNTOUCHED) {
+            set_marks(words, stride, 0);
+        }
         set_state(&shape, index, state & ~EGB_STATE_IN_CHUNK_);
         blocks[taken++] = words;
         index           = next_home(&walk);
@@ -237,6 +246,12 @@ size_t egb_bitmap_take_(egb_chunk_* chunk, void** blocks, size_t count)
         }
     }
     return taken;
+}
+
+void egb_bitmap_note_use_(const egb_shape_* shape, const void* block)
+{
+    const size_t index = egb_shape_index_(shape, block);
+    set_state(shape, index, get_state(shape, index) & ~EGB_STATE_UNUSED_);
 }
 
 size_t egb_bitmap_write_off_(egb_chunk_* chunk, const void** first)
@@ -264,13 +279,13 @@ size_t egb_bitmap_write_off_(egb_chunk_* chunk, const void** first)
 
 // Nothing is written to a block that is zero, as its page may not be there yet. Another one could
 // have marks from an earlier life. States are not read before: that would be a page fault more.
-size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count)
+size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count, unsigned state)
 {
     egb_fixed* const fixed   = &chunk->fixed;
     const egb_shape_ shape   = chunk->shape;  // a copy is in registers: no block can be part of it
     const size_t     stride  = fixed->stride;
     const size_t     touched = egb_fixed_count_touched_(fixed);
-    const uintptr_t  region  = (uintptr_t)chunk->region;
+    const uintptr_t  region  = (uintptr_t)chunk->range.start;
     const size_t     before  = wants_marks(stride) ? chunk->touched_before : 0;
     egb_word*        block   = fixed->first + touched * stride;
     size_t           taken   = 0;
@@ -278,7 +293,7 @@ size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count)
         if ((uintptr_t)block - region < before) {
             block[0] = 0;
         }
-        set_state(&shape, touched + taken, 0);
+        set_state(&shape, touched + taken, state);
         blocks[taken] = block;
         block += stride;
     }

@@ -241,13 +241,13 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
         egb_clear_words_(start, (size_t)((const unsigned char*)place->header - start));
         chunk->touched_before = bytes;
     }
-    chunk->owner        = pool;
-    chunk->region       = region;
-    chunk->region_bytes = bytes;
-    chunk->in_use       = 0;
-    chunk->lost         = 0;
-    chunk->groups       = 0;
-    chunk->lowest       = 0;
+    chunk->owner       = pool;
+    chunk->range.start = region;
+    chunk->range.bytes = bytes;
+    chunk->in_use      = 0;
+    chunk->lost        = 0;
+    chunk->groups      = 0;
+    chunk->lowest      = 0;
     return chunk;
 }
 
@@ -298,12 +298,13 @@ egb_chunk_* egb_growing_grow_(egb_growing* pool)
         return NULL;
     }
     pool->capacity += chunk->shape.blocks;
-    pool->held += chunk->region_bytes;
+    pool->held += chunk->range.bytes;
     pool->chunks++;
-    if (chunk->region_bytes >= wanted) {  // else the backing is short of memory
+    egb_growing_note_idle_(pool, chunk, false);
+    if (chunk->range.bytes >= wanted) {  // else the backing is short of memory
         lengthen_next(pool);
     }
-    egb_tree_add_(&pool->tree, chunk);
+    egb_range_add_(&pool->tree, &chunk->range);
     egb_available_add_last_(pool, chunk);
     return chunk;
 }
@@ -327,11 +328,14 @@ static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)
     if (egb_chunk_is_available_(chunk)) {
         egb_available_remove_(pool, chunk);
     }
-    egb_tree_remove_(&pool->tree, chunk);
+    egb_range_remove_(&pool->tree, &chunk->range);
+    if (egb_chunk_is_idle_(chunk)) {
+        __atomic_store_n(&pool->idle, pool->idle - chunk->range.bytes, __ATOMIC_RELAXED);
+    }
     pool->capacity -= chunk->shape.blocks;
-    pool->held -= chunk->region_bytes;
+    pool->held -= chunk->range.bytes;
     pool->chunks--;
-    give_back(&pool->options.backing, chunk->region, chunk->region_bytes);
+    give_back(&pool->options.backing, chunk->range.start, chunk->range.bytes);
 }
 
 void egb_growing_destroy(egb_growing* pool)
@@ -340,7 +344,7 @@ void egb_growing_destroy(egb_growing* pool)
         return;
     }
     while (pool->tree != NULL) {
-        drop_chunk(pool, pool->tree);
+        drop_chunk(pool, egb_chunk_of_range_(pool->tree));
     }
     egb_clear_words_(pool, sizeof *pool);
 }
@@ -380,10 +384,9 @@ egb_status egb_growing_reserve(egb_growing* pool, size_t blocks)
     return EGB_OK;
 }
 
-// A chunk that has lost blocks stays: how many of them are in use is no longer certain.
 static bool may_go(const egb_growing* pool, const egb_chunk_* chunk, size_t keep_bytes)
 {
-    return chunk->in_use == 0 && chunk->lost == 0 && pool->held - chunk->region_bytes >= keep_bytes;
+    return egb_chunk_is_idle_(chunk) && pool->held - chunk->range.bytes >= keep_bytes;
 }
 
 size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes)
@@ -394,7 +397,7 @@ size_t egb_growing_trim(egb_growing* pool, size_t keep_bytes)
     const size_t held = pool->held;
     // From the end of the list to its start; those that are wholly free are all on it.
     egb_chunk_* chunk = pool->available != NULL ? pool->available->previous : NULL;
-    while (chunk != NULL) {
+    while (chunk != NULL && pool->idle != 0) {
         egb_chunk_* const before = chunk != pool->available ? chunk->previous : NULL;
         if (may_go(pool, chunk, keep_bytes)) {
             drop_chunk(pool, chunk);

@@ -5,27 +5,31 @@
 
 #include "eggbox/growing.h"
 #include "fixed_private.h"
+#include "range.h"
 #include "util.h"
 
 // Stands at the end of its region; blocks stand at the start, states right in front of this.
 struct egb_chunk_ {
     egb_fixed    fixed;  // over the blocks
     egb_growing* owner;
-    void*        region;  // as the backing gave it: region <= fixed.first
-    size_t       region_bytes;
+    egb_range    range;     // the region, as the backing gave it: range.start <= fixed.first
     size_t       in_use;    // blocks
     size_t       lost;      // blocks: free, and out of reach since one was written to
     size_t       groups;    // with states: a bit for each group that has a block at home
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
     egb_chunk_*  previous;  // previous of the first: the last
-    egb_chunk_*  left;      // in the tree by address
-    egb_chunk_*  right;
-    egb_shape_   shape;  // for threads that do not wait for the pool
+    egb_shape_   shape;     // for threads that do not wait for the pool
     // With states: so many bytes from the region's start need not have been zero when it became a
     // chunk. All; or where the backing is `zeroed`, none or as many as its commit has set here.
     size_t touched_before;
 };
+
+// The chunk of a range in the pool's tree; NULL: of none.
+static inline egb_chunk_* egb_chunk_of_range_(egb_range* range)
+{
+    return range == NULL ? NULL : (egb_chunk_*)(void*)((char*)range - offsetof(egb_chunk_, range));
+}
 
 // The bytes behind the header that belong to the backing: backing.extra_bytes.
 static inline void* egb_chunk_extra_(egb_chunk_* chunk)
@@ -61,17 +65,20 @@ void egb_growing_lead_(egb_growing* pool, size_t bytes);
 // The chunk that `address` is in, any part of it; NULL if there is none. O(log chunks).
 egb_chunk_* egb_growing_chunk_of_(const egb_growing* pool, const void* address);
 
-// The first chunk whose region starts after `address`; of 0, the first of all.
-egb_chunk_* egb_tree_after_(egb_chunk_* root, uintptr_t address);
+// The first chunk whose region starts after `address`; after 0, the first of all. O(log chunks).
+egb_chunk_* egb_growing_chunk_after_(const egb_growing* pool, uintptr_t address);
 
 // Calls `visit` with every chunk, in order of address. `visit` may not change the pool.
 void egb_growing_each_chunk_(
     const egb_growing* pool, void (*visit)(egb_chunk_* chunk, void* user), void* user
 );
 
-// As egb_growing_each(), but never reads in a block that is in use: another thread may write there.
-// O(touched blocks * free blocks / 2048).
-void egb_growing_each_by_list_(const egb_growing* pool, egb_growing_visit_fn visit, void* user);
+// Sets a bit for each block that is on the free list, of EGB_WINDOW_BLOCKS from `start` on. Never
+// reads in a block that is in use: another thread may write there. O(free blocks).
+enum { EGB_WINDOW_WORDS = 64, EGB_WINDOW_BLOCKS = EGB_WINDOW_WORDS * 32 };
+void egb_growing_find_free_(
+    const egb_fixed* fixed, uint32_t touched, uint32_t start, egb_word* is_free
+);
 
 // The index of a block, or a number that is no block's.
 static inline size_t egb_chunk_index_(const egb_chunk_* chunk, const void* block)
@@ -98,7 +105,7 @@ static inline bool egb_touches_free_(const egb_growing_options* options)
 // The caller's part of a block's state.
 static inline unsigned egb_state_at_(const egb_shape_* shape, size_t index)
 {
-    return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_IN_CHUNK_;
+    return __atomic_load_n(&shape->states[index], __ATOMIC_RELAXED) & ~EGB_STATE_OWN_;
 }
 
 // Sets how many blocks are a group.
@@ -119,14 +126,17 @@ static inline bool egb_has_long_groups_(const egb_chunk_* chunk)
 // and behind a long group that had some.
 size_t egb_bitmap_take_(egb_chunk_* chunk, void** blocks, size_t count);
 
+// The block, which was just taken, has an owner now.
+void egb_bitmap_note_use_(const egb_shape_* shape, const void* block);
+
 // After it has taken none: the block that it stopped at is at home no more, nor are those of its
 // group right behind it that were written to as well. Says how many, and which is the first; NULL
 // and 0 if it stopped at none.
 size_t egb_bitmap_write_off_(egb_chunk_* chunk, const void** first);
 
-// Takes up to `count` blocks that were never in use, as egb_fixed_alloc() each, whatever their
-// states say, in order of address. 0: there are none.
-size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count);
+// Takes up to `count` blocks that were never in use, as egb_fixed_alloc() each, in order of
+// address, and sets their states, whatever they say. 0: there are none.
+size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count, unsigned state);
 
 // How many are at home, and whether nobody wrote to them. O(touched blocks).
 size_t egb_bitmap_count_(const egb_chunk_* chunk);
@@ -138,6 +148,25 @@ bool   egb_bitmap_whole_(const egb_chunk_* chunk);
 static inline bool egb_chunk_is_available_(const egb_chunk_* chunk)
 {
     return chunk->in_use + chunk->lost < chunk->shape.blocks;
+}
+
+// Whether the backing can have the chunk back. A chunk that has lost blocks stays: how many of them
+// are in use is not certain.
+static inline bool egb_chunk_is_idle_(const egb_chunk_* chunk)
+{
+    return chunk->in_use == 0 && chunk->lost == 0;
+}
+
+// Counts the bytes of a chunk that was idle, or was not, before a change to its blocks. Others may
+// read the sum without the pool's lock.
+static inline void egb_growing_note_idle_(egb_growing* pool, const egb_chunk_* chunk, bool was_idle)
+{
+    const bool is_idle = egb_chunk_is_idle_(chunk);
+    if (EGB_UNLIKELY(is_idle != was_idle)) {
+        const size_t idle =
+            is_idle ? pool->idle + chunk->range.bytes : pool->idle - chunk->range.bytes;
+        __atomic_store_n(&pool->idle, idle, __ATOMIC_RELAXED);
+    }
 }
 
 static inline bool egb_growing_is_at_limit_(const egb_growing* pool)
@@ -160,7 +189,8 @@ static inline size_t egb_chunk_fresh_in_line_(const egb_chunk_* chunk)
 void* egb_growing_take_(egb_growing* pool, egb_chunk_** from, egb_damage* damage);
 
 // Takes up to `count` blocks of one chunk, recycled ones or else fresh ones, and says how many and
-// which. 0: the first one is for egb_growing_take_() to find.
+// which. 0: the first one is for egb_growing_take_() to find. A block that comes back without a
+// change of its state by then was in nobody's use: it is not touched.
 size_t egb_growing_take_run_(egb_growing* pool, egb_chunk_** from, void** blocks, size_t count);
 
 // Gives back blocks of `chunk`, of others it takes no notice: as egb_growing_put_() for each.
@@ -175,7 +205,7 @@ static inline bool egb_growing_put_(egb_chunk_* chunk, void* block)
 {
     egb_growing* const pool = chunk->owner;
     if (EGB_UNLIKELY(
-            pool->available != chunk || chunk->in_use == 0 || chunk->shape.states != NULL ||
+            pool->available != chunk || chunk->in_use <= 1 || chunk->shape.states != NULL ||
             !egb_fixed_can_push_(&chunk->fixed, block)
         )) {
         return egb_growing_put_other_(chunk, block);
@@ -241,12 +271,5 @@ bool egb_chunk_plan_(
 void egb_available_add_first_(egb_growing* pool, egb_chunk_* chunk);
 void egb_available_add_last_(egb_growing* pool, egb_chunk_* chunk);
 void egb_available_remove_(egb_growing* pool, egb_chunk_* chunk);
-
-// The tree by address.
-void egb_tree_add_(egb_chunk_** root, egb_chunk_* chunk);
-void egb_tree_remove_(egb_chunk_** root, egb_chunk_* chunk);
-
-// Whether neither child of `chunk` should be above it.
-bool egb_tree_is_ordered_at_(const egb_chunk_* chunk);
 
 #endif  // EGGBOX_SRC_CORE_GROWING_PRIVATE_H

@@ -31,7 +31,7 @@ const char* egb_misuse_text(egb_misuse_kind kind)
         case EGB_MISUSE_OVERRUN: return "write past the end of a block";
         case EGB_MISUSE_UNDERRUN: return "write before the start of a block";
         case EGB_MISUSE_SEALED: return "request for system memory after egb_seal()";
-        case EGB_MISUSE_WRONG_SIZE: return "delete with another size or alignment than requested";
+        case EGB_MISUSE_WRONG_SIZE: return "free with another size or alignment than requested";
     }
     return "unknown misuse";
 }

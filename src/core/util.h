@@ -15,6 +15,12 @@ static inline size_t egb_larger_(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+// What a count grew by. A count that others change may seem to shrink.
+static inline uint64_t egb_since_(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
+}
+
 // 0 is no power of two.
 static inline bool egb_is_power_of_two_(size_t number)
 {

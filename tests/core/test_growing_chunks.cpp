@@ -27,9 +27,9 @@ chunks chunks_of(const egb_growing& pool)
     return all;
 }
 
-int depth_of(const egb_chunk_* chunk)
+int depth_of(const egb_range* range)
 {
-    return chunk == nullptr ? 0 : 1 + std::max(depth_of(chunk->left), depth_of(chunk->right));
+    return range == nullptr ? 0 : 1 + std::max(depth_of(range->left), depth_of(range->right));
 }
 
 egb_growing_options with_states(std::size_t block_bytes)
@@ -90,7 +90,7 @@ TEST(growing_chunks, blocks_start_behind_what_is_kept_free_later_on)
         egb_growing_lead_(&all.pool, 128);
         egb_chunk_* const chunk = egb_growing_grow_(&all.pool);
         ASSERT_NE(chunk, nullptr);
-        EXPECT_EQ(chunk->shape.first - reinterpret_cast<std::uintptr_t>(chunk->region), 128u);
+        EXPECT_EQ(chunk->shape.first - reinterpret_cast<std::uintptr_t>(chunk->range.start), 128u);
         EXPECT_NE(egb_growing_alloc(&all.pool), nullptr);
         EXPECT_TRUE(all.whole());
     }
@@ -144,7 +144,7 @@ TEST(growing_chunks, what_is_kept_free_stands_before_the_first_block)
                 ASSERT_EQ(egb_growing_reserve(&all.pool, 100), EGB_OK);
                 for (const egb_chunk_* const chunk : chunks_of(all.pool)) {
                     const auto first  = reinterpret_cast<std::uintptr_t>(chunk->fixed.first);
-                    const auto region = reinterpret_cast<std::uintptr_t>(chunk->region);
+                    const auto region = reinterpret_cast<std::uintptr_t>(chunk->range.start);
                     EXPECT_EQ(first % 32, 0u);
                     EXPECT_GE(first, region + lead);
                     EXPECT_LT(first, region + lead + 32);
@@ -165,12 +165,12 @@ TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
     const chunks known = chunks_of(all.pool);
     ASSERT_GT(known.size(), 2u);
     for (egb_chunk_* const chunk : known) {
-        auto* const region = static_cast<char*>(chunk->region);
-        for (std::size_t i = 0; i < chunk->region_bytes; i++) {
+        auto* const region = static_cast<char*>(chunk->range.start);
+        for (std::size_t i = 0; i < chunk->range.bytes; i++) {
             ASSERT_EQ(egb_growing_chunk_of_(&all.pool, region + i), chunk);
         }
         EXPECT_EQ(egb_growing_chunk_of_(&all.pool, region - 1), nullptr);
-        EXPECT_EQ(egb_growing_chunk_of_(&all.pool, region + chunk->region_bytes), nullptr);
+        EXPECT_EQ(egb_growing_chunk_of_(&all.pool, region + chunk->range.bytes), nullptr);
     }
 }
 
@@ -260,8 +260,8 @@ const change changes[] = {
     [](egb_growing&, egb_chunk_& chunk) { chunk.shape.blocks--; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.shape.states++; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.shape.states = nullptr; },
-    [](egb_growing&, egb_chunk_& chunk) { chunk.region_bytes = 8; },
-    [](egb_growing&, egb_chunk_& chunk) { chunk.region_bytes += 64; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.range.bytes = 8; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.range.bytes += 64; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.in_use++; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.lost++; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.fixed.stride++; },

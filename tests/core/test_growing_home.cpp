@@ -234,7 +234,7 @@ TEST(growing_home, a_run_ends_where_a_long_group_does)
     egb_growing pool;
     ASSERT_EQ(egb_growing_init(&pool, &wanted), EGB_OK);
     const std::vector<void*> blocks  = take(pool, 200000);
-    const egb_chunk_* const  chunk   = pool.tree;
+    const egb_chunk_* const  chunk   = egb_chunk_of_range_(pool.tree);
     const std::size_t        between = std::size_t{1} << chunk->shape.group;
     ASSERT_GT(between, 1024u);
     for (std::size_t i = 0; i < blocks.size(); i += between) {
@@ -260,7 +260,7 @@ TEST(growing_home, a_fresh_block_of_zero_memory_is_not_written_to)
         egb_chunk_* const chunk = egb_growing_grow_(&all.pool);
         fill(chunk, pattern);
         chunk->touched_before = reinterpret_cast<uintptr_t>(chunk->fixed.first + 1) -
-                                reinterpret_cast<uintptr_t>(chunk->region);
+                                reinterpret_cast<uintptr_t>(chunk->range.start);
         std::vector<void*> blocks(5);
         egb_chunk_*        from = nullptr;
         ASSERT_EQ(egb_growing_take_run_(&all.pool, &from, blocks.data(), 4), 4u);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A guard page ends the program at the very access, and a message says why. Each fault is made by a
 // child of this process.
+#include "environment.hpp"
 #include "heaps.hpp"
 
 #include <csignal>
@@ -134,6 +135,58 @@ TEST(heap_guard_faults, blocks_of_other_calls_have_a_page_too)
                     stale[0] = 1;
                 }).is_by_fault()
     ) << "what realloc moved away from";
+}
+
+TEST(heap_guard_faults, before_a_block_there_is_a_page_too)
+{
+    const guard_pages pages("large,1/1");
+    for (const std::size_t bytes : of_each_kind) {
+        const end before = end_of([&] { *(take(bytes) - 4096) = 1; });
+        EXPECT_TRUE(before.is_by_fault()) << bytes;
+        EXPECT_TRUE(says(before.said, " memory before a block: 4096 bytes before the "))
+            << before.said;
+    }
+}
+
+// Without a move, too.
+TEST(heap_guard_faults, what_realloc_made_larger_has_a_page_behind_it)
+{
+    const guard_pages pages("large");
+    for (const std::size_t step : sizes{4096, 65536, 1000}) {
+        const end result = end_of([&] {
+            void* block = egb_malloc(100000);
+            for (std::size_t i = 1; i <= 6; i++) {
+                block = egb_realloc(block, 100000 + i * step);
+            }
+            volatile char* const grown = static_cast<volatile char*>(block);
+            const std::size_t    room  = (100000 + 6 * step + 15) / 16 * 16;
+            grown[room - 1]            = 1;
+            grown[room]                = 1;
+        });
+        EXPECT_TRUE(result.is_by_fault()) << step;
+        EXPECT_TRUE(says(result.said, " memory past the end of a block")) << result.said;
+    }
+}
+
+TEST(heap_guard_faults, at_level_guard_large_blocks_need_no_other_setting)
+{
+    for (const char* const level : {"guard", "track"}) {
+        const auto with_level = [&](void (*use)(volatile char*)) {
+            return end_of([&] {
+                set_variable("EGGBOX_CHECK", level);
+                use(take(200000));
+            });
+        };
+        const end past   = with_level([](volatile char* block) { block[200000] = 1; });
+        const end before = with_level([](volatile char* block) { block[-4096] = 1; });
+        const end late   = with_level([](volatile char* block) {
+            egb_free(const_cast<char*>(block));
+            block[100000] = 1;
+        });
+        EXPECT_TRUE(past.is_by_fault() && before.is_by_fault() && late.is_by_fault()) << level;
+        EXPECT_TRUE(says(past.said, " past the end of a block: byte 200000 ")) << past.said;
+        EXPECT_TRUE(says(late.said, " a freed block: byte 100000 ")) << late.said;
+    }
 }
 
 TEST(heap_guard_faults, so_does_a_block_whose_free_was_another_threads)

@@ -253,6 +253,40 @@ TEST(heap_guarded, other_levels_have_them_too)
     egb_free(egb_malloc(1));
 }
 
+// The level of the pool "heap" is that of large blocks.
+TEST(heap_guarded, at_levels_guard_and_track_large_blocks_have_them_unasked)
+{
+    const std::pair<const char*, bool> levels[] = {
+        {"guard", true},
+        {"track", true},
+        {"heap:guard", true},
+        {"heap:check,guard", false},
+        {"heap ?*:guard", false},
+        {"check", false},
+        {"off", false},
+    };
+    for (const auto& [level, has] : levels) {
+        (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
+        set_variable("EGGBOX_CHECK", level);
+        void* const large = filled(200000);
+        void* const small = filled(100);
+        EXPECT_EQ(is_guarded(large, 200000), has) << level;
+        EXPECT_FALSE(is_large(small)) << level;
+        {
+            const guard_pages samples("1/1");
+            void* const       other = filled(200000);
+            EXPECT_EQ(is_guarded(other, 200000), has)
+                << level << ": another setting takes nothing away";
+            egb_free(other);
+        }
+        egb_free(large);
+        egb_free(small);
+    }
+    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
+    set_variable("EGGBOX_CHECK", nullptr);
+    egb_free(egb_malloc(1));
+}
+
 // ---- they are blocks as any ---------------------------------------------------------------------
 
 TEST(heap_guarded, a_block_has_what_was_asked_for_and_ends_at_its_page)

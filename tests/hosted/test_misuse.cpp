@@ -97,7 +97,7 @@ TEST(misuse_handler, a_pools_name_is_printed_when_it_has_one)
 {
     testing::internal::CaptureStderr();
     const egb_misuse_event event = {
-        EGB_MISUSE_DOUBLE_FREE, "frames", nullptr, nullptr, 12, &event, nullptr
+        EGB_MISUSE_DOUBLE_FREE, "frames", nullptr, nullptr, 12, &event, nullptr, nullptr
     };
     egb_misuse(&event);
     const std::string printed = testing::internal::GetCapturedStderr();
@@ -110,7 +110,7 @@ TEST(misuse_handler, after_64_sites_it_says_that_it_stops)
     testing::internal::CaptureStderr();
     for (char& site : sites) {
         const egb_misuse_event event = {
-            EGB_MISUSE_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, &site, nullptr
+            EGB_MISUSE_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, &site, nullptr, nullptr
         };
         egb_misuse(&event);
     }
@@ -142,7 +142,7 @@ TEST(misuse_handler, threads_may_set_it_while_others_misuse)
         done = true;
     });
     const egb_misuse_event event = {
-        EGB_MISUSE_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, nullptr, nullptr
+        EGB_MISUSE_FOREIGN, nullptr, nullptr, nullptr, EGB_NO_INDEX, nullptr, nullptr, nullptr
     };
     while (!done || one.calls + two.calls == 0) {
         egb_misuse(&event);

@@ -104,14 +104,15 @@ TEST_F(pool_lanes, a_trim_takes_what_waits_also_while_its_thread_lives)
 // The batch may be loaded later, and then a free looks at its old entries.
 TEST_F(pool_lanes, a_trim_makes_it_forget_what_waited)
 {
-    const std::vector<void*> mine = take_all(pool, 40);
+    constexpr std::size_t    shortest = 7;  // blocks of a first batch
+    const std::vector<void*> mine     = take_all(pool, shortest);
     std::thread([&] {
         void* const own = egb_pool_alloc(pool);
         give_all(pool, mine);
         const egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
         const auto* const          end = reinterpret_cast<const egb_entry_*>(magazine->remote_full);
         const auto                 remembers = [&](void* block) {
-            return std::any_of(end - EGB_MAGAZINE_BLOCKS_MAX, end, [&](const egb_entry_& entry) {
+            return std::any_of(end - shortest, end, [&](const egb_entry_& entry) {
                 return entry.block == block;
             });
         };

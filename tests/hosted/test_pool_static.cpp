@@ -4,9 +4,11 @@
 #include "levels.hpp"
 #include "pools.hpp"
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <set>
+#include <thread>
 
 namespace
 {
@@ -189,5 +191,38 @@ TEST(pool_static, several_pools_are_told_apart_and_forgotten_in_any_order)
         EXPECT_EQ(egb_pool_destroy(pools[gone], EGB_DESTROY_REFUSE), EGB_BUSY);
         EXPECT_EQ(egb_pool_destroy(pools[gone], EGB_DESTROY_FORCE), EGB_OK);
         std::memset(memory[gone], 0xFF, sizeof memory[gone]);  // it is the caller's again
+    }
+}
+
+// The magazines of a thread have room for so many bytes in all. One whose pool another thread has
+// destroyed counts no more.
+TEST(pool_static, pools_that_others_destroy_use_up_no_room_of_a_thread)
+{
+    enum { POOLS = 10, BLOCK_BYTES = 4096 };
+    alignas(64) static char memory[8 * BLOCK_BYTES];
+    std::atomic<int>        turn{0};  // even: this thread's
+    egb_pool                pool{};
+    std::size_t             room[POOLS];
+    std::thread             user([&] {
+        for (int i = 0; i < POOLS; i++) {
+            while (turn != 2 * i + 1) {
+                std::this_thread::yield();
+            }
+            egb_pool_free(pool, egb_pool_alloc(pool));
+            room[i] = egb_thread_self_()->room_bytes;
+            turn++;
+        }
+    });
+    for (int i = 0; i < POOLS; i++) {
+        pool = make(static_options(BLOCK_BYTES, memory, sizeof memory));
+        turn++;
+        while (turn != 2 * i + 2) {
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+    user.join();
+    for (const std::size_t each : room) {
+        EXPECT_EQ(each, room[0]);
     }
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <thread>
 
 extern "C" {
+#include "cache/threads.h"
 #include "levels.hpp"
 #include "report/misuse.h"
 }
@@ -129,12 +131,6 @@ namespace
 const char* busy_folder;
 egb_status  busy_status;
 
-// Interrupts the library where this thread has a lock.
-void interrupt(egb_pool, void*)
-{
-    raise(SIGUSR1);
-}
-
 }  // namespace
 
 // The first report of this process: nothing that a report needs once may wait for a lock.
@@ -144,7 +140,9 @@ TEST_F(report, a_signal_handler_gives_up_where_its_thread_has_a_lock)
     busy_status = EGB_OK;
     signal(SIGUSR1, [](int) { busy_status = egb_report_write(busy_folder); });
     egb_free(egb_malloc(1));
-    egb_pool_each({0, 0}, interrupt, nullptr);
+    egb_os_lock_(&egb_threads_.lock);  // as if the library were interrupted
+    raise(SIGUSR1);
+    egb_os_unlock_(&egb_threads_.lock);
     signal(SIGUSR1, SIG_DFL);
     EXPECT_EQ(busy_status, EGB_BUSY);
     EXPECT_EQ(files(), 0u);
@@ -219,14 +217,14 @@ TEST_F(report, a_path_of_nearly_four_thousand_bytes_is_taken)
     EXPECT_EQ(std::distance(begin(all), end(all)), 1);
 }
 
-// A limit on the size of files is a disk that is full after so many bytes.
-TEST_F(report, where_the_disk_is_full_no_half_of_it_is_left)
+// A limit on the size of files is a disk that is full after so many bytes, with a signal.
+TEST_F(report, where_the_disk_is_full_no_half_of_it_is_left_and_the_program_goes_on)
 {
     for (const rlim_t bytes : {0u, 100u, 4096u}) {
         const pid_t child = fork();
         if (child == 0) {
             const rlimit limit = {bytes, bytes};
-            signal(SIGXFSZ, SIG_IGN);
+            signal(SIGXFSZ, SIG_DFL);
             setrlimit(RLIMIT_FSIZE, &limit);
             for (std::size_t size = 16; size <= 4096; size *= 2) {
                 egb_free(egb_malloc(size));  // enough classes for more than a page of text
@@ -241,38 +239,173 @@ TEST_F(report, where_the_disk_is_full_no_half_of_it_is_left)
     }
 }
 
-TEST_F(report, a_full_disk_leaves_nothing_behind)
+// What a link holds; empty: there is no such link.
+std::string held(const std::string& folder, const char* ending)
 {
-    ASSERT_EQ(write(), EGB_OK);
-    const fs::path whole = fs::directory_iterator(folder_)->path();
-    fs::remove(whole);
-    fs::create_symlink("/dev/full", fs::path(whole).replace_extension(".part"));
-    EXPECT_EQ(write(), EGB_NO_MEMORY);
-    EXPECT_EQ(files(), 0u);
-    EXPECT_EQ(write(), EGB_OK);
+    for (const fs::directory_entry& each : fs::directory_iterator(folder)) {
+        if (each.path().extension() == ending) {
+            return fs::read_symlink(each.path());
+        }
+    }
+    return "";
 }
 
-// Two threads write, and the file of the one that comes first is a pipe that nobody reads yet.
-TEST_F(report, of_two_threads_one_is_told_that_the_other_writes)
+TEST_F(report, a_mark_names_the_program_until_the_report_takes_its_place)
+{
+    egb_report_restart();
+    egb_report_announce(folder_);
+    EXPECT_EQ(held(folder_, ".begun"), fs::read_symlink("/proc/self/exe"));
+    const fs::path mark = fs::directory_iterator(folder_)->path();
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_NE(text(), "");
+    EXPECT_EQ(fs::directory_iterator(folder_)->path().stem(), mark.stem());
+    egb_report_restart();
+    egb_report_announce(folder_);
+    EXPECT_EQ(files(), 2u) << "that of another process";
+    egb_report_announce(nullptr);
+    egb_report_announce((std::string(folder_) + "/none").c_str());
+    egb_report_announce(std::string(5000, 'x').c_str());
+    egb_report_restart();
+}
+
+TEST_F(report, beside_the_mark_is_why_the_report_could_not_be_written)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        const rlimit limit = {100, 100};
+        egb_report_restart();
+        egb_report_announce(folder_);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        _exit(write() == EGB_NO_MEMORY ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(files(), 2u);
+    EXPECT_NE(held(folder_, ".begun"), "");
+    EXPECT_EQ(held(folder_, ".failed"), std::to_string(EFBIG));
+}
+
+TEST_F(report, a_report_that_is_written_later_takes_back_that_it_could_not_be)
+{
+    rlimit before;
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit limit = {100, before.rlim_max};
+    egb_report_restart();
+    egb_report_announce(folder_);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const egb_status limited = write();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(limited, EGB_NO_MEMORY);
+    EXPECT_EQ(held(folder_, ".failed"), std::to_string(EFBIG));
+    EXPECT_EQ(files(), 2u);
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_NE(text(), "");
+    egb_report_restart();
+}
+
+// The lowest number is for a standard file, and the limit leaves no other.
+TEST_F(report, where_the_file_has_no_number_nothing_of_it_is_left)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        rlimit before;
+        getrlimit(RLIMIT_NOFILE, &before);
+        const rlimit limit  = {STDERR_FILENO + 1, before.rlim_max};
+        const char*  folder = &folder_[0];  // from here on a sanitizer must not look at this object
+        close(STDIN_FILENO);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        const egb_status limited = egb_report_write(folder);
+        setrlimit(RLIMIT_NOFILE, &before);
+        _exit(limited == EGB_NO_MEMORY && files() == 0 && write() == EGB_OK ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_NE(text(), "");
+}
+
+// Others may write to the folder.
+TEST_F(report, what_others_have_put_in_its_place_is_left_alone)
 {
     ASSERT_EQ(write(), EGB_OK);
     const fs::path whole = fs::directory_iterator(folder_)->path();
     const fs::path part  = fs::path(whole).replace_extension(".part");
+    const fs::path other = fs::path(folder_) / "other";
+    std::ofstream(other) << "theirs";
     fs::remove(whole);
+    const auto is_refused = [&](std::size_t files_before) {
+        EXPECT_EQ(write(), EGB_NO_MEMORY);
+        EXPECT_EQ(files(), files_before);
+        fs::remove(part);
+    };
+    fs::create_symlink(other, part);
+    is_refused(2);
+    fs::create_symlink(fs::path(folder_) / "none", part);
+    is_refused(2);
+    fs::create_symlink("/dev/full", part);
+    is_refused(2);
+    fs::create_hard_link(other, part);
+    is_refused(2);
     ASSERT_EQ(mkfifo(part.c_str(), 0600), 0);
-    std::atomic<int> came[2] = {{-1}, {-1}};
-    std::thread      first([&] { came[0] = write(); });
-    std::thread      second([&] { came[1] = write(); });
-    while (came[0] == -1 && came[1] == -1) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    EXPECT_EQ(came[0] == -1 ? came[1] : came[0], EGB_BUSY);
-    EXPECT_TRUE(came[0] == -1 || came[1] == -1);
-    std::ifstream     pipe(part);
-    const std::string all{std::istreambuf_iterator<char>(pipe), {}};
+    is_refused(2);
+    ASSERT_TRUE(fs::create_directory(part));
+    is_refused(2);
+    EXPECT_EQ(fs::file_size(other), 6u);
+}
+
+TEST_F(report, beside_the_mark_is_that_its_name_was_taken)
+{
+    egb_report_restart();
+    egb_report_announce(folder_);
+    fs::path part = fs::directory_iterator(folder_)->path();
+    fs::create_symlink("other", part.replace_extension(".part"));
+    EXPECT_EQ(write(), EGB_NO_MEMORY);
+    EXPECT_EQ(held(folder_, ".failed"), std::to_string(EEXIST));
+    fs::remove(part);
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_NE(text(), "");
+    egb_report_restart();
+}
+
+TEST_F(report, a_link_in_place_of_the_whole_one_is_replaced)
+{
+    ASSERT_EQ(write(), EGB_OK);
+    const fs::path whole = fs::directory_iterator(folder_)->path();
+    const fs::path other = fs::path(folder_) / "other";
+    std::ofstream(other) << "theirs";
+    fs::remove(whole);
+    fs::create_symlink(other, whole);
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_FALSE(fs::is_symlink(whole));
+    EXPECT_EQ(fs::status(whole).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+    EXPECT_EQ(fs::file_size(other), 6u);
+    fs::remove(whole);
+    ASSERT_TRUE(fs::create_directory(whole));
+    EXPECT_EQ(write(), EGB_NO_MEMORY);
+    EXPECT_EQ(files(), 2u);
+}
+
+// Both write again and again, until they meet.
+TEST_F(report, of_two_threads_one_is_told_that_the_other_writes)
+{
+    std::atomic<bool> have_met{false};
+    std::atomic<int>  others{0};
+    const auto        work = [&] {
+        while (!have_met) {
+            const egb_status status = write();
+            others += status != EGB_OK && status != EGB_BUSY;
+            if (status != EGB_OK) {
+                have_met = true;
+            }
+        }
+    };
+    std::thread first(work);
+    std::thread second(work);
     first.join();
     second.join();
-    EXPECT_EQ(came[0] + came[1], EGB_BUSY + EGB_OK);
+    EXPECT_EQ(others, 0);
+    const std::string all = text();
     EXPECT_EQ(all.substr(all.size() - 2), "}\n");
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Batches, and the batch slabs that they come from: growing pools of the library's own, one for
-// each lane. Data of threads of different lanes is therefore not side by side: a processor that
-// reads one batch fetches ahead the bytes behind it, and would take them from another processor.
+// Batches, and the batch slabs that they come from: growing pools of the library's own, for each
+// lane one with batches of each length. Data of threads of different lanes is therefore not side
+// by side: a processor that reads one batch fetches ahead the bytes behind it, and would take them
+// from another processor.
 #include "batch.h"
 
+#include "../../core/util.h"
 #include "../../os/os.h"
 #include "../region/ask.h"
 #include "depot.h"
@@ -13,7 +15,10 @@ typedef struct egb_batch_slab {
     egb_growing batches;
 } egb_batch_slab;
 
-static egb_batch_slab slabs[EGB_LANES];
+// 192, 576 and 2,112 bytes. A thread that uses few blocks of a pool has a short batch.
+const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS] = {7, 31, EGB_MAGAZINE_BLOCKS_MAX};
+
+static egb_batch_slab slabs[EGB_LANES][EGB_BATCH_LENGTHS];
 
 // Neighbours are parted within groups of this size; the last group may be almost twice as large.
 enum { GROUP_BLOCKS = 8, LAST_GROUP_BLOCKS_MAX = 2 * GROUP_BLOCKS - 1 };
@@ -27,32 +32,48 @@ const egb_entry_* egb_no_entry_(void)
     return &no_entry;
 }
 
-static bool is_open(egb_batch_slab* slab)
+static bool is_open(egb_batch_slab* slab, size_t length)
 {
     if (slab->batches.options.block_bytes != 0) {
         return true;
     }
+    const size_t bytes =
+        offsetof(egb_batch, entries) + (egb_batch_rooms_[length] + (size_t)1) * sizeof(egb_entry_);
     const egb_growing_options options = {
-        .block_bytes = sizeof(egb_batch),
+        .block_bytes = egb_round_up_(bytes, EGB_ALIGNOF_(egb_batch)),
         .block_align = EGB_ALIGNOF_(egb_batch),
         .backing     = egb_plain_backing_(),
     };
     return egb_growing_init(&slab->batches, &options) == EGB_OK;
 }
 
-egb_batch* egb_batch_new_(size_t lane, size_t blocks)
+// The shortest batch that is long enough, but none longer than `length`.
+static size_t length_for(size_t blocks, size_t length)
 {
-    egb_batch_slab* const slab = &slabs[lane];
+    const size_t last  = egb_smaller_(length, EGB_BATCH_LENGTHS - 1);
+    size_t       least = 0;
+    while (least < last && egb_batch_rooms_[least] < blocks) {
+        least++;
+    }
+    return least;
+}
+
+egb_batch* egb_batch_new_(size_t lane, size_t blocks, size_t length)
+{
+    const size_t          least = length_for(blocks, length);
+    egb_batch_slab* const slab  = &slabs[lane][least];
     egb_os_lock_(&slab->lock);
     egb_growing* const batches = &slab->batches;
     const bool         can_get = egb_growing_has_free_(batches) || !egb_is_frozen_();
-    egb_batch* const   batch   = can_get && is_open(slab) ? egb_growing_alloc(batches) : NULL;
+    egb_batch* const   batch = can_get && is_open(slab, least) ? egb_growing_alloc(batches) : NULL;
     egb_os_unlock_(&slab->lock);
     if (batch != NULL) {
-        batch->next  = NULL;
-        batch->count = 0;
-        batch->lane  = (uint32_t)lane;
-        for (size_t i = 0; i <= blocks; i++) {
+        batch->next   = NULL;
+        batch->count  = 0;
+        batch->room   = (uint16_t)egb_smaller_(blocks, egb_batch_rooms_[least]);
+        batch->lane   = (uint8_t)lane;
+        batch->length = (uint8_t)least;
+        for (size_t i = 0; i <= batch->room; i++) {
             batch->entries[i] = no_entry;
         }
     }
@@ -62,7 +83,7 @@ egb_batch* egb_batch_new_(size_t lane, size_t blocks)
 void egb_batch_drop_(egb_batch* batch)
 {
     if (batch != NULL) {
-        egb_batch_slab* const slab = &slabs[batch->lane];
+        egb_batch_slab* const slab = &slabs[batch->lane][batch->length];
         egb_os_lock_(&slab->lock);
         egb_growing_free(&slab->batches, batch);
         egb_os_unlock_(&slab->lock);
@@ -113,34 +134,43 @@ void egb_batch_fetch_(const egb_batch* batch)
     }
 }
 
+// ---- all slabs ----------------------------------------------------------------------------------
+
+enum { SLABS = EGB_LANES * EGB_BATCH_LENGTHS };
+
+static egb_batch_slab* slab_at(size_t index)
+{
+    return &slabs[index / EGB_BATCH_LENGTHS][index % EGB_BATCH_LENGTHS];
+}
+
 size_t egb_batch_slabs_trim_(void)
 {
     size_t given = 0;
-    for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        egb_os_lock_(&slabs[lane].lock);
-        given += egb_growing_trim(&slabs[lane].batches, 0);
-        egb_os_unlock_(&slabs[lane].lock);
+    for (size_t i = 0; i < SLABS; i++) {
+        egb_os_lock_(&slab_at(i)->lock);
+        given += egb_growing_trim(&slab_at(i)->batches, 0);
+        egb_os_unlock_(&slab_at(i)->lock);
     }
     return given;
 }
 
 void egb_batch_slabs_lock_(void)
 {
-    for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        egb_os_lock_(&slabs[lane].lock);
+    for (size_t i = 0; i < SLABS; i++) {
+        egb_os_lock_(&slab_at(i)->lock);
     }
 }
 
 void egb_batch_slabs_unlock_(void)
 {
-    for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        egb_os_unlock_(&slabs[lane].lock);
+    for (size_t i = 0; i < SLABS; i++) {
+        egb_os_unlock_(&slab_at(i)->lock);
     }
 }
 
 void egb_batch_slabs_reset_(void)
 {
-    for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        egb_os_lock_reset_(&slabs[lane].lock);
+    for (size_t i = 0; i < SLABS; i++) {
+        egb_os_lock_reset_(&slab_at(i)->lock);
     }
 }

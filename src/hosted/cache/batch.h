@@ -6,17 +6,25 @@
 #include "eggbox/pool.h"
 
 // An array of free blocks: magazines hold batches, and exchange them with the depot. Entries behind
-// the last block are stale or empty; the very last one always is.
+// the last block are stale or empty; the very last one, behind its room, always is. A batch has as
+// much memory as its length says.
 typedef struct egb_batch {
     EGB_ALIGNAS_(64) struct egb_batch* next;  // in the depot
     uint32_t   count;                         // entries, while no magazine has it loaded
-    uint32_t   lane;                          // whose batch slab it is from
+    uint16_t   room;                          // entries at most
+    uint8_t    lane;                          // the batch slab that it is from: of this lane,
+    uint8_t    length;                        // and with batches of this length
     egb_entry_ entries[EGB_MAGAZINE_BLOCKS_MAX + 1];
 } egb_batch;
 
-// An empty batch for so many blocks from the lane's batch slab; NULL: the system refused, or the
-// process is frozen. And back; NULL is allowed.
-egb_batch* egb_batch_new_(size_t lane, size_t blocks);
+// The room of batches by their length, least first.
+enum { EGB_BATCH_LENGTHS = 3 };
+extern const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS];
+
+// An empty batch of the lane's batch slabs, with room for `blocks` blocks or, if it is shorter, for
+// as many as that length has. NULL: the system refused, or the process is frozen. And back; NULL is
+// allowed.
+egb_batch* egb_batch_new_(size_t lane, size_t blocks, size_t length);
 void       egb_batch_drop_(egb_batch* batch);
 
 // Parts blocks that come in order of address: no block is to be handed out right after the one in

@@ -60,6 +60,11 @@ size_t egb_depot_blocks_(const egb_depot* depot)
     return depot->blocks + depot->quarantined;
 }
 
+size_t egb_depot_out_(const egb_depot* depot)
+{
+    return depot->growing.in_use - egb_depot_blocks_(depot);
+}
+
 static egb_batch* pop_batch(egb_batch** list)
 {
     egb_batch* const batch = *list;
@@ -123,23 +128,34 @@ void egb_depot_keep_empty_(egb_depot* depot, size_t lane, egb_batch* batch)
     }
 }
 
-// If one thread allocates and another frees, all empty batches are in the first thread's lane.
-static egb_batch* find_empty(egb_depot* depot, size_t lane)
+// Shorter ones go: the threads that had them need longer ones by now.
+static egb_batch* pop_empty(egb_lane* lane, const egb_depot* depot, size_t length)
 {
-    egb_batch* batch = pop_batch(&depot->lanes[lane].empty);
+    egb_batch* batch = pop_batch(&lane->empty);
+    while (batch != NULL && batch->length < length && batch->room < depot->batch_blocks) {
+        egb_batch_drop_(batch);
+        batch = pop_batch(&lane->empty);
+    }
+    return batch;
+}
+
+// If one thread allocates and another frees, all empty batches are in the first thread's lane.
+static egb_batch* find_empty(egb_depot* depot, size_t lane, size_t length)
+{
+    egb_batch* batch = pop_empty(&depot->lanes[lane], depot, length);
     for (size_t i = 0; batch == NULL && i < EGB_LANES; i++) {
-        batch = pop_batch(&depot->lanes[i].empty);
+        batch = pop_empty(&depot->lanes[i], depot, length);
     }
     if (batch == NULL) {
-        return egb_batch_new_(lane, depot->batch_blocks);
+        return egb_batch_new_(lane, depot->batch_blocks, length);
     }
     batch->count = 0;
     return batch;
 }
 
-egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane)
+egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane, size_t length)
 {
-    egb_batch* const batch = find_empty(depot, lane);
+    egb_batch* const batch = find_empty(depot, lane, length);
     if (batch == NULL) {
         (void)egb_may_ask_();  // reported: during the freeze calls will take the lock more often
     }
@@ -177,15 +193,18 @@ void egb_depot_drop_(egb_depot* depot)
 
 // With states, blocks come back from their chunks in order of address, which pays if many are on a
 // page. Taking them from few chunks pays if others are to become free. Otherwise each block costs a
-// cache miss. A pool with one thread saves no wait for the lock by the depot.
+// cache miss. A pool with one thread saves no wait for the lock by the depot. A block that waits
+// here keeps its chunk from becoming free: the heap, with its many pools, has less.
 static size_t depot_bytes_max(const egb_depot* depot)
 {
     const bool is_short = depot->growing.options.block_bytes < EGB_UNMARKED_BYTES;
     if (!depot->is_gathering && !(depot->is_checked && is_short)) {
-        return SIZE_MAX;
+        return depot->is_shared ? EGB_DEPOT_BYTES_SHARED : SIZE_MAX;
     }
     const bool is_alone = depot->attached == 1 && depot->is_checked;
-    return is_alone ? EGB_DEPOT_BYTES_ALONE : EGB_DEPOT_BYTES_MAX;
+    return is_alone           ? EGB_DEPOT_BYTES_ALONE
+           : depot->is_shared ? EGB_DEPOT_BYTES_SHARED
+                              : EGB_DEPOT_BYTES_MAX;
 }
 
 // If blocks are many, half a batch is worth its place; smaller batches could become too many.
@@ -200,7 +219,7 @@ bool egb_depot_has_room_(const egb_depot* depot, size_t blocks)
 egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch)
 {
     const bool       has_room = egb_depot_has_room_(depot, batch->count);
-    egb_batch* const empty    = has_room ? find_empty(depot, lane) : NULL;
+    egb_batch* const empty    = has_room ? find_empty(depot, lane, batch->length) : NULL;
     if (empty == NULL) {
         egb_batch_flush_(depot, batch);
         return batch;

@@ -10,14 +10,15 @@
 #include "batch.h"
 
 // Batches have up to 128 blocks. Free blocks beyond the limits cost a walk into the chunks each. A
-// batch takes 2,112 bytes, touched as far as it has blocks. Batches less than half full are limited
+// batch takes 192, 576 or 2,112 bytes. Batches less than half full are limited
 // to the number that ending threads may leave. If blocks are to come back from their chunks in
 // order, their bytes are limited to the size of caches.
 enum {
-    EGB_DEPOT_BATCHES_MAX = 1024,
-    EGB_DEPOT_SMALL_MAX   = 64,
-    EGB_DEPOT_BYTES_MAX   = 4 << 20,
-    EGB_DEPOT_BYTES_ALONE = 512 << 10  // if the pool has one thread
+    EGB_DEPOT_BATCHES_MAX  = 1024,
+    EGB_DEPOT_SMALL_MAX    = 64,
+    EGB_DEPOT_BYTES_MAX    = 4 << 20,
+    EGB_DEPOT_BYTES_ALONE  = 512 << 10,  // if the pool has one thread
+    EGB_DEPOT_BYTES_SHARED = 1 << 20     // if the pool is a size class of the heap
 };
 
 // The most bytes that a free block in its chunk uses: a link and a mark, or two marks.
@@ -39,6 +40,7 @@ typedef struct egb_depot {
     uint32_t blocks;
     uint32_t least;  // blocks, since the window began
     uint32_t puts;   // since the window began
+    uint32_t seen;   // a sum over these four when the purge looked last
     egb_lane lanes[EGB_LANES];
 
     EGB_ALIGNAS_(64) uint64_t key;   // the key of the pool's handle
@@ -46,11 +48,14 @@ typedef struct egb_depot {
     bool              is_static;     // the chunk is static memory
     bool              has_budget;    // the pool, or one above it, has a budget
     bool              is_gathering;  // chunks are to become free, until nearly all are needed
+    bool              is_shared;     // the pool is one of many that use each other's free chunks
     size_t            batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
+    size_t            block_bytes;   // with those around it; for magazines that outlive the pool
     size_t            attached;      // magazines
     size_t            reserved;      // until so many blocks are out no lane gets a chunk of its own
     size_t            quarantined;   // free blocks in the pool's quarantine
-    size_t            peak;
+    size_t            peak;          // most blocks in use until the last look: see peak.h
+    size_t            most_out;      // most blocks in use or in magazines, since then
     uint64_t          frees;         // without those that magazines count
     egb_damage        damage;        // found while locked, reported after the unlock
     const egb_shape_* static_shape;  // the chunk of static memory, else NULL; atomic
@@ -80,9 +85,9 @@ static inline bool egb_is_half_full_(const egb_depot* depot, size_t blocks)
 
 // Empty batches stay with the pool, whose lock is held anyway: the lock of a batch slab serves all
 // pools, and unrelated threads would meet there. NULL: no effect; the system refused, or the freeze
-// did, which is reported.
+// did, which is reported. `length`: the batch is as long as the pool needs, or of this length.
 void       egb_depot_keep_empty_(egb_depot* depot, size_t lane, egb_batch* batch);
-egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane);
+egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane, size_t length);
 
 // Gives a block back to its chunk; all blocks of a batch; of the depot.
 void egb_put_back_(egb_depot* depot, void* block);
@@ -97,6 +102,9 @@ egb_chunk_* egb_depot_chunk_of_(const egb_depot* depot, const void* address);
 
 // Free blocks that are neither in a chunk nor in a magazine: in the depot or in quarantine.
 size_t egb_depot_blocks_(const egb_depot* depot);
+
+// The others: in the hands of callers, or in magazines.
+size_t egb_depot_out_(const egb_depot* depot);
 
 // Whether the lanes of a pool have their own chunks: not if blocks may be few.
 static inline bool egb_has_own_chunks_(const egb_depot* depot)

@@ -2,8 +2,11 @@
 // Magazines: how they get blocks, and where their blocks go. The pool is locked.
 #include "magazine.h"
 
+#include "../region/keep.h"
 #include "batch.h"
 #include "lanes.h"
+#include "peak.h"
+#include "threads.h"
 
 // ---- blocks in and out of chunks ----------------------------------------------------------------
 
@@ -38,17 +41,6 @@ set_entries(egb_entry_* entries, const egb_chunk_* chunk, void* const* blocks, s
     }
 }
 
-void egb_note_peak_(egb_depot* depot)
-{
-    const size_t out = depot->growing.in_use - egb_depot_blocks_(depot);
-    if (out > depot->peak) {
-        depot->peak = out;
-    }
-    if (out > depot->growing.capacity / 8 * 7) {
-        depot->is_gathering = false;
-    }
-}
-
 egb_chunk_* egb_take_one_(egb_depot* depot, egb_entry_* entry)
 {
     if (depot->batches != 0) {
@@ -73,13 +65,29 @@ void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, u
     EGB_STORE_(magazine->bottom_checked, depot->is_checked ? bottom : none);
 }
 
+static bool is_of_thread(const egb_magazine_* magazine)
+{
+    const egb_thread_* const thread = egb_thread_self_();
+    return (uintptr_t)magazine - (uintptr_t)thread < sizeof *thread;
+}
+
+// A thread's magazines have room for so many bytes, all together.
+static void
+note_room(const egb_depot* depot, const egb_magazine_* magazine, size_t more, size_t less)
+{
+    if (is_of_thread(magazine)) {
+        egb_thread_self_()->room_bytes += (more - less) * depot->block_bytes;
+    }
+}
+
 // Loads `batch`, with its blocks, into the magazine.
 static void load(const egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
+    note_room(depot, magazine, batch->room, magazine->loaded == NULL ? 0 : magazine->loaded->room);
     magazine->loaded = batch;
     magazine->lowest = (uintptr_t)batch->entries;
     EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
-    EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + depot->batch_blocks));
+    EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + batch->room));
     egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
 }
 
@@ -98,23 +106,69 @@ static egb_batch* unload(egb_magazine_* magazine)
     return batch;
 }
 
+// ---- how long its batches are -------------------------------------------------------------------
+
+// A thread begins with short batches. An owned magazine is there to be used.
+static size_t first_length(const egb_magazine_* magazine)
+{
+    return is_of_thread(magazine) ? 0 : EGB_BATCH_LENGTHS - 1;
+}
+
+// All threads together may have so many bytes in loaded batches, but each may have a few.
+static const size_t ROOM_BYTES_OF_ALL = (sizeof(void*) < 8 ? 8 : 32) << 20;
+static const size_t ROOM_BYTES_LEAST  = 32 << 10;
+
+// Whether the next longer batch is within the thread's part.
+static bool may_lengthen(const egb_depot* depot, const egb_magazine_* magazine)
+{
+    const size_t room = egb_batch_rooms_[magazine->loaded->length + 1];
+    const size_t bytes =
+        egb_smaller_(room, depot->batch_blocks) * depot->growing.options.block_bytes;
+    const size_t threads = egb_larger_(EGB_LOAD_(egb_threads_.count), 1);
+    const size_t all     = egb_smaller_(ROOM_BYTES_OF_ALL, egb_keep_share_());
+    const size_t part    = egb_larger_(all / threads, ROOM_BYTES_LEAST);
+    return !is_of_thread(magazine) || egb_thread_self_()->room_bytes + bytes <= part;
+}
+
+// Loads a longer batch, with the blocks of the loaded one. False: it is the longest already, or no
+// longer one is to be had.
+static bool lengthen(egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_batch* const loaded = magazine->loaded;
+    if (loaded->room == depot->batch_blocks || !may_lengthen(depot, magazine)) {
+        return false;
+    }
+    egb_batch* const longer =
+        egb_batch_new_(magazine->lane, depot->batch_blocks, loaded->length + (size_t)1);
+    if (longer == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < loaded->count; i++) {
+        longer->entries[i] = loaded->entries[i];
+    }
+    longer->count = loaded->count;
+    load(depot, magazine, longer);
+    egb_batch_drop_(loaded);
+    return true;
+}
+
 // A batch from a thread of this lane, if it has room; else an empty one. NULL: refused.
-static egb_batch* first_batch(egb_depot* depot, size_t lane)
+static egb_batch* first_batch(egb_depot* depot, const egb_magazine_* magazine, size_t lane)
 {
     const egb_batch* const left = depot->lanes[lane].full;
-    if (left != NULL && 2 * (size_t)left->count <= depot->batch_blocks) {
+    if (left != NULL && 2 * (size_t)left->count <= left->room) {
         egb_batch* const batch = egb_depot_pop_(depot, lane);
         egb_note_peak_(depot);
         return batch;
     }
-    return egb_depot_empty_batch_(depot, lane);
+    return egb_depot_empty_batch_(depot, lane, first_length(magazine));
 }
 
 // The magazine gets blocks of the calling thread's lane from now on.
 static void enter_lane_of_caller(const egb_depot* depot, egb_magazine_* magazine, uint64_t key)
 {
     const size_t lane = egb_thread_self_()->lane;
-    magazine->lane    = (uint16_t)lane;
+    magazine->lane    = (uint8_t)lane;
     EGB_STORE_(magazine->chunk_key, egb_key_in_lane_(key, egb_has_own_chunks_(depot) ? lane : 0));
 }
 
@@ -123,19 +177,22 @@ bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_p
     if (magazine == NULL || depot->batch_blocks == 0) {
         return false;
     }
+    egb_peak_settle_(depot, NULL);
     const size_t     lane  = egb_thread_self_()->lane;
-    egb_batch* const batch = first_batch(depot, lane);
+    egb_batch* const batch = first_batch(depot, magazine, lane);
     if (batch == NULL) {
         return false;
     }
-    magazine->spare      = NULL;
-    magazine->refill_max = 1;
-    magazine->remote     = NULL;
+    magazine->spare         = NULL;
+    magazine->refill_max    = 1;
+    magazine->remote        = NULL;
+    magazine->remote_length = (uint8_t)first_length(magazine);
     EGB_STORE_(magazine->remote_top, 0);
     EGB_STORE_(magazine->remote_full, EGB_NO_ROOM);
     EGB_STORE_(magazine->frees, 0);
     load(depot, magazine, batch);
     depot->attached++;
+    egb_peak_mark_(depot, magazine);
     EGB_STORE_(magazine->depot, depot);
     const uint64_t key = egb_pool_key_(pool);
     enter_lane_of_caller(depot, magazine, key);
@@ -182,10 +239,12 @@ void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
 {
     const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
     if (!is_revoked) {
+        egb_peak_settle_(depot, magazine);
         egb_magazine_flush_remote_(depot, magazine);
     }
     egb_batch_drop_(magazine->remote);
     magazine->remote = NULL;
+    note_room(depot, magazine, 0, magazine->loaded->room);
     if (is_revoked) {
         egb_batch_drop_(magazine->loaded);
         egb_batch_drop_(magazine->spare);
@@ -195,7 +254,9 @@ void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
         }
         egb_depot_keep_or_flush_(depot, magazine->lane, unload(magazine));
         depot->frees += magazine->frees;
+        egb_peak_leave_(depot);
     }
+    magazine->loaded = NULL;
     egb_magazine_clear_(magazine);
     EGB_STORE_(magazine->depot, NULL);  // last: others find their pool's magazines by it
     depot->attached--;
@@ -213,10 +274,10 @@ static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
 }
 
 // Entries that its thread adds at this moment are of the dead pool, too.
-void egb_magazine_revoke_(egb_depot* depot, egb_magazine_* magazine)
+void egb_magazine_revoke_(egb_magazine_* magazine)
 {
     end_magazine(magazine);
-    for (size_t i = 0; i < depot->batch_blocks; i++) {  // a cache's key is not asked for
+    for (size_t i = 0; i < magazine->loaded->room; i++) {  // a cache's key is not asked for
         EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry_()->block);
     }
 }
@@ -243,11 +304,11 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
     if (depot->attached > 1 && egb_has_own_chunks_(depot)) {
         egb_lane_prefer_own_chunk_(depot, magazine->lane);
     }
-    while (count < magazine->refill_max && !is_end &&
-           (count == 0 || depot->growing.available != NULL)) {
+    const size_t wanted = egb_smaller_(magazine->refill_max, batch->room);
+    while (count < wanted && !is_end && (count == 0 || depot->growing.available != NULL)) {
         egb_chunk_*  chunk;
         void*        run[EGB_STATES_IN_LINE];
-        const size_t taken = take_run(depot, &chunk, run, magazine->refill_max - count);
+        const size_t taken = take_run(depot, &chunk, run, wanted - count);
         if (taken == 0) {
             break;
         }
@@ -268,6 +329,10 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
     magazine->refill_max = (uint16_t)(twice < most ? twice : most);
 }
 
+// Among more threads than these each has so little of the processors that lines of states may be
+// shared: the blocks of a line would be too much memory.
+enum { THREADS_ASIDE_MAX = 16 };
+
 // The first blocks of a pool's second thread avoid the line of states of the first thread, if the
 // blocks of one line are not too much memory to hold back.
 static void step_aside(egb_depot* depot, egb_magazine_* magazine)
@@ -276,9 +341,11 @@ static void step_aside(egb_depot* depot, egb_magazine_* magazine)
     const bool   is_unlimited = depot->growing.options.max_blocks == 0;
     const bool   is_new       = magazine->refill_max == 1 && magazine->spare == NULL;
     const bool is_small = run_bytes <= RUN_BYTES_MAX && run_blocks_max(depot) == EGB_STATES_IN_LINE;
-    if (depot->attached > 1 && depot->is_checked && is_unlimited && is_new && is_small) {
+    const bool is_one_of_few = depot->attached > 1 && depot->attached <= THREADS_ASIDE_MAX;
+    if (is_one_of_few && depot->is_checked && is_unlimited && is_new && is_small) {
         magazine->refill_max = EGB_STATES_IN_LINE;
-        magazine->spare      = egb_batch_new_(magazine->lane, depot->batch_blocks);
+        magazine->spare =
+            egb_batch_new_(magazine->lane, depot->batch_blocks, EGB_BATCH_LENGTHS - 1);
         if (magazine->spare != NULL) {
             fill_from_chunks(depot, magazine, magazine->spare);
         }
@@ -322,10 +389,15 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
         egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
         return true;
     }
+    egb_peak_settle_(depot, magazine);
     enter_lane_of_caller(depot, magazine, EGB_LOAD_(magazine->key));  // a cache's lane may be new
     bool is_done = load_other(depot, magazine, may_have_batch(depot, magazine->lane));
     if (!is_done) {
         step_aside(depot, magazine);
+        magazine->loaded->count = 0;
+        if (magazine->refill_max > magazine->loaded->room) {
+            (void)lengthen(depot, magazine);
+        }
         fill_from_chunks(depot, magazine, magazine->loaded);
         is_done = magazine->loaded->count != 0;
         if (is_done) {
@@ -335,19 +407,28 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
         }
     }
     egb_note_peak_(depot);
+    egb_peak_mark_(depot, magazine);
     return is_done;
 }
 
 void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
 {
+    egb_peak_settle_(depot, magazine);
     egb_batch* const loaded = unload(magazine);
-    if (loaded->count < depot->batch_blocks) {  // another thread took the lower ones
+    if (loaded->count < loaded->room) {  // another thread took the lower ones
         load(depot, magazine, loaded);
+        return;
+    }
+    if (lengthen(depot, magazine)) {
+        return;
+    }
+    if (magazine->spare == NULL && loaded->room < depot->batch_blocks) {
+        load(depot, magazine, egb_depot_exchange_(depot, magazine->lane, loaded));
         return;
     }
     egb_batch* empty = magazine->spare;
     if (empty == NULL) {
-        empty = egb_depot_empty_batch_(depot, magazine->lane);
+        empty = egb_depot_empty_batch_(depot, magazine->lane, loaded->length);
     } else if (empty->count != 0) {
         empty = egb_depot_exchange_(depot, magazine->lane, empty);
     }
@@ -367,7 +448,7 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
 // in the other thread: else blocks of all threads would mix in time, and threads would take the
 // cache lines of states, and of small blocks, from each other.
 
-size_t egb_magazine_count_remote_(const egb_magazine_* magazine)
+static size_t count_remote(const egb_magazine_* magazine)
 {
     const egb_entry_* const top =
         (const egb_entry_*)__atomic_load_n(&magazine->remote_top, __ATOMIC_ACQUIRE);
@@ -376,9 +457,16 @@ size_t egb_magazine_count_remote_(const egb_magazine_* magazine)
                : (size_t)(top - &magazine->remote->entries[magazine->remote_first]);
 }
 
+size_t egb_magazine_count_(const egb_magazine_* magazine)
+{
+    const uintptr_t top = EGB_LOAD_(magazine->top);
+    const size_t held = top > magazine->lowest ? (top - magazine->lowest) / sizeof(egb_entry_) : 0;
+    return held + (magazine->spare == NULL ? 0 : magazine->spare->count) + count_remote(magazine);
+}
+
 void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
 {
-    const size_t count = egb_magazine_count_remote_(magazine);
+    const size_t count = count_remote(magazine);
     for (size_t i = 0; i < count; i++) {
         egb_put_back_(depot, magazine->remote->entries[magazine->remote_first + i].block);
     }
@@ -390,9 +478,9 @@ void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
 static void ship(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const batch = magazine->remote;
-    const size_t     count = egb_magazine_count_remote_(magazine);
-    if (count == depot->batch_blocks && egb_depot_has_room_(depot, count)) {
-        batch->count               = (uint32_t)depot->batch_blocks;
+    const size_t     count = count_remote(magazine);
+    if (count == batch->room && egb_depot_has_room_(depot, count)) {
+        batch->count               = batch->room;
         const egb_unit* const unit = egb_unit_of_(batch->entries[0].block);
         egb_depot_push_(depot, egb_lane_of_key_(egb_key_at_(unit)), batch);
     } else {
@@ -411,14 +499,16 @@ bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine)
     if (magazine->remote != NULL) {
         ship(depot, magazine);
     }
-    egb_batch* const batch = egb_depot_empty_batch_(depot, magazine->lane);
-    const uintptr_t  start = batch == NULL ? 0 : (uintptr_t)batch->entries;
-    magazine->remote       = batch;
-    magazine->remote_first = 0;
+    const size_t     length = magazine->remote_length;
+    egb_batch* const batch  = egb_depot_empty_batch_(depot, magazine->lane, length);
+    const uintptr_t  start  = batch == NULL ? 0 : (uintptr_t)batch->entries;
+    magazine->remote_length = (uint8_t)egb_smaller_(length + 1, EGB_BATCH_LENGTHS - 1);
+    magazine->remote        = batch;
+    magazine->remote_first  = 0;
     EGB_STORE_(magazine->remote_top, start);
     EGB_STORE_(
         magazine->remote_full,
-        batch == NULL ? EGB_NO_ROOM : (uintptr_t)(batch->entries + depot->batch_blocks)
+        batch == NULL ? EGB_NO_ROOM : (uintptr_t)(batch->entries + batch->room)
     );
     return batch != NULL;
 }

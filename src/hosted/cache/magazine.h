@@ -45,6 +45,12 @@ static inline intptr_t egb_magazine_bottom_(const egb_magazine_* magazine)
     return unchecked < checked ? unchecked : checked;
 }
 
+// Whether its thread can take none of its blocks, once it has passed a fence.
+static inline bool egb_magazine_is_closed_(const egb_magazine_* magazine)
+{
+    return egb_magazine_bottom_(magazine) == INTPTR_MAX;
+}
+
 // The end of a magazine, or of its remote batch, that has no room whatever its top.
 #define EGB_NO_ROOM ((uintptr_t)INTPTR_MIN)
 
@@ -52,7 +58,7 @@ static inline intptr_t egb_magazine_bottom_(const egb_magazine_* magazine)
 void egb_magazine_clear_(egb_magazine_* magazine);
 
 // Ends it for a pool that is being destroyed, whatever its thread is doing.
-void egb_magazine_revoke_(egb_depot* depot, egb_magazine_* magazine);
+void egb_magazine_revoke_(egb_magazine_* magazine);
 
 // Gives its blocks back and detaches it. Its thread calls this, or no longer exists.
 void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine);
@@ -70,8 +76,10 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine);
 bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine);
 
 // Gives the remote batch back to its chunks. Its thread may be adding to it.
-void   egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine);
-size_t egb_magazine_count_remote_(const egb_magazine_* magazine);
+void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine);
+
+// The free blocks that it holds, as far as another thread can tell.
+size_t egb_magazine_count_(const egb_magazine_* magazine);
 
 // The free list, or the mark, may use a block that a tool watches.
 static inline void egb_open_link_(const egb_depot* depot, const void* block)
@@ -84,8 +92,5 @@ static inline void egb_open_link_(const egb_depot* depot, const void* block)
 
 // Takes one block without a magazine, and its chunk. NULL: none.
 egb_chunk_* egb_take_one_(egb_depot* depot, egb_entry_* entry);
-
-// Raises the peak if more blocks than ever may be in use.
-void egb_note_peak_(egb_depot* depot);
 
 #endif  // EGGBOX_SRC_HOSTED_CACHE_MAGAZINE_H

@@ -21,7 +21,7 @@ static void invalidate_around(
     const egb_depot* depot, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
 )
 {
-    for (size_t i = 0; i < depot->batch_blocks; i++) {
+    for (size_t i = 0; i < batch->room; i++) {
         egb_entry_* const entry = &batch->entries[i];
         if (entry < first || entry >= end) {
             invalidate(depot, entry);

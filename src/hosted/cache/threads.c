@@ -4,6 +4,7 @@
 #include "threads.h"
 
 #include "../region/pages.h"
+#include "peak.h"
 
 egb_thread_registry egb_threads_;
 
@@ -38,6 +39,25 @@ static void set_here(egb_thread_* thread)
 {
     egb_thread_here_ = thread;
 }
+#endif
+
+#if EGB_IS_MALLOC
+// The loader sets thread-local variables after it has relocated all libraries. A resolver of an
+// IFUNC, which it calls before, may allocate. Therefore a resolver of our own, called when this
+// library is relocated, sets the table. Still earlier the variable is taken for the first word of
+// the C library's data of a thread. It leads to that data, in which there is no entry to pop where
+// the first magazine of a table would be: all of that is zero.
+static void do_nothing(void) {}
+
+static void (*set_first_table(void))(void)
+{
+    set_here(&no_table_yet);
+    return do_nothing;
+}
+
+// clang makes an IFUNC external although it is declared static.
+void egb_thread_first_table_(void) __attribute__((visibility("hidden"), ifunc("set_first_table")));
+__attribute__((used)) static void (*const volatile is_resolved)(void) = egb_thread_first_table_;
 #endif
 
 // ---- one thread's table -------------------------------------------------------------------------
@@ -75,17 +95,17 @@ static size_t enter_lane(void)
     return fewest;
 }
 
-// The table of an ended thread is as good as new, and has its pages. A few are kept for reuse. The
-// registry is locked.
-static void put_table(egb_thread_* thread)
+// The table of an ended thread is as good as new, and has its pages. A few are kept for reuse.
+// False: there are enough, and the caller releases this one. The registry is locked.
+static bool put_table(egb_thread_* thread)
 {
-    if (egb_threads_.spare_tables < EGB_SPARE_TABLES_MAX) {
-        thread->next             = egb_threads_.spare_table;
-        egb_threads_.spare_table = thread;
-        egb_threads_.spare_tables++;
-    } else {
-        egb_pages_release_(thread, sizeof(egb_thread_));
+    if (egb_threads_.spare_tables == EGB_SPARE_TABLES_MAX) {
+        return false;
     }
+    thread->next             = egb_threads_.spare_table;
+    egb_threads_.spare_table = thread;
+    egb_threads_.spare_tables++;
+    return true;
 }
 
 // NULL: refused.
@@ -111,36 +131,53 @@ static egb_thread_* new_table(void)
     const bool is_armed = arm(thread);
     egb_os_lock_(&egb_threads_.lock);
     if (!is_armed) {
-        put_table(thread);
+        const bool is_kept = put_table(thread);
         egb_os_unlock_(&egb_threads_.lock);
+        if (!is_kept) {
+            egb_pages_release_(thread, sizeof(egb_thread_));
+        }
         return NULL;
     }
     egb_magazine_clear_(&thread->magazines[0]);
     thread->lane = enter_lane();
+    EGB_STORE_(egb_threads_.count, egb_threads_.count + 1);
     EGB_LIST_ADD_(egb_threads_.threads, thread, );
     egb_os_unlock_(&egb_threads_.lock);
     set_here(thread);
     return thread;
 }
 
-static void end_table(egb_thread_* thread)
+static void let_go_of_all(egb_thread_* thread)
 {
     for (size_t i = 0; i < thread->used; i++) {
         egb_magazine_let_go_(&thread->magazines[i]);
     }
-    EGB_LIST_REMOVE_(egb_threads_.threads, thread, );
-    egb_threads_.lane_threads[thread->lane]--;
-    thread->used    = 0;
-    thread->revoked = 0;
-    put_table(thread);
 }
 
+// As put_table(), for a table without blocks that threads can still find.
+static bool end_table(egb_thread_* thread)
+{
+    EGB_LIST_REMOVE_(egb_threads_.threads, thread, );
+    egb_threads_.lane_threads[thread->lane]--;
+    EGB_STORE_(egb_threads_.count, egb_threads_.count - 1);
+    thread->used       = 0;
+    thread->revoked    = 0;
+    thread->room_bytes = 0;
+    return put_table(thread);
+}
+
+// Threads that end at one time wait for each other as little as can be: the registry is locked for
+// the list alone.
 static void at_exit(void* argument)
 {
     set_here(&no_table_any_more);
+    let_go_of_all(argument);
     egb_os_lock_(&egb_threads_.lock);
-    end_table(argument);
+    const bool is_kept = end_table(argument);
     egb_os_unlock_(&egb_threads_.lock);
+    if (!is_kept) {
+        egb_pages_release_(argument, sizeof(egb_thread_));
+    }
 }
 
 bool egb_threads_start_(void)
@@ -182,7 +219,10 @@ void egb_threads_end_others_(void)
     for (egb_thread_* thread = egb_threads_.threads; thread != NULL;) {
         egb_thread_* const following = thread->next;
         if (thread != egb_thread_self_()) {
-            end_table(thread);
+            let_go_of_all(thread);
+            if (!end_table(thread)) {
+                egb_pages_release_(thread, sizeof(egb_thread_));
+            }
         }
         thread = following;
     }
@@ -283,7 +323,59 @@ void egb_depot_reclaim_(egb_depot* depot)
     if (depot->attached != 0) {
         egb_each_magazine_(depot, close_bottom, depot);
         const bool is_safe = egb_os_fence_threads_();
+        if (is_safe) {
+            egb_peak_settle_closed_(depot);
+        }
         egb_each_magazine_(depot, is_safe ? take_out : open_bottom, depot);
+    }
+}
+
+typedef struct idle_magazines {
+    egb_depot* depot;
+    size_t     count;
+} idle_magazines;
+
+// Each call of its thread changes `top` or `frees`.
+static void close_idle(egb_magazine_* magazine, void* user)
+{
+    idle_magazines* const idle = user;
+    const uint64_t        sum  = EGB_LOAD_(magazine->frees) * 2 + EGB_LOAD_(magazine->top);
+    if (sum == magazine->seen[0] && egb_magazine_count_(magazine) != 0) {
+        close_bottom(magazine, idle->depot);
+        idle->count++;
+    }
+    magazine->seen[0] = sum;
+}
+
+static void take_out_closed(egb_magazine_* magazine, void* user)
+{
+    if (egb_magazine_is_closed_(magazine)) {
+        take_out(magazine, user);
+    }
+}
+
+static void open_closed(egb_magazine_* magazine, void* user)
+{
+    if (egb_magazine_is_closed_(magazine)) {
+        open_bottom(magazine, user);
+    }
+}
+
+void egb_depot_reclaim_idle_(egb_depot* depot)
+{
+    idle_magazines idle = {depot, 0};
+    const uint32_t sum  = depot->batches + depot->blocks * 3 + depot->least * 5 + depot->puts * 7;
+    if (sum == depot->seen && depot->batches != 0) {
+        egb_depot_flush_(depot);
+    }
+    depot->seen = sum;
+    egb_each_magazine_(depot, close_idle, &idle);
+    if (idle.count != 0) {
+        const bool is_safe = egb_os_fence_threads_();
+        if (is_safe) {
+            egb_peak_settle_closed_(depot);
+        }
+        egb_each_magazine_(depot, is_safe ? take_out_closed : open_closed, depot);
     }
 }
 
@@ -291,7 +383,8 @@ void egb_depot_reclaim_(egb_depot* depot)
 
 static void revoke_in(egb_magazine_* magazine, void* user)
 {
-    egb_magazine_revoke_(user, magazine);
+    (void)user;
+    egb_magazine_revoke_(magazine);
 }
 
 void egb_revoke_(egb_depot* depot)

@@ -17,6 +17,7 @@ typedef struct egb_thread_registry {
     egb_thread_*  spare_table;  // from an ended thread, without magazines
     size_t        spare_tables;
     size_t        lane_threads[EGB_LANES];
+    size_t        count;     // threads; atomic
     egb_magazine* owned;     // all open ones
     bool          can_take;  // from other threads' magazines; else there are none. Atomic
 } egb_thread_registry;
@@ -43,8 +44,12 @@ void egb_each_magazine_(
     egb_depot* depot, void (*visit)(egb_magazine_* magazine, void* user), void* user
 );
 
-// Moves all free blocks of all magazines, and of the depot, into the chunks.
+// Moves all free blocks of all magazines, and of the depot, into the chunks. If the system refuses
+// the fence that this needs, magazines keep theirs.
 void egb_depot_reclaim_(egb_depot* depot);
+
+// The same for magazines, and the depot, that nobody has used since the last such call.
+void egb_depot_reclaim_idle_(egb_depot* depot);
 
 // Ends all magazines of a pool that is being destroyed.
 void egb_revoke_(egb_depot* depot);

@@ -8,28 +8,38 @@
 #include "../pool/reports.h"
 #include "../pool/request.h"
 #include "../region/ask.h"
+#include "../region/early.h"
 #include "../region/guard_page.h"
+#include "../region/keep.h"
 #include "../report/text.h"
+#include "../settings/settings.h"
 #include "heap.h"
 
 EGB_ALIGNAS_(8) uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
 
 typedef struct size_class {
     EGB_ALIGNAS_(8) uint64_t key;  // its pool's, atomic; 0: no pool yet
-    uint64_t requests;             // atomic, as the next
-    uint64_t requested_bytes;
 } size_class;
 
 static egb_os_mutex classes_lock;  // protects the making of pools
 static size_class   classes[EGB_HEAP_CLASSES];
 EGB_ALIGNAS_(8) static uint64_t top_key;  // the key of the pool above them, atomic
-static bool           is_measured;        // atomic
-static egb_fault_plan large_faults;       // made before the key of that pool
+
+// The requests of each class while they are counted. They may be counted in memory that outlives
+// the process (eggbox/live.h), on top of those from before. All atomic.
+EGB_ALIGNAS_(8) static egb_live_class own_requests[EGB_HEAP_CLASSES];
+static egb_live_class* request_counts = own_requests;
+
+static bool           is_measured;   // atomic
+static egb_fault_plan large_faults;  // both made before the key of that pool
+static egb_level      large_level;
 
 // ---- the lock of the classes --------------------------------------------------------------------
 
+// The child of a fork has no thread that calls egb_heap_purge().
 static void reset_classes(void)
 {
+    egb_keep_leave_to_time_(false);
     egb_os_lock_reset_(&classes_lock);
 }
 
@@ -105,12 +115,18 @@ static bool make_top(void)
         return true;
     }
     large_faults = egb_fault_plan_of_("large");
+    (void)egb_level_of_("heap", EGB_LEVEL_DEFAULT, &large_level);
     egb_pool pool;
     if (egb_pool_make_(&pool, &options) != EGB_OK) {
         return false;
     }
     store_key(&top_key, pool);
     return true;
+}
+
+bool egb_heap_tracks_large_(void)
+{
+    return egb_heap_is_made_() && large_level == EGB_LEVEL_TRACK;
 }
 
 egb_fault_plan egb_heap_large_faults_(void)
@@ -144,7 +160,8 @@ static void shape_chunks(egb_pool pool)
     if (control == NULL) {
         return;
     }
-    const size_t bytes = control->block_bytes;
+    const size_t bytes       = control->block_bytes;
+    control->depot.is_shared = true;
     egb_growing_lengthen_lazily_(
         &control->depot.growing, bytes <= SHORT_BLOCK_BYTES_MAX ? SHORT_CHUNK_BYTES : CHUNK_BYTES
     );
@@ -152,6 +169,12 @@ static void shape_chunks(egb_pool pool)
         egb_growing_lead_(&control->depot.growing, egb_heap_class_lead_(bytes));
     }
     egb_pool_unlock_(control);
+}
+
+// As the live file has it: the place of the class's pool there; 0: it has none yet.
+static uint64_t place_of_pool(size_t index)
+{
+    return egb_heap_pool_of_class_(index).slot / EGB_SLOT_STEP_;
 }
 
 static bool make_class(size_t index)
@@ -175,6 +198,7 @@ static bool make_class(size_t index)
     }
     shape_chunks(pool);
     store_key(&one->key, pool);  // last: from now on other threads take blocks of it
+    EGB_STORE_(EGB_LOAD_(request_counts)[index].pool, place_of_pool(index));
     return true;
 }
 
@@ -220,10 +244,20 @@ static egb_pool use_class(size_t index, const void* site)
     return pool;
 }
 
+#if EGB_IS_MALLOC
+void egb_heap_begin_(void)
+{
+    (void)egb_heap_is_made_();
+    __atomic_store_n(&egb_early_is_over_, true, __ATOMIC_RELEASE);
+    egb_free(egb_heap_alloc_(1, 1, false, EGB_CALLER()));
+}
+#endif
+
 // ---- requests -----------------------------------------------------------------------------------
 
-static void count_request(size_class* one, size_t bytes)
+static void count_request(size_t index, size_t bytes)
 {
+    egb_live_class* const one = &EGB_LOAD_(request_counts)[index];
     (void)__atomic_fetch_add(&one->requests, 1, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(&one->requested_bytes, bytes, __ATOMIC_RELAXED);
 }
@@ -235,7 +269,7 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
     if (egb_is_null_(pool) || egb_pool_pop_(egb_pool_key_(pool), &block)) {
         return block;
     }
-    const egb_request request = {.bytes = bytes, .site = site};
+    egb_request request = {.bytes = bytes, .site = site};
     return egb_pool_alloc_for_(pool, &request);
 }
 
@@ -266,6 +300,9 @@ static bool is_refusal_meant(size_t index)
 
 static void* alloc_from_class(size_t index, size_t align, size_t bytes, const void* site)
 {
+    if (egb_is_early_()) {
+        return egb_early_alloc_(align, bytes);
+    }
     egb_heap_purge_step_();
     void* block = sample(index, align, bytes, site);
     if (block != NULL) {
@@ -279,14 +316,13 @@ static void* alloc_from_class(size_t index, size_t align, size_t bytes, const vo
         egb_guard_page_count_(blocks_till_next(index));
     }
     if (block != NULL && EGB_LOAD_(is_measured)) {
-        count_request(&classes[index], bytes);
+        count_request(index, bytes);
     }
     return block;
 }
 
-void* egb_malloc_more_(size_t bytes, const void* site)
+void* egb_heap_alloc_more_(size_t bytes, const void* site)
 {
-    site = site != NULL ? site : EGB_CALLER();
     if (EGB_UNLIKELY(bytes > EGB_HEAP_CLASS_BYTES_MAX)) {
         return egb_heap_alloc_large_(1, bytes, false, site);
     }
@@ -318,7 +354,7 @@ static void* alloc_aligned(size_t align, size_t bytes, const void* site)
 {
     void* block;
     if (align <= EGB_HEAP_STEP_BYTES_) {
-        return egb_malloc_pop_(bytes, &block) ? block : egb_malloc_more_(bytes, site);
+        return egb_malloc_pop_(bytes, &block) ? block : egb_heap_alloc_more_(bytes, site);
     }
     const size_t padded = egb_round_up_(bytes, align);
     if (padded <= EGB_HEAP_NATURAL_BYTES_MAX && padded != 0 && egb_malloc_pop_(padded, &block)) {
@@ -336,7 +372,7 @@ void* egb_heap_alloc_(size_t align, size_t bytes, bool zeroed, const void* site)
         return egb_heap_alloc_large_(align, bytes, zeroed, site);
     }
     void* const block = alloc_aligned(align, bytes, site);
-    if (block != NULL && zeroed) {
+    if (block != NULL && zeroed && !egb_is_early_()) {
         (void)__builtin_memset(block, 0, bytes);
     }
     return block;
@@ -349,20 +385,13 @@ void* egb_calloc_from_(size_t count, size_t bytes, const void* site)
                                                         : egb_heap_alloc_(1, whole, true, site);
 }
 
-void* egb_calloc(size_t count, size_t bytes)
-{
-    return egb_calloc_from_(count, bytes, EGB_CALLER());
-}
-
 void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site)
 {
+    if (egb_is_early_()) {  // here, because nobody knows yet how long a page is
+        return egb_early_alloc_(align, bytes);
+    }
     const bool is_power_of_two = egb_is_power_of_two_(align);
     return is_power_of_two ? egb_heap_alloc_(align, bytes, false, site) : NULL;
-}
-
-void* egb_aligned_alloc(size_t align, size_t bytes)
-{
-    return egb_aligned_alloc_from_(align, bytes, EGB_CALLER());
 }
 
 // ---- numbers ------------------------------------------------------------------------------------
@@ -377,14 +406,49 @@ void egb_heap_measure(bool is_on)
     egb_heap_unlock_classes_();
 }
 
+static egb_live_class all_counted(size_t index)
+{
+    const egb_live_class* const now = EGB_LOAD_(request_counts);
+    egb_live_class              out = {
+                     .requests        = EGB_LOAD_(own_requests[index].requests),
+                     .requested_bytes = EGB_LOAD_(own_requests[index].requested_bytes)
+    };
+    if (now != own_requests) {
+        out.requests += EGB_LOAD_(now[index].requests);
+        out.requested_bytes += EGB_LOAD_(now[index].requested_bytes);
+    }
+    return out;
+}
+
 void egb_heap_count_classes_(egb_heap_stats* out)
 {
     out->is_measured = EGB_LOAD_(is_measured);
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        egb_heap_class* const one = &out->classes[i];
-        one->pool                 = egb_heap_pool_of_class_(i);
-        one->block_bytes          = egb_heap_class_bytes_(i);
-        one->requests             = EGB_LOAD_(classes[i].requests);
-        one->requested_bytes      = EGB_LOAD_(classes[i].requested_bytes);
+        egb_heap_class* const one    = &out->classes[i];
+        one->pool                    = egb_heap_pool_of_class_(i);
+        one->block_bytes             = egb_heap_class_bytes_(i);
+        const egb_live_class counted = all_counted(i);
+        one->requests                = counted.requests;
+        one->requested_bytes         = counted.requested_bytes;
     }
+}
+
+bool egb_heap_is_measured_(void)
+{
+    return EGB_LOAD_(is_measured);
+}
+
+void egb_heap_count_to_(egb_live_class* place)
+{
+    egb_heap_lock_classes_();
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        const egb_live_class counted = all_counted(i);
+        EGB_STORE_(own_requests[i].requests, counted.requests);
+        EGB_STORE_(own_requests[i].requested_bytes, counted.requested_bytes);
+        if (place != NULL) {
+            EGB_STORE_(place[i].pool, place_of_pool(i));
+        }
+    }
+    EGB_STORE_(request_counts, place != NULL ? place : own_requests);
+    egb_heap_unlock_classes_();
 }

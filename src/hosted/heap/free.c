@@ -4,12 +4,17 @@
 #include "../../os/os.h"
 #include "../pool/registry.h"
 #include "../pool/reports.h"
+#include "../region/early.h"
 #include "../region/large.h"
 #include "../settings/settings.h"
+#include "../stacks/stacks.h"
 #include "heap.h"
 
 EGB_COLD void egb_free_refused_(void* block, const void* site)
 {
+    if (egb_early_bytes_(block) != 0) {
+        return;
+    }
     // egb_pool_free_locked_() finds out, with the pool locked, whether a block starts at the
     // address.
     const egb_control* const owner = egb_owner_of_(block);
@@ -20,13 +25,16 @@ EGB_COLD void egb_free_refused_(void* block, const void* site)
     }
     egb_finding finding;
     if (egb_large_free_(block, site, &finding)) {
+        egb_heap_wake_purger_();
         if (finding.kind != 0) {
-            egb_pool_report_finding_(egb_heap_pool(), &finding, site);
+            egb_pool_report_finding_(egb_heap_pool(), &finding, egb_stack_here_(site));
         }
+    } else if (egb_os_c_library_bytes_(block) != 0) {
+        egb_os_c_library_free_(block);
     } else if (egb_level_of_no_pool_() == EGB_LEVEL_PASSTHROUGH && egb_os_has_malloc_()) {
         egb_os_free_(block);
     } else {
-        egb_pool_report_(EGB_MISUSE_FOREIGN, pool, block, EGB_NO_INDEX, site);
+        egb_pool_report_(EGB_MISUSE_FOREIGN, pool, block, EGB_NO_INDEX, egb_stack_here_(site));
     }
 }
 
@@ -60,8 +68,11 @@ static void free_elsewhere(void* block, const void* site)
     if (unit != NULL) {
         const uint64_t       key      = egb_key_of_unit_(unit);
         egb_magazine_* const magazine = egb_magazine_of_key_(key);
-        if (egb_push_block_(magazine, key, block) ||
-            egb_free_after_room_(magazine, key, block, site)) {
+        if (egb_push_block_(magazine, key, block)) {
+            return;
+        }
+        if (egb_free_after_room_(magazine, key, block, site)) {
+            egb_heap_purge_step_();
             return;
         }
     }

@@ -3,7 +3,9 @@
 #include "../pool/redzone.h"
 #include "../pool/registry.h"
 #include "../pool/reports.h"
+#include "../region/early.h"
 #include "../region/large.h"
+#include "../stacks/stacks.h"
 #include "heap.h"
 
 // Whether a pool serves such requests.
@@ -69,7 +71,7 @@ static void report_size(const void* block, const void* site)
     if (!is_in) {
         finding.history = egb_large_history_(block);
     }
-    egb_pool_report_finding_(is_in ? pool : egb_heap_pool(), &finding, site);
+    egb_pool_report_finding_(is_in ? pool : egb_heap_pool(), &finding, egb_stack_here_(site));
 }
 
 // Does not read the block: most calls that come here are right, and only not small.
@@ -92,7 +94,8 @@ static void check_size(const void* block, size_t align, size_t bytes, const void
 
 void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* site)
 {
-    const bool is_right = block == NULL || (align == 1 && is_of_class(block, bytes));
+    const bool is_right =
+        block == NULL || (align == 1 && is_of_class(block, bytes)) || egb_early_bytes_(block) != 0;
     if (!is_right) {
         check_size(block, align, bytes, site);
     }

@@ -6,6 +6,7 @@
 
 #include "../pool/control.h"
 #include "eggbox/heap.h"
+#include "eggbox/live.h"
 
 enum {
     EGB_HEAP_STEPS_TO_DOUBLE   = 8,
@@ -40,6 +41,9 @@ egb_fault_plan egb_heap_large_faults_(void);
 // As egb_aligned_alloc(); `align` is a power of two. `zeroed`: the block is all zero.
 void* egb_heap_alloc_(size_t align, size_t bytes, bool zeroed, const void* site);
 
+// As egb_malloc(), where the thread's magazine has no block.
+void* egb_heap_alloc_more_(size_t bytes, const void* site);
+
 // Whether a request is too large for a class, or needs more alignment than classes have.
 bool egb_heap_is_large_(size_t align, size_t bytes);
 
@@ -48,6 +52,13 @@ size_t egb_heap_class_for_(size_t align, size_t bytes);
 
 // The key of a class's pool; 0: the class is unused.
 uint64_t egb_heap_key_of_class_(size_t index);
+
+// The requests of each class are counted at `place` from now on, as from zero; NULL: only inside
+// the process. The sums that the heap tells go on.
+void egb_heap_count_to_(egb_live_class* place);
+
+// Whether requests are counted.
+bool egb_heap_is_measured_(void);
 
 // Adds up the counts of the classes.
 void egb_heap_count_classes_(egb_heap_stats* out);
@@ -78,10 +89,21 @@ void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* s
 // A block of whole units. NULL: refused.
 void* egb_heap_alloc_large_(size_t align, size_t bytes, bool zeroed, const void* site);
 
+// A block for realloc, which copies `moved` bytes into it, those of earlier moves counted.
+void* egb_heap_alloc_moved_(size_t bytes, size_t moved, const void* site);
+
+// Whether large blocks are at level "track"; and then notes who requested or resized the block.
+bool egb_heap_tracks_large_(void);
+void egb_heap_track_large_(const void* block, size_t bytes, const void* site);
+
 // ---- purge.c: memory that is not needed any more ------------------------------------------------
 
-// Every call that went further than a magazine calls this, without a lock.
+// Every call that went further than a magazine calls this, without a lock: allocs, and frees that
+// found their magazine full.
 void egb_heap_purge_step_(void);
+
+// For a call that left much unused at once: a large block was freed.
+void egb_heap_wake_purger_(void);
 
 // Bytes of all chunks and regions.
 size_t egb_heap_held_(void);

@@ -3,7 +3,10 @@
 #include "../../os/os.h"
 #include "../pool/reports.h"
 #include "../region/ask.h"
+#include "../region/early.h"
 #include "../region/guard_page.h"
+#include "../region/keep.h"
+#include "../stacks/stacks.h"
 #include "heap.h"
 
 EGB_STATIC_ASSERT(EGB_HEAP_STEP_BYTES_ == 16, "guard_page.c aligns as size classes do");
@@ -16,29 +19,62 @@ static bool fails_on_purpose_here(const void* site)
     return egb_fault_is_planned_(&plan) && egb_fault_is_due_(&plan, site);
 }
 
-void* egb_heap_alloc_large_(size_t align, size_t bytes, bool zeroed, const void* site)
+// Memory that the heap holds in reserve helps only a request of about its size, unless it is known
+// that the process may have so much.
+static bool is_helped_by_trim(size_t whole)
 {
+    const size_t most = egb_keep_refusal_bytes_();
+    return !egb_is_frozen_() && (whole <= egb_heap_held_() || (most != SIZE_MAX && whole <= most));
+}
+
+void egb_heap_track_large_(const void* block, size_t bytes, const void* site)
+{
+    if (egb_heap_tracks_large_()) {
+        egb_large_note_owner_(block, bytes, egb_stack_here_(site));
+    }
+}
+
+static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guard_page* wish)
+{
+    const void* const site = wish->alloc_site;
+    if (egb_is_early_()) {
+        return egb_early_alloc_(align, bytes);
+    }
     if (bytes > PTRDIFF_MAX || !egb_heap_is_made_() || fails_on_purpose_here(site)) {
         return egb_large_refuse_();
     }
     egb_heap_purge_step_();
     const size_t whole = egb_large_units_for_(bytes);
-    void*        block =
-        egb_guard_page_for_large_() ? egb_large_alloc_guarded_(align, bytes, false, site) : NULL;
-    align = align < EGB_UNIT_BYTES ? EGB_UNIT_BYTES : align;
+    void* block = egb_guard_page_for_large_() ? egb_large_alloc_guarded_(align, bytes, wish) : NULL;
+    align       = align < EGB_UNIT_BYTES ? EGB_UNIT_BYTES : align;
     if (block == NULL) {
         block = egb_large_take_cached_(align, whole, zeroed);
     }
     if (block == NULL) {
         block = egb_large_map_(align, whole);
     }
-    // Memory that the heap holds in reserve helps only a request of about its size.
-    const bool is_alike = block == NULL && !egb_is_frozen_() && whole <= egb_heap_held_();
-    if (block == NULL && ((is_alike && egb_heap_trim(0) != 0) || egb_large_make_room_())) {
+    if (block == NULL &&
+        ((is_helped_by_trim(whole) && egb_heap_trim(0) != 0) || egb_large_make_room_())) {
         block = egb_large_map_(align, whole);
     }
     egb_freeze_report_(egb_heap_pool(), site);
-    return block != NULL ? block : egb_large_refuse_();
+    if (block == NULL) {
+        return egb_large_refuse_();
+    }
+    egb_heap_track_large_(block, bytes, site);
+    return block;
+}
+
+void* egb_heap_alloc_large_(size_t align, size_t bytes, bool zeroed, const void* site)
+{
+    const egb_guard_page wish = {.alloc_site = site};
+    return alloc_large(align, bytes, zeroed, &wish);
+}
+
+void* egb_heap_alloc_moved_(size_t bytes, size_t moved, const void* site)
+{
+    const egb_guard_page wish = {.alloc_site = site, .moved = moved};
+    return alloc_large(1, bytes, false, &wish);
 }
 
 // The environment is read when the first pool is made; a later call counts more.

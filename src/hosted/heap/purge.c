@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: MIT
-// The purge: gives unused memory of the heap back. Time is cut into epochs; in each, one call does
-// a bounded piece of work: it gives back the large regions that were cached for a whole epoch, and
-// a part of one size class that had spare memory at the epoch's start and at its end.
+// The purge: gives unused memory of the heap back. Time is cut into epochs. The call that ends one
+// gives back the large regions that were cached for a whole epoch, and the memory that size classes
+// could spare at the epoch's start and at its end: a bounded part of both. Without a thread that
+// calls egb_heap_purge(), unused memory over a limit goes at once: region/keep.h.
 #include "../../os/os.h"
 #include "../pool/backing.h"
 #include "../pool/registry.h"
 #include "../region/ask.h"
 #include "../region/chunk_cache.h"
+#include "../region/keep.h"
 #include "../region/large_cache.h"
 #include "heap.h"
 
 enum { EPOCH_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
 
-// The least that is worth taking the blocks out of all threads' magazines; the most in one epoch.
+// Threads that do nothing for so long lose the blocks in their magazines.
+enum { EPOCHS_PER_RECLAIM = 2 };
+
+// The least that is worth taking the blocks out of all threads' magazines; the most while a class
+// is locked.
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
-// The most of the cached large regions that goes in one epoch.
-static const size_t EXPIRED_BYTES_MAX = (size_t)64 << 20;
+// So much, or half, goes in one epoch: of the cached large regions, and of the classes.
+static const size_t EPOCH_BYTES_MAX = (size_t)64 << 20;
 
 // The same for the region cache: half of it would go.
 enum { UNMAPPED_AT_ONCE_MAX = 64 };
@@ -27,7 +33,7 @@ enum { UNMAPPED_AT_ONCE_MAX = 64 };
 static const size_t GROWTH_BYTES = (size_t)4 << 20;
 
 // After a trim in vain a class is left alone for twice as many epochs as before.
-enum { PAUSE_EPOCHS_MAX = 64 };
+enum { PAUSE_EPOCHS_MAX = 8 };
 
 static size_t   held_at_check;  // bytes, atomic
 static uint32_t cold_calls;     // atomic; some are lost
@@ -75,7 +81,7 @@ static size_t check_class(size_t index)
     return least;
 }
 
-static void trim_class(size_t index, size_t spare, bool to_cache)
+static size_t trim_class(size_t index, size_t spare, bool to_cache)
 {
     size_t held;
     (void)spare_of_class(index, &held);
@@ -85,30 +91,44 @@ static void trim_class(size_t index, size_t spare, bool to_cache)
     if (given != 0) {
         last_epoch[index].in_vain = 0;
         last_epoch[index].stuck   = 0;
-        return;
+        return given;
     }
     const uint32_t longer     = last_epoch[index].in_vain == 0 ? 2 : 2 * last_epoch[index].in_vain;
     last_epoch[index].in_vain = longer < PAUSE_EPOCHS_MAX ? longer : PAUSE_EPOCHS_MAX;
     last_epoch[index].pause   = last_epoch[index].in_vain;
     last_epoch[index].stuck   = spare;
+    return 0;
 }
 
-static void trim_one_class(void)
+// Of all that may go: the part that goes in one epoch.
+static size_t part_of_epoch(size_t bytes)
 {
-    size_t most  = 0;
-    size_t which = 0;
+    return egb_smaller_(bytes, egb_larger_(bytes / 2, EPOCH_BYTES_MAX));
+}
+
+static size_t trim_classes(void)
+{
+    size_t spare[EGB_HEAP_CLASSES];
+    size_t sum   = 0;
+    size_t given = 0;
     egb_heap_lock_classes_();
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        const size_t spare = check_class(i);
-        if (spare > most) {
-            most  = spare;
-            which = i;
-        }
-    }
-    if (most >= SPARE_BYTES_MIN) {
-        trim_class(which, most, false);
+        const size_t least = check_class(i);
+        spare[i]           = least >= SPARE_BYTES_MIN ? least : 0;
+        sum += spare[i];
     }
     egb_heap_unlock_classes_();
+    const size_t most = part_of_epoch(sum);
+    for (size_t i = 0; i < EGB_HEAP_CLASSES && given < most; i++) {
+        size_t last = spare[i];
+        for (size_t rest = spare[i]; rest != 0 && last != 0 && given < most; rest -= last) {
+            egb_heap_lock_classes_();  // anew: nobody waits for long
+            last = egb_smaller_(rest, trim_class(i, egb_smaller_(rest, most - given), false));
+            egb_heap_unlock_classes_();
+            given += last;
+        }
+    }
+    return given;
 }
 
 // ---- growth -------------------------------------------------------------------------------------
@@ -163,7 +183,7 @@ static void pass_on(void)
         size_t       spare;
         const size_t which = class_with_most(&spare);
         if (which < EGB_HEAP_CLASSES) {
-            trim_class(which, spare, true);
+            (void)trim_class(which, spare, true);
         }
         EGB_STORE_(held_at_check, held_by_classes());
     }
@@ -176,7 +196,87 @@ static size_t rest_of(size_t held, size_t room)
     return held > room ? held - room : 0;
 }
 
-// ---- turns --------------------------------------------------------------------------------------
+// ---- wholly free chunks -------------------------------------------------------------------------
+
+// The class with the most bytes in wholly free chunks; EGB_HEAP_CLASSES: there are none. `idle`:
+// the bytes of all classes.
+static size_t most_idle(size_t* idle)
+{
+    size_t which = EGB_HEAP_CLASSES;
+    size_t most  = 0;
+    *idle        = 0;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        const size_t bytes = egb_pool_idle_(egb_heap_pool_of_class_(i));
+        *idle += bytes;
+        if (bytes > most) {
+            most  = bytes;
+            which = i;
+        }
+    }
+    return which;
+}
+
+// Beyond half of the limit they go to the cache of large regions, where they serve other classes
+// and large blocks. The cache gives back to the system anything over the limit.
+static void pass_on_idle(void)
+{
+    const size_t limit = egb_keep_bytes_();
+    size_t       idle;
+    size_t       which = most_idle(&idle);
+    if (idle <= limit / 2) {
+        return;
+    }
+    while (which != EGB_HEAP_CLASSES && idle > limit / 4) {
+        const size_t more = egb_smaller_(idle - limit / 4, TRIM_BYTES_MAX);
+        if (egb_pool_give_idle_(egb_heap_pool_of_class_(which), more) == 0) {
+            break;
+        }
+        which = most_idle(&idle);
+    }
+}
+
+// ---- epochs -------------------------------------------------------------------------------------
+
+// 1: a thread sleeps in egb_heap_purge_wait_(). Atomic.
+static uint32_t purger_sleeps;
+
+// After so many looks in vain it sleeps, for as long. What wakes it does not see every free: frees
+// that a magazine serves, and the first of those that it does not.
+enum { LOOKS_IN_VAIN = 8, SLEEP_MILLISECONDS = 16000 };
+
+void egb_heap_wake_purger_(void)
+{
+    if (EGB_LOAD_(purger_sleeps) != 0) {
+        EGB_STORE_(purger_sleeps, 0);
+        egb_os_wake_(&purger_sleeps);
+    }
+}
+
+// Ends the epoch if it is over. Returns the bytes given back.
+static size_t look_at_clock(void)
+{
+    const uint32_t now   = (uint32_t)egb_os_milliseconds_();
+    uint32_t       began = EGB_LOAD_(epoch_began);
+    if (now - began < EPOCH_MILLISECONDS ||
+        !__atomic_compare_exchange_n(
+            &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+        )) {
+        return 0;
+    }
+    const uint32_t current = egb_region_next_epoch_();
+    size_t         cached;
+    egb_keep_end_epoch_();
+    if (current % EPOCHS_PER_RECLAIM == 0) {
+        for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+            egb_pool_reclaim_idle_(egb_heap_pool_of_class_(i));
+        }
+    }
+    (void)egb_large_held_(&cached);
+    size_t given = egb_large_release_(current - 1, cached - part_of_epoch(cached));
+    given += egb_region_cache_trim_(egb_region_cache_held_() / 2, UNMAPPED_AT_ONCE_MAX);
+    given += egb_batch_slabs_trim_();
+    return given + trim_classes();
+}
 
 void egb_heap_purge_step_(void)
 {
@@ -188,20 +288,38 @@ void egb_heap_purge_step_(void)
     if (calls % CALLS_PER_LOOK != 0 || egb_is_frozen_()) {
         return;
     }
-    const uint32_t now   = (uint32_t)egb_os_milliseconds_();
-    uint32_t       began = EGB_LOAD_(epoch_began);
-    if (now - began < EPOCH_MILLISECONDS ||
-        !__atomic_compare_exchange_n(
-            &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
-        )) {
+    egb_heap_wake_purger_();
+    (void)look_at_clock();
+    pass_on_idle();
+}
+
+size_t egb_heap_purge(void)
+{
+    if (egb_is_frozen_() || !egb_heap_is_made_()) {
+        return 0;
+    }
+    egb_keep_leave_to_time_(true);
+    return look_at_clock();
+}
+
+// Some looks in vain may be between two bursts.
+void egb_heap_purge_wait_(size_t given)
+{
+    static uint32_t in_vain;  // looks
+    in_vain = given != 0 ? 0 : in_vain + 1;
+    if (in_vain < LOOKS_IN_VAIN) {
+        egb_os_wait_(&purger_sleeps, 0, EPOCH_MILLISECONDS);
         return;
     }
-    const uint32_t current = egb_region_next_epoch_();
-    size_t         cached;
-    (void)egb_large_held_(&cached);
-    (void)egb_large_release_(current - 1, rest_of(cached, EXPIRED_BYTES_MAX));
-    (void)egb_region_cache_trim_(egb_region_cache_held_() / 2, UNMAPPED_AT_ONCE_MAX);
-    trim_one_class();
+    in_vain = 0;
+    EGB_STORE_(purger_sleeps, 1);
+    egb_os_wait_(&purger_sleeps, 1, SLEEP_MILLISECONDS);
+    EGB_STORE_(purger_sleeps, 0);
+}
+
+void egb_heap_expect_sandbox_(void)
+{
+    egb_keep_read_no_more_();
 }
 
 // ---- at once ------------------------------------------------------------------------------------

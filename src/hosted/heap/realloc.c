@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Blocks that become larger or smaller.
+#include "../../os/os.h"
 #include "../pool/registry.h"
+#include "../region/early.h"
 #include "../region/large.h"
 #include "heap.h"
 
@@ -11,9 +13,9 @@ static bool is_right_size(size_t room, size_t bytes)
     return bytes <= room && (bytes > room / 2 || room <= EGB_HEAP_STEP_BYTES_);
 }
 
-static void* move_to_another(void* block, size_t room, size_t bytes, const void* site)
+// `other`: a new block of `bytes` bytes; NULL: it was refused.
+static void* move_to(void* other, void* block, size_t room, size_t bytes, const void* site)
 {
-    void* const other = egb_heap_alloc_(1, bytes, false, site);
     if (other == NULL) {
         return bytes <= room ? block : NULL;  // a smaller size is never refused
     }
@@ -22,16 +24,29 @@ static void* move_to_another(void* block, size_t room, size_t bytes, const void*
     return other;
 }
 
+static void* move_to_another(void* block, size_t room, size_t bytes, const void* site)
+{
+    return move_to(egb_heap_alloc_(1, bytes, false, site), block, room, bytes, site);
+}
+
 static void* realloc_large(void* block, size_t bytes, const void* site)
 {
     const size_t room       = egb_large_bytes_(block);
     const bool   is_guarded = egb_large_is_guarded_(block);
-    if (!is_guarded && is_right_size(room, bytes)) {
-        return block;
+    const bool   is_large   = bytes > EGB_HEAP_CLASS_BYTES_MAX;
+    const bool   stays      = !is_guarded && is_right_size(room, bytes);
+    void* const  resized    = stays                    ? block
+                              : is_guarded || is_large ? egb_large_resize_(block, bytes)
+                                                       : NULL;
+    if (resized != NULL) {
+        egb_heap_track_large_(resized, bytes, site);
+        return resized;
     }
-    const bool  may_stay = is_guarded || bytes > EGB_HEAP_CLASS_BYTES_MAX;
-    void* const resized  = may_stay ? egb_large_resize_(block, bytes) : NULL;
-    return resized != NULL ? resized : move_to_another(block, room, bytes, site);
+    if (!is_guarded || !is_large) {
+        return move_to_another(block, room, bytes, site);
+    }
+    const size_t moved = egb_large_moved_(block) + egb_smaller_(room, bytes);
+    return move_to(egb_heap_alloc_moved_(bytes, moved, site), block, room, bytes, site);
 }
 
 // For pools that the map does not contain. From level "guard" on the block always moves: there its
@@ -44,6 +59,15 @@ static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const voi
     return stays && is_right_size(room, bytes) ? block : move_to_another(block, room, bytes, site);
 }
 
+static void* move_early(const void* block, size_t bytes, const void* site)
+{
+    void* const other = egb_heap_alloc_(1, bytes, false, site);
+    if (other != NULL) {
+        egb_early_copy_(other, bytes, block);
+    }
+    return other;
+}
+
 void* egb_realloc_from_(void* block, size_t bytes, const void* site)
 {
     if (block == NULL) {
@@ -53,6 +77,9 @@ void* egb_realloc_from_(void* block, size_t bytes, const void* site)
     if (room != 0) {
         return is_right_size(room, bytes) ? block : move_to_another(block, room, bytes, site);
     }
+    if (egb_early_bytes_(block) != 0) {
+        return move_early(block, bytes, site);
+    }
     const egb_pool pool = egb_pool_of(block);
     if (egb_pool_is_live(pool, block)) {
         return realloc_in_pool(pool, block, bytes, site);
@@ -60,11 +87,10 @@ void* egb_realloc_from_(void* block, size_t bytes, const void* site)
     if (egb_large_is_live_(block)) {
         return realloc_large(block, bytes, site);
     }
+    const size_t theirs = egb_os_c_library_bytes_(block);
+    if (theirs != 0) {
+        return move_to_another(block, theirs, bytes, site);
+    }
     egb_free_refused_(block, site);
     return NULL;
-}
-
-void* egb_realloc(void* block, size_t bytes)
-{
-    return egb_realloc_from_(block, bytes, EGB_CALLER());
 }

@@ -75,11 +75,12 @@ static bool fails_on_purpose(egb_pool pool, const void* site)
            egb_fault_is_due_(&control->exhaustion.fault_plan, site);
 }
 
-static void* alloc(egb_pool pool, egb_magazine* cache, const egb_request* request)
+static void* alloc(egb_pool pool, egb_magazine* cache, egb_request* request)
 {
     if (fails_on_purpose(pool, request->site)) {
         return fail(pool);
     }
+    request->site = egb_pool_site_(pool, request->site);
     for (;;) {
         egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
         egb_control* const   control  = egb_pool_lock_(pool);
@@ -105,26 +106,26 @@ static void* alloc(egb_pool pool, egb_magazine* cache, const egb_request* reques
     }
 }
 
-void* egb_pool_alloc_for_(egb_pool pool, const egb_request* request)
+void* egb_pool_alloc_for_(egb_pool pool, egb_request* request)
 {
     return alloc(pool, NULL, request);
 }
 
 void* egb_pool_alloc_cold_(egb_pool pool)
 {
-    const egb_request request = {.site = EGB_CALLER()};
+    egb_request request = {.site = EGB_CALLER()};
     return alloc(pool, NULL, &request);
 }
 
 void* egb_pool_alloc_cold_at_(egb_pool pool, const char* file, unsigned line)
 {
-    const egb_request request = {.site = EGB_CALLER(), .file = file, .line = line};
+    egb_request request = {.site = EGB_CALLER(), .file = file, .line = line};
     return alloc(pool, NULL, &request);
 }
 
 void* egb_magazine_alloc_cold_(egb_magazine* cache)
 {
-    const egb_request request = {.site = EGB_CALLER()};
+    egb_request request = {.site = EGB_CALLER()};
     return alloc(cache->pool, cache, &request);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Questions about pools, and the calls that look at every chunk or every pool.
+#include "../region/early.h"
 #include "../region/large.h"
 #include "layout.h"
 #include "passthrough.h"
@@ -53,7 +54,7 @@ egb_pool egb_pool_of(const void* address)
     const egb_pool     none  = {0, 0};
     egb_control* const owner = egb_owner_of_(address);
     if (owner != NULL) {
-        return owner == egb_registry_.controls ? none : pool_if_it_has(owner, address);
+        return pool_if_it_has(owner, address);
     }
     const egb_control* const passed = egb_pass_find_(address).control;
     if (passed != NULL) {
@@ -62,6 +63,11 @@ egb_pool egb_pool_of(const void* address)
     return __atomic_load_n(&egb_registry_.statics, __ATOMIC_ACQUIRE) == NULL
                ? none
                : static_pool_of(address);
+}
+
+uint64_t egb_mapped_key_(const void* block)
+{
+    return egb_key_of_unit_(egb_unit_of_(block));
 }
 
 size_t egb_plain_bytes_(const void* block)
@@ -78,6 +84,10 @@ size_t egb_block_bytes(const void* block)
     const size_t plain = egb_plain_bytes_(block);
     if (plain != 0) {
         return plain;
+    }
+    const size_t early = egb_early_bytes_(block);
+    if (early != 0) {
+        return early;
     }
     egb_control* const control = egb_pool_lock_(egb_pool_of(block));
     if (control == NULL) {
@@ -104,19 +114,7 @@ bool egb_pool_is_live(egb_pool pool, const void* block)
     return is_live;
 }
 
-// ---- all blocks ---------------------------------------------------------------------------------
-
-void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
-{
-    egb_os_lock_(&egb_threads_.lock);
-    egb_control* const control = visit == NULL ? NULL : egb_pool_lock_(pool);
-    if (control != NULL) {
-        egb_reclaim_(control);
-        control->layout->each(control, visit, user);
-        egb_pool_unlock_(control);
-    }
-    egb_os_unlock_(&egb_threads_.lock);
-}
+// ---- by handle ----------------------------------------------------------------------------------
 
 size_t egb_pool_touched(egb_pool pool)
 {
@@ -157,16 +155,4 @@ bool egb_pool_is_ancestor(egb_pool above, egb_pool below)
     } while (one != NULL && one != top);
     egb_os_unlock_(&egb_threads_.lock);
     return one != NULL;
-}
-
-void egb_pool_each(egb_pool root, egb_pool_visit_fn visit, void* user)
-{
-    egb_os_lock_(&egb_threads_.lock);
-    egb_control* const first = visit == NULL ? NULL : egb_control_or_root_(root);
-    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
-        if (one->id.slot != 0) {
-            visit(egb_handle_of_(one), user);
-        }
-    }
-    egb_os_unlock_(&egb_threads_.lock);
 }

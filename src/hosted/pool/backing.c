@@ -177,11 +177,9 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
 // would push each other out.
 static bool is_for_cache(const egb_control* control, size_t bytes)
 {
-    const size_t rest    = control->depot.growing.held;  // without this one
-    const bool   is_last = EGB_LOAD_(control->id.generation) == 0 &&
-                         rest <= EGB_REGION_CACHE_BYTES_MAX &&
-                         bytes <= EGB_REGION_CACHE_BYTES_MAX - rest;
-    return (is_last || control->source.is_passing_on) && may_be_cached(control);
+    const size_t rest = control->depot.growing.held;  // without this one
+    return EGB_LOAD_(control->id.generation) == 0 && rest <= EGB_REGION_CACHE_BYTES_MAX &&
+           bytes <= EGB_REGION_CACHE_BYTES_MAX - rest && may_be_cached(control);
 }
 
 // The header was in the program's reach: whatever it says, no more was touched than there is.
@@ -213,7 +211,8 @@ static bool put_in_cache(const egb_control* control, egb_cached_chunk* one)
 }
 
 // A range that is in no map was refused when it was to become memory. A chunk of a living pool goes
-// to the system, because trim is for that, unless other pools are to have it.
+// to the system, because trim is for that, unless the heap passes it on: to large blocks and to
+// other classes.
 static void give_back_chunk(void* user, void* region, size_t bytes)
 {
     egb_control* const control = user;
@@ -228,7 +227,9 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
     }
     egb_chunk_map_clear_(region, bytes);
     egb_os_watch_open_(region, bytes);
-    if (one.region == NULL || !put_in_cache(control, &one)) {
+    const bool is_passed_on = control->source.is_passing_on && may_be_cached(control) &&
+                              egb_large_take_over_(region, bytes);
+    if (!is_passed_on && (one.region == NULL || !put_in_cache(control, &one))) {
         egb_os_release_(region, bytes);
     }
     egb_uncharge_(control, bytes);

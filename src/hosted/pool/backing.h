@@ -9,9 +9,19 @@
 
 egb_backing egb_pool_backing_(egb_control* control);
 
-// Gives wholly free chunks of a pool back until it holds no more than `keep_bytes`, to the system
-// or to the region cache, and returns how many bytes that were.
+// Takes the blocks out of all magazines, then gives wholly free chunks back until the pool holds no
+// more than `keep_bytes`, to the system or to the region caches. Returns the bytes given back.
 size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_cache);
+
+// Takes the blocks out of magazines that nobody has used since the last such call.
+void egb_pool_reclaim_idle_(egb_pool pool);
+
+// Gives up to `bytes` bytes of chunks that are wholly free now to the cache of large regions.
+// Magazines keep their blocks. Returns the bytes given.
+size_t egb_pool_give_idle_(egb_pool pool, size_t bytes);
+
+// The bytes of the pool's wholly free chunks. Takes no lock; the answer may be outdated.
+size_t egb_pool_idle_(egb_pool pool);
 
 // ---- budget.c -----------------------------------------------------------------------------------
 

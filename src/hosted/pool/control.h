@@ -24,6 +24,7 @@ typedef struct egb_tree_links {
     struct egb_control* next;
     struct egb_control* previous;
     struct egb_control* next_static;  // in the list of pools on static memory
+    uint64_t            born;         // a larger number than that of any pool made before
 } egb_tree_links;
 
 // budget.c: kept by the budget lock.
@@ -40,7 +41,7 @@ typedef struct egb_chunk_source {
     size_t            prefaulted;
     size_t            huge;
     egb_cached_chunk  recycled;       // the region that is to become a chunk is from the cache
-    bool              is_passing_on;  // regions that are given back go to the cache
+    bool              is_passing_on;  // regions that are given back go to large blocks
     bool              is_forgotten;   // the pages of the blocks went back when it was destroyed
 } egb_chunk_source;
 
@@ -51,6 +52,14 @@ typedef struct egb_exhaustion {
     uint64_t         failures;
     egb_fault_plan   fault_plan;
 } egb_exhaustion;
+
+// stats.c: what the pool had counted when the report of this process began, which counts from then
+// on: the child of a fork has the pools of its parent.
+typedef struct egb_earlier {
+    uint64_t allocations;
+    uint64_t frees;
+    uint64_t failures;
+} egb_earlier;
 
 // There is an array of control blocks, which is never given back: a stale handle leads to a control
 // block that says so. Unless a part says otherwise, the pool's lock keeps it, which is the depot's.
@@ -64,6 +73,7 @@ typedef struct egb_control {
     const struct egb_layout* layout;    // how the blocks lie in memory
     struct egb_redzones*     redzones;  // the layout's data; NULL: none
     egb_exhaustion           exhaustion;
+    egb_earlier              earlier;
     egb_chunk_source         source;
     egb_budget               budget;
     egb_tree_links           tree;

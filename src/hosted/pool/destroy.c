@@ -5,6 +5,7 @@
 // the pages of the blocks go back, and only the addresses and what says about blocks stay.
 #include "../region/ask.h"
 #include "../report/text.h"
+#include "../stacks/stacks.h"
 #include "backing.h"
 #include "live_sites.h"
 #include "redzone.h"
@@ -46,8 +47,23 @@ static void unlink_static(egb_control* control)
     }
 }
 
+static bool has_watcher(void)
+{
+    return __atomic_load_n(&egb_registry_.on_end, __ATOMIC_ACQUIRE) != NULL;
+}
+
+static void tell_of_end(egb_control* control)
+{
+    egb_pool_stats stats;
+    egb_pool_stats_for_report_(control, &stats);
+    egb_registry_.on_end(&stats, control->tree.parent->name, control->level);
+}
+
 static void end(egb_control* control)
 {
+    if (has_watcher()) {
+        tell_of_end(control);
+    }
     control->layout->end(control);
     egb_revoke_(&control->depot);
     __atomic_store_n(&control->id.generation, 0, __ATOMIC_RELEASE);
@@ -89,7 +105,7 @@ static size_t count_in_use(egb_control* control)
     return control->depot.growing.in_use;
 }
 
-// If nobody asks for that number, no block is touched, unless other threads have some.
+// If nobody asks for numbers, no block is touched, unless other threads have some.
 static void discard_free(egb_control* control)
 {
     egb_magazine_* const own = own_magazine(control);
@@ -110,13 +126,13 @@ static bool lock_all(egb_control* root, egb_destroy how)
     size_t in_use = 0;
     for (egb_control* one = root; one != NULL; one = egb_tree_next_(root, one)) {
         egb_os_lock_(&one->depot.lock);
-        if (how == EGB_DESTROY_REFUSE) {
+        if (how == EGB_DESTROY_REFUSE || has_watcher()) {
             in_use += count_in_use(one);
         } else {
             discard_free(one);
         }
     }
-    return in_use != 0;
+    return in_use != 0 && how == EGB_DESTROY_REFUSE;
 }
 
 // A finding in a block on its way out of quarantine. It is reported when no lock is held and the
@@ -147,8 +163,9 @@ static void report_last(const egb_last_finding* last, const void* site)
         NULL,
         finding->block,
         finding->index,
-        site,
-        &finding->history
+        egb_site_address_(site),
+        &finding->history,
+        egb_site_stack_(site)
     };
     egb_misuse(&event);
 }
@@ -162,7 +179,7 @@ static egb_status destroy(egb_control* root, egb_destroy how, egb_last_finding* 
             take_finding(last, one);
             end(one);
         }
-        egb_os_unlock_(&one->depot.lock);
+        egb_pool_unlock_(one);
         one = following;
     }
     if (is_refused) {

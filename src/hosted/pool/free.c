@@ -18,6 +18,7 @@ void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, cons
     if (block == NULL) {
         return;
     }
+    site                          = egb_pool_site_(pool, site);
     egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
     egb_control* const   control  = egb_pool_lock_(pool);
     if (control == NULL) {

@@ -19,6 +19,16 @@ typedef struct egb_free_fault {
     size_t index;  // index of the block; EGB_NO_INDEX: no block starts there
 } egb_free_fault;
 
+// Some blocks of a pool, as they were at one moment: for a walk that lets go of the pool's lock
+// between two windows, and remembers no more than this. It starts with `after` 0.
+typedef struct egb_block_window {
+    uint64_t  after;   // the last block's address, or its place in the order of the layout
+    egb_word* first;   // a block
+    size_t    stride;  // to the next one, in words
+    size_t    count;
+    egb_word  in_use[EGB_WINDOW_WORDS];  // a bit for each block
+} egb_block_window;
+
 typedef struct egb_layout {
     bool has_chunks;         // the pool's memory is its own, and can be reserved
     bool has_fixed_bytes;    // every block is `block_bytes` long: the chunk map may say so
@@ -43,8 +53,8 @@ typedef struct egb_layout {
     size_t (*bytes_of)(const egb_control* control, const void* block);
     bool (*is_live)(const egb_control* control, const void* block);
 
-    // Calls `visit` with each block in use. No block is in a magazine.
-    void (*each)(const egb_control* control, egb_block_visit_fn visit, void* user);
+    // Fills the next window of blocks. False: there is none. No block is in a magazine.
+    bool (*next_window)(const egb_control* control, egb_block_window* window);
 
     // How many blocks are damaged; and whether this one is not. The first damage becomes a finding.
     size_t (*check)(egb_control* control);
@@ -105,8 +115,8 @@ typedef struct egb_walk {
 static inline bool egb_walk_next_(const egb_control* control, egb_walk* walk)
 {
     while (walk->next == walk->touched) {
-        const uintptr_t before = walk->chunk == NULL ? 0 : (uintptr_t)walk->chunk->region;
-        walk->chunk            = egb_tree_after_(control->depot.growing.tree, before);
+        const uintptr_t before = walk->chunk == NULL ? 0 : (uintptr_t)walk->chunk->range.start;
+        walk->chunk            = egb_growing_chunk_after_(&control->depot.growing, before);
         if (walk->chunk == NULL) {
             return false;
         }
@@ -128,7 +138,10 @@ static inline void* egb_walk_block_(const egb_walk* walk)
     return walk->chunk->fixed.first + egb_walk_index_(walk) * walk->chunk->fixed.stride;
 }
 
-// By the states of the chunks, as egb_layout.each.
+// Calls `visit` with each block in use, by the states of the chunks.
 void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user);
+
+// The next window of a layout with chunks.
+bool egb_chunk_window_(const egb_control* control, egb_block_window* window);
 
 #endif  // EGGBOX_SRC_HOSTED_POOL_LAYOUT_H

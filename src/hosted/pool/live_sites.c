@@ -5,21 +5,28 @@
 
 #include "../../os/os.h"
 #include "../region/ask.h"
+#include "../region/large.h"
 #include "../region/pages.h"
 #include "../report/text.h"
+#include "../stacks/stacks.h"
 #include "redzone.h"
 #include "registry.h"
 
 enum { ONCE_IN_MS = 1000 };
 
-// The last place is for those that come when all are taken.
+// The last place is for those that come when all are taken. The names are copies: when a holder is
+// visited, no lock is held, and its pool's control block may be another pool's.
 typedef struct egb_holders {
     egb_holder   places[EGB_HOLDERS_MAX];
+    char         names[EGB_HOLDERS_MAX][EGB_NAME_BYTES];
     uint64_t     now;
     bool         are_new;  // others are left out
     egb_control* control;  // the pool being visited
     egb_pool     pool;
+    const char*  name;
 } egb_holders;
+
+static uint64_t large_before;  // number of the last large block that reports leave out; atomic
 
 // ---- gathering ----------------------------------------------------------------------------------
 
@@ -27,16 +34,17 @@ typedef struct egb_holders {
 static bool is_place(const egb_holder* place, egb_pool pool, const egb_history* history)
 {
     const bool is_same_site = history->alloc_file != NULL || place->site == history->alloc_site;
-    return is_same_site && place->file == history->alloc_file &&
-           place->line == history->alloc_line && place->pool.slot == pool.slot &&
-           place->pool.generation == pool.generation;
+    return is_same_site && place->stack == history->alloc_stack &&
+           place->file == history->alloc_file && place->line == history->alloc_line &&
+           place->pool.slot == pool.slot && place->pool.generation == pool.generation;
 }
 
 static size_t first_place(egb_pool pool, const egb_history* history)
 {
     const void* const where =
         history->alloc_file != NULL ? history->alloc_file : history->alloc_site;
-    const uint64_t key   = (uint64_t)(uintptr_t)where + history->alloc_line + pool.slot;
+    const uint64_t from  = (uint64_t)(uintptr_t)where + (uintptr_t)history->alloc_stack;
+    const uint64_t key   = from + history->alloc_line + pool.slot;
     const uint64_t mixed = egb_mix_(key);
     return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
 }
@@ -50,10 +58,12 @@ static egb_holder* place_of(egb_holders* all, const egb_history* history)
         egb_holder* const place = &all->places[at];
         if (place->blocks == 0) {
             place->pool      = all->pool;
-            place->pool_name = all->control->name;
-            place->site      = history->alloc_site;
-            place->file      = history->alloc_file;
-            place->line      = history->alloc_line;
+            place->pool_name = all->names[at];
+            egb_text_copy_(all->names[at], EGB_NAME_BYTES, all->name);
+            place->site  = history->alloc_site;
+            place->file  = history->alloc_file;
+            place->line  = history->alloc_line;
+            place->stack = history->alloc_stack;
             return place;
         }
         if (is_place(place, all->pool, history)) {
@@ -66,20 +76,38 @@ static egb_holder* place_of(egb_holders* all, const egb_history* history)
     return rest;
 }
 
+static void gather_one(egb_holders* all, const egb_history* history, uint64_t when)
+{
+    const uint64_t    age   = all->now - when;
+    egb_holder* const place = place_of(all, history);
+    place->blocks++;
+    place->bytes += history->bytes;
+    if (place->blocks == 1 || age > place->oldest_ms) {
+        place->oldest_ms = age;
+        place->thread    = history->alloc_thread;
+    }
+}
+
 static void gather_block(void* block, void* user)
 {
     egb_holders* const all     = user;
     const egb_history  history = egb_redzone_history_(all->control, block);
-    if (all->are_new && history.serial <= all->control->redzones->serial_before) {
-        return;
+    if (!all->are_new || history.serial > all->control->redzones->serial_before) {
+        gather_one(all, &history, egb_redzone_when_(block));
     }
-    const uint64_t    age   = all->now - egb_redzone_when_(block);
-    egb_holder* const place = place_of(all, &history);
-    place->blocks++;
-    place->bytes += history.bytes;
-    if (place->blocks == 1 || age > place->oldest_ms) {
-        place->oldest_ms = age;
-        place->thread    = history.alloc_thread;
+}
+
+static void gather_large(const egb_large_owner* owner, void* user)
+{
+    egb_holders* const all     = user;
+    const egb_history  history = {
+         .bytes        = owner->bytes,
+         .alloc_site   = egb_site_address_(owner->site),
+         .alloc_stack  = egb_site_stack_(owner->site),
+         .alloc_thread = owner->thread
+    };
+    if (!all->are_new || owner->serial > EGB_LOAD_(large_before)) {
+        gather_one(all, &history, owner->when);
     }
 }
 
@@ -89,6 +117,7 @@ static void gather_pool(egb_holders* all, egb_control* control)
     egb_os_lock_(&control->depot.lock);
     if (control->level == EGB_LEVEL_TRACK && control->redzones != NULL) {
         all->control = control;
+        all->name    = control->name;
         all->pool    = egb_handle_of_(control);
         all->now     = egb_os_milliseconds_();
         egb_each_live_(control, gather_block, all);
@@ -104,6 +133,12 @@ static egb_status gather(egb_holders* all, egb_pool root)
         if (one->id.slot != 0) {
             gather_pool(all, one);
         }
+    }
+    if (first != NULL && egb_is_null_(root)) {
+        all->name = "large";
+        all->pool = root;
+        all->now  = egb_os_milliseconds_();
+        egb_large_each_owner_(gather_large, all);
     }
     egb_os_unlock_(&egb_threads_.lock);
     return first == NULL ? EGB_STALE : EGB_OK;
@@ -193,6 +228,7 @@ egb_status egb_holders_each_new_(egb_holder_visit_fn visit, void* user)
 void egb_holders_restart_(void)
 {
     egb_control* const first = egb_registry_.controls;
+    EGB_STORE_(large_before, egb_large_serial_());
     if (!egb_has_tracked_()) {
         return;
     }
@@ -239,6 +275,7 @@ static void print_holder(const egb_holder* holder, void* user)
     egb_text_number_(&line, holder->oldest_ms);
     egb_text_add_(&line, " ms, from ");
     egb_text_place_(&line, holder->file, holder->line, holder->site);
+    egb_text_callers_(&line, holder->stack);
     egb_text_write_line_(&line);
 }
 

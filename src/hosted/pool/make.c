@@ -110,10 +110,12 @@ static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_
     depot->is_checked       = egb_key_is_checked_(depot->key);
     depot->is_static        = options->memory != NULL;
     depot->is_gathering     = false;
+    depot->is_shared        = false;
     depot->attached         = 0;
     depot->reserved         = options->reserve_blocks;
     depot->quarantined      = 0;
     depot->peak             = 0;
+    depot->most_out         = 0;
     depot->frees            = 0;
     depot->damage.was_found = false;
     depot->on_last_left     = NULL;
@@ -142,6 +144,7 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     const egb_chunk_source source = {.memory = {options->memory, options->memory_bytes, false}};
     const egb_budget       budget = {0, options->budget_bytes, options->memory == NULL};
     const egb_tree_links   tree   = {.parent = parent};
+    const egb_earlier      none   = {0};
     EGB_STORE_(control->level, level);
     EGB_STORE_(control->redzones, NULL);
     control->layout = layout_of(level);
@@ -154,37 +157,52 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     control->source           = source;
     control->budget           = budget;
     control->tree             = tree;
+    control->earlier          = none;
     egb_text_copy_(control->name, EGB_NAME_BYTES, options->name != NULL ? options->name : "pool");
     set_up_exhaustion(&control->exhaustion, options, control->name);
 }
 
+// How blocks stand in a chunk.
+typedef struct block_sizes {
+    size_t align;
+    size_t lead;    // bytes in front of the first block
+    size_t stride;  // from one block to the next
+} block_sizes;
+
+static block_sizes
+sizes_of(const egb_pool_options* options, const egb_layout* layout, egb_level level)
+{
+    const size_t      align  = align_of(options, layout);
+    const size_t      lead   = layout->lead(level, align);
+    const size_t      around = lead + layout->back_bytes;
+    const block_sizes sizes  = {align, lead, egb_round_up_(around + options->block_bytes, align)};
+    return sizes;
+}
+
 static egb_status make_chunks(egb_control* control, const egb_pool_options* options)
 {
-    const bool              is_static = options->memory != NULL;
-    const egb_layout* const layout    = control->layout;
-    const size_t            align     = align_of(options, layout);
-    const size_t            lead      = layout->lead(control->level, align);
-    const size_t            around    = lead + layout->back_bytes;
-    const size_t            stride    = egb_round_up_(around + options->block_bytes, align);
-    const egb_backing       backing =
+    const bool        is_static = options->memory != NULL;
+    const block_sizes sizes     = sizes_of(options, control->layout, control->level);
+    const egb_backing backing =
         is_static ? egb_static_backing(&control->source.memory) : egb_pool_backing_(control);
     const egb_growing_options growing = {
-        .block_bytes = stride,
-        .block_align = align,
+        .block_bytes = sizes.stride,
+        .block_align = sizes.align,
         .max_blocks  = options->max_blocks,
         .with_states = control->depot.is_checked,
         // Not shorter than large pages, as chunks of small blocks with states are.
         .chunk_bytes_max = (options->flags & EGB_HUGE_PAGES) != 0 ? HUGE_CHUNK_BYTES : 0,
-        .lead_bytes      = lead,
+        .lead_bytes      = sizes.lead,
         .backing         = backing,
     };
     const bool has_magazines =
         control->level < EGB_LEVEL_GUARD && !egb_fault_is_planned_(&control->exhaustion.fault_plan);
     EGB_STORE_(
         control->depot.batch_blocks,
-        has_magazines ? batch_blocks_for(stride, options->max_blocks) : 0
+        has_magazines ? batch_blocks_for(sizes.stride, options->max_blocks) : 0
     );
-    const egb_status status = egb_growing_init(&control->depot.growing, &growing);
+    control->depot.block_bytes = sizes.stride;
+    const egb_status status    = egb_growing_init(&control->depot.growing, &growing);
     if (status != EGB_OK) {
         return status;
     }
@@ -192,7 +210,8 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
     if (is_static && egb_growing_reserve(&control->depot.growing, 1) != EGB_OK) {
         return EGB_INVALID;
     }
-    EGB_STORE_(control->depot.static_shape, is_static ? &control->depot.growing.tree->shape : NULL);
+    const egb_chunk_* const first = egb_chunk_of_range_(control->depot.growing.tree);
+    EGB_STORE_(control->depot.static_shape, is_static ? &first->shape : NULL);
     const size_t     ahead    = control->layout->has_chunks ? options->reserve_blocks : 0;
     const egb_status reserved = egb_growing_reserve(&control->depot.growing, ahead);
     if (reserved != EGB_NO_MEMORY) {
@@ -204,6 +223,7 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
 static void link_into_tree(egb_control* control, egb_control* parent)
 {
     EGB_LIST_ADD_(parent->tree.child, control, tree.);
+    control->tree.born = ++egb_registry_.pools_made;
     if (control->source.memory.region != NULL) {
         control->tree.next_static = egb_registry_.statics;
         __atomic_store_n(&egb_registry_.statics, control, __ATOMIC_RELEASE);
@@ -247,7 +267,7 @@ static egb_status create(egb_pool* out, const egb_pool_options* options, egb_lev
     } else {
         egb_slot_give_back_(control);
     }
-    egb_os_unlock_(&control->depot.lock);
+    egb_pool_unlock_(control);
     return status;
 }
 
@@ -275,10 +295,39 @@ egb_status egb_pool_make_(egb_pool* out, const egb_pool_options* options)
     return status;
 }
 
-egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
+// ---- static memory ------------------------------------------------------------------------------
+
+EGB_STATIC_ASSERT(sizeof(egb_chunk_) == EGB_POOL_HEADER_BYTES_, "as pool_bytes.h has it");
+EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_chunk_) == sizeof(size_t), "as pool_bytes.h has it");
+
+// The bytes that `used` of them take in the region that starts at `memory`.
+static uint64_t bytes_from(const void* memory, uint64_t align, uint64_t used)
 {
-    const egb_pool   root   = {0, 0};
-    const egb_status status = egb_pool_make_(out, options);
-    egb_freeze_report_(options != NULL ? options->parent : root, EGB_CALLER());
-    return status;
+    const uint64_t start  = (uintptr_t)memory;
+    const uint64_t before = (0 - start) & (align - 1);
+    const uint64_t behind = (0 - (start + before + used)) & (sizeof(size_t) - 1);
+    return before + used + behind;
+}
+
+size_t egb_pool_bytes(const egb_pool_options* options, size_t count)
+{
+    if (options == NULL) {
+        return 0;
+    }
+    egb_pool_options wanted = *options;
+    wanted.max_blocks = wanted.reserve_blocks = 0;
+    wanted.memory_bytes                       = wanted.memory != NULL;
+    const egb_level level = wanted.level != EGB_LEVEL_DEFAULT ? wanted.level : EGB_LEVEL_CHECK;
+    if (level < EGB_LEVEL_OFF || level > EGB_LEVEL_TRACK || check_options(&wanted) != EGB_OK) {
+        return 0;
+    }
+    const block_sizes sizes = sizes_of(&wanted, layout_of(level), level);
+    if (egb_fixed_bytes(sizes.stride, count) == 0) {
+        return 0;
+    }
+    const bool     has_states = level != EGB_LEVEL_OFF;
+    const uint64_t used  = EGB_POOL_USED_(sizes.lead, sizes.stride, has_states, (uint64_t)count);
+    const uint64_t bytes = wanted.memory != NULL ? bytes_from(wanted.memory, sizes.align, used)
+                                                 : EGB_POOL_ANYWHERE_(sizes.align, used);
+    return (size_t)bytes == bytes ? (size_t)bytes : 0;
 }

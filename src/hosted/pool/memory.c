@@ -63,6 +63,35 @@ egb_status egb_pool_reserve(egb_pool pool, size_t blocks)
     return status;
 }
 
+// Static memory is not the system's.
+static size_t give_idle_chunks(egb_control* control, size_t keep_bytes, bool to_cache)
+{
+    if (control->source.memory.region != NULL || control->depot.growing.idle == 0) {
+        return 0;
+    }
+    egb_forget_chunks_(&control->depot);
+    control->source.is_passing_on = to_cache;
+    const size_t given            = egb_growing_trim(&control->depot.growing, keep_bytes);
+    control->source.is_passing_on = false;
+    control->depot.reserved       = given == 0 ? control->depot.reserved : 0;
+    return given;
+}
+
+size_t egb_pool_give_idle_(egb_pool pool, size_t bytes)
+{
+    size_t given = 0;
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_depot_flush_(&control->depot);  // its batches remember blocks of chunks that may go
+        const size_t held = control->depot.growing.held;
+        given             = give_idle_chunks(control, held - egb_smaller_(bytes, held), true);
+        egb_pool_unlock_(control);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return given;
+}
+
 size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_cache)
 {
     size_t given = 0;
@@ -70,20 +99,32 @@ size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_cache)
     egb_control* const control = egb_pool_lock_(pool);
     if (control != NULL) {
         egb_reclaim_(control);
-        if (control->source.memory.region == NULL) {  // static memory is not the system's
-            egb_forget_chunks_(&control->depot);
-            control->source.is_passing_on = to_cache;
-            given                         = egb_growing_trim(&control->depot.growing, keep_bytes);
-            control->source.is_passing_on = false;
-            control->depot.reserved       = given == 0 ? control->depot.reserved : 0;
-            if (control->depot.growing.in_use != 0 && control->depot.growing.held > keep_bytes) {
-                control->depot.is_gathering = true;  // it should be less
-            }
+        given = give_idle_chunks(control, keep_bytes, to_cache);
+        if (control->source.memory.region == NULL && control->depot.growing.in_use != 0 &&
+            control->depot.growing.held > keep_bytes) {
+            control->depot.is_gathering = true;  // it should be less
         }
         egb_pool_unlock_(control);
     }
     egb_os_unlock_(&egb_threads_.lock);
     return given;
+}
+
+void egb_pool_reclaim_idle_(egb_pool pool)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_depot_reclaim_idle_(&control->depot);
+        egb_pool_unlock_(control);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+}
+
+size_t egb_pool_idle_(egb_pool pool)
+{
+    const egb_control* const control = egb_control_of_(pool);
+    return control == NULL ? 0 : EGB_LOAD_(control->depot.growing.idle);
 }
 
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)

@@ -3,6 +3,7 @@
 
 #include "../../os/os.h"
 #include "../cache/magazine.h"
+#include "../cache/peak.h"
 #include "../region/pages.h"
 #include "backing.h"
 #include "layout.h"
@@ -10,7 +11,8 @@
 
 // A table by address, at most half full, with linear probing. Removal moves the following entries
 // back, and leaves no marks: D. Knuth, "The Art of Computer Programming", volume 3, 6.4, algorithm
-// R.
+// R. The home of a block is the upper part of its mixed address. A walk in the order of these finds
+// its way however many blocks came and went in between.
 typedef struct egb_register {
     egb_os_mutex lock;
     egb_passed*  places;  // atomic; NULL: none yet
@@ -24,10 +26,14 @@ static egb_register the_register;
 
 // ---- the register, with its lock held -----------------------------------------------------------
 
+static size_t home_of(uint64_t mixed)
+{
+    return (size_t)((mixed >> 32) * the_register.size >> 32);
+}
+
 static size_t bucket_of(const void* block)
 {
-    const uint64_t mixed = egb_mix_((uintptr_t)block);
-    return (size_t)(mixed >> 32) & (the_register.size - 1);
+    return home_of(egb_mix_((uintptr_t)block));
 }
 
 // The place of the block, or the place that it would get.
@@ -183,15 +189,41 @@ static void pass_end(egb_control* control)
     egb_os_unlock_(&the_register.lock);
 }
 
-static void pass_each(const egb_control* control, egb_block_visit_fn visit, void* user)
+// The entry that follows `after` in the order of mixed addresses; NULL: none does. An entry is at
+// its home or behind it, and no empty place is between them. Behind the end of the table there are
+// only entries that had no place before it.
+static const egb_passed* pass_after(const egb_control* control, uint64_t after)
 {
-    egb_os_lock_(&the_register.lock);
-    for (size_t at = 0; at < the_register.size; at++) {
-        if (the_register.places[at].control == control) {
-            visit((void*)(uintptr_t)the_register.places[at].block, user);
+    const size_t      start = home_of(after);
+    const egb_passed* best  = NULL;
+    for (size_t at = start; at < start + the_register.size; at++) {
+        const egb_passed* const place = &the_register.places[at & (the_register.size - 1)];
+        if (place->control == NULL && (best != NULL || at >= the_register.size)) {
+            break;
+        }
+        const uint64_t mixed = egb_mix_((uintptr_t)place->block);
+        if (place->control == control && mixed > after && home_of(mixed) <= at &&
+            (best == NULL || mixed < egb_mix_((uintptr_t)best->block))) {
+            best = place;
         }
     }
+    return best;
+}
+
+static bool pass_next_window(const egb_control* control, egb_block_window* window)
+{
+    egb_os_lock_(&the_register.lock);
+    const egb_passed* const place =
+        the_register.places == NULL ? NULL : pass_after(control, window->after);
+    if (place != NULL) {
+        window->after     = egb_mix_((uintptr_t)place->block);
+        window->first     = (egb_word*)(uintptr_t)place->block;
+        window->stride    = 0;
+        window->count     = 1;
+        window->in_use[0] = 1;
+    }
     egb_os_unlock_(&the_register.lock);
+    return place != NULL;
 }
 
 // ---- the layout ---------------------------------------------------------------------------------
@@ -231,7 +263,7 @@ const egb_layout egb_layout_passthrough_ = {
     .give              = pass_give,
     .bytes_of          = pass_bytes_of,
     .is_live           = pass_is_live,
-    .each              = pass_each,
+    .next_window       = pass_next_window,
     .check             = egb_plain_check_,
     .is_whole          = egb_plain_is_whole_,
     .take_finding      = egb_plain_finding_,

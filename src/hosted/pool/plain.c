@@ -55,7 +55,8 @@ egb_free_request egb_free_find_(const egb_control* control, void* block)
         found.state = found.chunk->shape.states + index;
         switch (egb_state_at_(&found.chunk->shape, index)) {
             case EGB_STATE_LIVE_: break;
-            case EGB_STATE_FREE_: found.fault.kind = EGB_MISUSE_DOUBLE_FREE; break;
+            case EGB_STATE_FREE_:
+            case EGB_STATE_RESTED_: found.fault.kind = EGB_MISUSE_DOUBLE_FREE; break;
             default: found.fault.kind = EGB_MISUSE_NEVER_ALLOCATED; break;
         }
     }
@@ -123,16 +124,6 @@ void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* 
     }
 }
 
-// Without states the free lists must tell, which know nothing about the blocks in magazines.
-static void plain_each(const egb_control* control, egb_block_visit_fn visit, void* user)
-{
-    if (control->depot.is_checked) {
-        egb_each_live_(control, visit, user);
-    } else {
-        egb_growing_each_by_list_(&control->depot.growing, visit, user);
-    }
-}
-
 size_t egb_plain_lead_(egb_level level, size_t align)
 {
     (void)level;
@@ -188,7 +179,7 @@ const egb_layout egb_layout_plain_ = {
     .give            = plain_give,
     .bytes_of        = plain_bytes_of,
     .is_live         = egb_is_live_in_chunk_,
-    .each            = plain_each,
+    .next_window     = egb_chunk_window_,
     .check           = egb_plain_check_,
     .is_whole        = egb_plain_is_whole_,
     .take_finding    = egb_plain_finding_,

@@ -5,6 +5,7 @@
 #include "../cache/magazine.h"
 #include "../region/ask.h"
 #include "../region/pages.h"
+#include "../stacks/stacks.h"
 #include "registry.h"
 
 // Before each block of a pool with guards.
@@ -15,8 +16,8 @@ typedef struct egb_front {
 
 // Before that, at level "track".
 typedef struct egb_record {
-    EGB_ALIGNAS_(EGB_REDZONE_ALIGN) const void* alloc_site;
-    const void* free_site;  // NULL: it is in use
+    EGB_ALIGNAS_(EGB_REDZONE_ALIGN) const void* alloc_site;  // or stack: room stacks
+    const void* free_site;                                   // NULL: it is in use
     const char* alloc_file;
     uint64_t    serial;
     uint64_t    when : 44;   // enough for 500 years
@@ -27,9 +28,9 @@ typedef struct egb_record {
 
 EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_front) <= EGB_REDZONE_ALIGN, "a front stands before a block");
 EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_record) <= EGB_REDZONE_ALIGN, "and a record before that");
+EGB_STATIC_ASSERT(sizeof(egb_front) == EGB_POOL_FRONT_BYTES_, "as pool_bytes.h has it");
+EGB_STATIC_ASSERT(sizeof(egb_record) == EGB_POOL_RECORD_BYTES_, "as pool_bytes.h has it");
 EGB_STATIC_ASSERT(sizeof(egb_record) % EGB_REDZONE_ALIGN == 0, "with nothing between");
-
-enum { FILL = 0xDF };  // as an address it is none that a program has
 
 static egb_front* front_of(const void* block)
 {
@@ -74,6 +75,26 @@ static size_t back_bytes(const egb_control* control, size_t bytes)
     return all < EGB_BACK_BYTES_MAX ? all : EGB_BACK_BYTES_MAX;
 }
 
+static uint64_t pattern_key;  // atomic; 0: there was no pool with red zones yet
+
+// The first of them makes it for all. Without random numbers it is only hard to guess.
+static void make_key(void)
+{
+    uint64_t none   = 0;
+    uint64_t number = EGB_LOAD_(pattern_key) == 0 ? egb_os_random_() : 1;
+    if (number == 0) {
+        number = egb_mix_(egb_os_nanoseconds_()) ^ (uintptr_t)&egb_registry_;
+    }
+    (void)__atomic_compare_exchange_n(
+        &pattern_key, &none, number | 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+    );
+}
+
+bool egb_has_redzones_(void)
+{
+    return EGB_LOAD_(pattern_key) != 0;
+}
+
 static bool has_tracked;  // atomic
 
 bool egb_has_tracked_(void)
@@ -83,6 +104,7 @@ bool egb_has_tracked_(void)
 
 static egb_status redzone_begin(egb_control* control)
 {
+    make_key();
     if (control->level == EGB_LEVEL_TRACK) {
         EGB_STORE_(has_tracked, true);
     }
@@ -100,11 +122,11 @@ static void redzone_end(egb_control* control)
 
 // ---- patterns -----------------------------------------------------------------------------------
 
-// Nobody knows it beforehand if the system puts programs at random addresses. No byte of it is a 0
+// Another one for each block, and in each process: nobody knows it beforehand. No byte of it is a 0
 // or a letter, which are written by mistake most often.
 static uint64_t canary_of(const void* block, uint64_t bytes)
 {
-    uint64_t mixed = ((uint64_t)(uintptr_t)block ^ (uint64_t)(uintptr_t)&egb_registry_) + bytes;
+    uint64_t mixed = ((uint64_t)(uintptr_t)block ^ EGB_LOAD_(pattern_key)) + bytes;
     mixed          = egb_mix_(mixed ^ mixed >> 31);
     return (mixed ^ mixed >> 29) | 0x8080808080808080u;
 }
@@ -136,13 +158,40 @@ static size_t find_overrun(const egb_control* control, const unsigned char* bloc
     return 0;
 }
 
-// The first byte that is not as it was filled, from `from` on; `bytes`: all are.
+// Stands in a free block, again and again. As an address it is none that a program has: the highest
+// bit is 1, and the next is 0.
+static uint64_t fill_of(const void* block)
+{
+    return canary_of(block, UINT64_MAX) & ~((uint64_t)1 << 62);
+}
+
+static void fill(unsigned char* block, size_t bytes)
+{
+    const uint64_t word = fill_of(block);
+    size_t         at   = 0;
+    for (; at + sizeof word <= bytes; at += sizeof word) {
+        (void)__builtin_memcpy(block + at, &word, sizeof word);
+    }
+    (void)__builtin_memcpy(block + at, &word, bytes - at);
+}
+
+// The first byte that is not as it was filled, from `from` on; `bytes`: all are. As a rule each
+// word equals the one before it, which is quick to see, and only the first is looked at.
 static size_t find_write(const unsigned char* block, size_t from, size_t bytes)
 {
-    while (from < bytes && block[from] == FILL) {
-        from++;
+    enum { PERIOD = sizeof(uint64_t) };
+    const uint64_t word = fill_of(block);
+    unsigned char  filled[PERIOD];
+    (void)__builtin_memcpy(filled, &word, PERIOD);
+    const unsigned char* const start   = block + from;
+    const bool                 repeats = bytes - from > PERIOD &&
+                         __builtin_memcmp(start, start + PERIOD, bytes - from - PERIOD) == 0;
+    const size_t end = repeats ? from + PERIOD : bytes;
+    size_t       at  = from;
+    while (at < end && block[at] == filled[at % PERIOD]) {
+        at++;
     }
-    return from;
+    return at < end ? at : bytes;
 }
 
 // A report must not follow overwritten pointers, whichever block the write came from.
@@ -163,11 +212,13 @@ egb_history egb_redzone_history_(const egb_control* control, const void* block)
     if (is_tracked(control) && record_of(block)->check == check_of(record_of(block))) {
         const egb_record* const record = record_of(block);
         history.serial                 = record->serial;
-        history.alloc_site             = record->alloc_site;
+        history.alloc_site             = egb_site_address_(record->alloc_site);
+        history.alloc_stack            = egb_site_stack_(record->alloc_site);
         history.alloc_file             = record->alloc_file;
         history.alloc_line             = record->alloc_line;
         history.alloc_thread           = record->alloc_thread;
-        history.free_site              = record->free_site;
+        history.free_site              = egb_site_address_(record->free_site);
+        history.free_stack             = egb_site_stack_(record->free_site);
     }
     return history;
 }
@@ -352,7 +403,7 @@ static egb_free_fault redzone_give(
     (void)is_intact(control, freeing.chunk, block);
     control->depot.frees++;
     EGB_STORE_(*freeing.state, EGB_STATE_FREE_);
-    (void)__builtin_memset(block, FILL, filled_bytes(control));
+    fill(block, filled_bytes(control));
     if (is_tracked(control)) {
         record_of(block)->free_site = site;
     }
@@ -405,7 +456,7 @@ const egb_layout egb_layout_redzone_ = {
     .give         = redzone_give,
     .bytes_of     = redzone_bytes_of,
     .is_live      = egb_is_live_in_chunk_,
-    .each         = egb_each_live_,
+    .next_window  = egb_chunk_window_,
     .check        = redzone_check,
     .is_whole     = redzone_is_whole,
     .take_finding = redzone_finding,

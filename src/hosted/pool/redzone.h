@@ -15,10 +15,10 @@
 #include "layout.h"
 
 enum {
-    EGB_REDZONE_ALIGN         = 8,     // least alignment of blocks
-    EGB_BACK_BYTES_MIN        = 16,    // least bytes behind the block
-    EGB_BACK_BYTES_MAX        = 128,   // most of them that are checked
-    EGB_FILL_BYTES_MAX        = 4096,  // most of a free block that is filled
+    EGB_REDZONE_ALIGN         = 8,                     // least alignment of blocks
+    EGB_BACK_BYTES_MIN        = EGB_POOL_BACK_BYTES_,  // least bytes behind the block
+    EGB_BACK_BYTES_MAX        = 128,                   // most of them that are checked
+    EGB_FILL_BYTES_MAX        = 1048576,               // most of a free block that is filled
     EGB_QUARANTINE_BLOCKS_MAX = 256,
     EGB_QUARANTINE_BYTES_MAX  = 262144
 };
@@ -33,7 +33,8 @@ typedef struct egb_redzones {
     void*    quarantine[EGB_QUARANTINE_BLOCKS_MAX];
 } egb_redzones;
 
-// Whether there ever was a pool at level "track".
+// Whether there ever was a pool with red zones; at level "track".
+bool egb_has_redzones_(void);
 bool egb_has_tracked_(void);
 
 // All blocks in quarantine become free.

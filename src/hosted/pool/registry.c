@@ -6,6 +6,7 @@
 #include "../region/pages.h"
 #include "../settings/settings.h"
 #include "fork.h"
+#include "live.h"
 #include "redzone.h"
 
 egb_pool_registry egb_registry_;
@@ -15,9 +16,9 @@ enum { SLOTS_MAX = EGB_IS_MALLOC ? 1024 : EGB_POOLS_MAX + 1, SLOTS_LEAST = 64 };
 
 // There are fewer slots if the process may have few addresses, a 16th of them at most, or if the
 // system refuses more. None of them is touched before it is used.
-static egb_control* reserve_slots(size_t* slots)
+static egb_control* reserve_slots(size_t process_limit, size_t* slots)
 {
-    const size_t bytes_max = egb_os_address_bytes_() / 16;
+    const size_t bytes_max = process_limit / 16;
     for (size_t most = SLOTS_MAX; most >= SLOTS_LEAST; most /= 4) {
         const size_t       bytes    = most * sizeof(egb_control);
         const bool         may_be   = bytes <= bytes_max || most / 4 < SLOTS_LEAST;
@@ -30,50 +31,63 @@ static egb_control* reserve_slots(size_t* slots)
     return NULL;
 }
 
-void egb_environment_read_(void)
+static void read_guard_page_setting(void)
 {
-    egb_settings_read_();
     egb_guard_page_read_setting_(egb_os_variable_("EGGBOX_GUARD_PAGES"));
 }
 
+void egb_environment_read_(void)
+{
+    egb_os_prepare_();
+    egb_settings_read_();
+    read_guard_page_setting();
+}
+
 // With the registry lock held.
-static bool make_registry(void)
+static bool make_registry(size_t process_limit, bool has_magazines)
 {
     egb_pool_registry* const all = &egb_registry_;
     if (all->controls != NULL) {
         return true;
     }
     size_t             slots;
-    egb_control* const controls = reserve_slots(&slots);
+    egb_control* const controls = reserve_slots(process_limit, &slots);
     if (controls == NULL) {
         return false;
     }
-    egb_environment_read_();
-    // Nobody can tell a watching tool of blocks that a magazine serves without a call.
-    const bool has_magazines = !egb_os_is_watched_() && egb_os_can_fence_threads_();
-    EGB_STORE_(egb_threads_.can_take, egb_threads_start_() && has_magazines);
+    egb_settings_read_();
+    EGB_STORE_(egb_threads_.can_take, has_magazines);
     all->slots_max = slots;
     __atomic_store_n(&all->slots, 1, __ATOMIC_RELEASE);  // the root's
     __atomic_store_n(&all->controls, controls, __ATOMIC_RELEASE);
     return true;
 }
 
-// Registering calls around a fork may come back here if this library is the C library's malloc.
-// Therefore no lock is held meanwhile, and the second call finds the registry made.
+// Asks the system and the C library, once, for all that is needed later, while the process has as
+// few threads as ever, and may not yet have forbidden itself a call. If this library is the C
+// library's malloc, some of these calls may come back here: no lock is held meanwhile, and the
+// second call finds the registry made. Before its end threads may have no magazines.
 bool egb_registry_is_made_(void)
 {
     egb_pool_registry* const all = &egb_registry_;
     if (__atomic_load_n(&all->has_asked, __ATOMIC_ACQUIRE)) {
         return true;
     }
+    egb_os_prepare_();
+    const size_t process_limit = egb_os_process_limit_();
+    // Nobody can tell a watching tool of blocks that a magazine serves without a call.
+    const bool has_magazines = !egb_os_is_watched_() && egb_os_can_fence_threads_();
     egb_os_lock_(&egb_threads_.lock);
-    const bool is_made = make_registry();
+    const bool is_made = make_registry(process_limit, has_magazines);
     egb_os_unlock_(&egb_threads_.lock);
-    const bool is_first = is_made && !__atomic_exchange_n(&all->has_asked, true, __ATOMIC_ACQ_REL);
-    if (is_first && !egb_fork_start_()) {
+    if (!is_made || __atomic_exchange_n(&all->has_asked, true, __ATOMIC_ACQ_REL)) {
+        return is_made;
+    }
+    read_guard_page_setting();
+    if (!egb_threads_start_() || !egb_fork_start_()) {
         EGB_STORE_(egb_threads_.can_take, false);
     }
-    return is_made;
+    return true;
 }
 
 egb_control* egb_slot_take_(void)
@@ -132,6 +146,7 @@ egb_control* egb_pool_lock_(egb_pool pool)
 
 void egb_pool_unlock_(egb_control* control)
 {
+    egb_live_note_(control);
     egb_os_unlock_(&control->depot.lock);
 }
 

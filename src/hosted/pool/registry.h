@@ -12,10 +12,15 @@ typedef struct egb_pool_registry {
     egb_control* controls;  // the first is the root's; atomic, NULL: no pool was ever made
     size_t       slots;     // in use or used once, atomic
     size_t       slots_max;
+    uint64_t     pools_made;   // ever; kept by the registry lock
     egb_control* statics;      // atomic
     egb_os_mutex budget_lock;  // keeps budgets and free slots
     egb_control* free_slots;
-    bool         has_asked;  // for calls around a fork. Atomic
+    bool         has_asked;  // for calls at the ends of threads and around a fork. Atomic
+
+    // NULL, or what wants to know of the end of pools. It is called with the registry and the pool
+    // locked. Atomic.
+    void (*on_end)(const egb_pool_stats* stats, const char* parent, egb_level level);
 } egb_pool_registry;
 
 extern egb_pool_registry egb_registry_;
@@ -23,7 +28,7 @@ extern egb_pool_registry egb_registry_;
 // Makes the registry at the first call; no lock is held. False: the system refused.
 bool egb_registry_is_made_(void);
 
-// Reads what the environment says, before the first pool is made. Otherwise only tests call it.
+// Reads once more what the environment says: for tests, which have one thread then.
 void egb_environment_read_(void);
 
 // A control block for a new pool, still without a generation; NULL: there are too many pools, or
@@ -69,13 +74,19 @@ egb_control* egb_tree_next_(const egb_control* root, egb_control* control);
 // root's: a large block is there. By the time the caller looks it may have changed.
 egb_control* egb_owner_of_(const void* address);
 
-// Bytes of a block in use of a pool without red zones, as far as the map alone knows it: no lock,
-// and neither the chunk's header nor the control block, which are in no cache as a rule. 0: ask
-// others.
-size_t egb_plain_bytes_(const void* block);
-
 // Takes all free blocks of a pool to its chunks, with the registry and the pool locked.
 void egb_reclaim_(egb_control* control);
+
+// As egb_pool_get_stats(), with the registry and the pool locked.
+void egb_pool_stats_of_(egb_control* control, egb_pool_stats* out);
+
+// The same, with the counts since egb_pools_count_anew_(). The second takes the locks; it answers
+// EGB_OK or EGB_STALE.
+void       egb_pool_stats_for_report_(egb_control* control, egb_pool_stats* out);
+egb_status egb_pool_get_stats_for_report_(egb_pool pool, egb_pool_stats* out);
+
+// The counts of all pools for reports begin now. Takes the registry lock, and that of each pool.
+void egb_pools_count_anew_(void);
 
 // False: there is no such pool.
 bool egb_pool_level_(egb_pool pool, egb_level* level);

@@ -5,9 +5,17 @@
 #include "../region/ask.h"
 #include "../report/text.h"
 #include "../settings/settings.h"
+#include "../stacks/stacks.h"
 #include "eggbox/guard.h"
 #include "layout.h"
 #include "registry.h"
+
+const void* egb_pool_site_(egb_pool pool, const void* site)
+{
+    const egb_control* const control = egb_control_of_(pool);
+    const bool is_tracked = control != NULL && EGB_LOAD_(control->level) == EGB_LEVEL_TRACK;
+    return is_tracked ? egb_stack_here_(site) : site;
+}
 
 // The event is complete but for what the pool knows of itself, and of the block.
 static void report_event(egb_misuse_event event, egb_pool pool, egb_history* history)
@@ -31,11 +39,24 @@ static void report_event(egb_misuse_event event, egb_pool pool, egb_history* his
     egb_misuse(&event);
 }
 
+static egb_misuse_event
+event_of(egb_misuse_kind kind, const void* address, size_t index, const void* site)
+{
+    const egb_misuse_event event = {
+        .kind        = kind,
+        .address     = address,
+        .block_index = index,
+        .site        = egb_site_address_(site),
+        .stack       = egb_site_stack_(site)
+    };
+    return event;
+}
+
 void egb_pool_report_(
     egb_misuse_kind kind, egb_pool pool, const void* address, size_t index, const void* site
 )
 {
-    const egb_misuse_event event   = {kind, NULL, NULL, address, index, site, NULL};
+    const egb_misuse_event event   = event_of(kind, address, index, site);
     egb_history            history = {.level = EGB_LEVEL_CHECK};
     report_event(event, pool, &history);
 }
@@ -43,7 +64,7 @@ void egb_pool_report_(
 void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const void* site)
 {
     const egb_misuse_kind  kind    = (egb_misuse_kind)finding->kind;
-    const egb_misuse_event event   = {kind, NULL, NULL, finding->block, finding->index, site, NULL};
+    const egb_misuse_event event   = event_of(kind, finding->block, finding->index, site);
     egb_history            history = finding->history;
     report_event(event, pool, &history);
 }
@@ -69,7 +90,7 @@ void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void
 void egb_pool_report_handle_(egb_pool pool, const void* block, const void* site)
 {
     const egb_misuse_kind kind = egb_is_null_(pool) ? EGB_MISUSE_NO_POOL : EGB_MISUSE_STALE;
-    egb_pool_report_(kind, pool, block, EGB_NO_INDEX, site);
+    egb_pool_report_(kind, pool, block, EGB_NO_INDEX, egb_stack_here_(site));
 }
 
 // ---- the freeze ---------------------------------------------------------------------------------

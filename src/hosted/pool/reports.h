@@ -6,6 +6,9 @@
 #include "../report/misuse.h"
 #include "control.h"
 
+// The site of a call on the pool: at level "track" its stack. No lock is held.
+const void* egb_pool_site_(egb_pool pool, const void* site);
+
 // As egb_pool_unlock_(), and reports what damage was found.
 void egb_pool_unlock_and_report_(egb_control* control, egb_pool pool, const void* site);
 

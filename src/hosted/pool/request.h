@@ -13,8 +13,9 @@ typedef struct egb_request {
     unsigned    line;
 } egb_request;
 
-// As egb_pool_alloc(), without a look at the magazine first. No lock is held.
-void* egb_pool_alloc_for_(egb_pool pool, const egb_request* request);
+// As egb_pool_alloc(), without a look at the magazine first. No lock is held. At level "track" the
+// request's site becomes its stack.
+void* egb_pool_alloc_for_(egb_pool pool, egb_request* request);
 
 // Whether some allocations of the pool fail on purpose.
 bool egb_pool_has_faults_(egb_pool pool);

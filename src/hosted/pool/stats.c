@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The numbers of a pool, and of all pools below one.
+#include "../cache/peak.h"
 #include "../report/text.h"
 #include "registry.h"
 
@@ -11,20 +12,14 @@ typedef struct egb_counts {
 static void count_magazine(egb_magazine_* magazine, void* user)
 {
     egb_counts* const counts = user;
-    const uintptr_t   top    = EGB_LOAD_(magazine->top);
-    if (top > magazine->lowest) {
-        counts->in_magazines += (top - magazine->lowest) / sizeof(egb_entry_);
-    }
-    counts->in_magazines += magazine->spare == NULL ? 0 : magazine->spare->count;
-    counts->in_magazines += egb_magazine_count_remote_(magazine);
+    counts->in_magazines += egb_magazine_count_(magazine);
     counts->frees += EGB_LOAD_(magazine->frees);
 }
 
 // Another thread may be allocating or freeing, so that the numbers do not quite fit together: then
 // they are kept from going below zero.
-static void add_pool(egb_control* control, egb_pool_stats* sum)
+static void add_locked(egb_control* control, egb_pool_stats* sum)
 {
-    egb_os_lock_(&control->depot.lock);
     egb_counts counts = {egb_depot_blocks_(&control->depot), control->depot.frees};
     egb_each_magazine_(&control->depot, count_magazine, &counts);
     const size_t taken  = control->depot.growing.in_use;
@@ -34,7 +29,7 @@ static void add_pool(egb_control* control, egb_pool_stats* sum)
     sum->capacity += control->depot.growing.capacity;
     sum->in_use += in_use;
     sum->in_magazines += cached;
-    sum->peak += control->depot.peak;
+    sum->peak += egb_larger_(egb_peak_(&control->depot), in_use);
     sum->allocations += counts.frees + in_use;
     sum->frees += counts.frees;
     sum->failures += control->exhaustion.failures;
@@ -42,6 +37,12 @@ static void add_pool(egb_control* control, egb_pool_stats* sum)
     sum->bytes_held += control->depot.growing.held;
     sum->bytes_prefaulted += control->source.prefaulted;
     sum->bytes_huge += control->source.huge;
+}
+
+static void add_pool(egb_control* control, egb_pool_stats* sum)
+{
+    egb_os_lock_(&control->depot.lock);
+    add_locked(control, sum);
     egb_os_unlock_(&control->depot.lock);
 }
 
@@ -54,6 +55,52 @@ static void describe_pool(const egb_control* control, egb_pool_stats* out)
     out->stride_bytes = control->depot.growing.options.block_bytes;
     out->max_blocks   = control->depot.growing.options.max_blocks;
     out->budget_bytes = control->budget.bytes;
+}
+
+void egb_pool_stats_of_(egb_control* control, egb_pool_stats* out)
+{
+    describe_pool(control, out);
+    add_locked(control, out);
+}
+
+// Blocks never requested were never in use: where the peak is a bound, it is no more than those.
+void egb_pool_stats_for_report_(egb_control* control, egb_pool_stats* out)
+{
+    const egb_earlier* const earlier = &control->earlier;
+    egb_pool_stats_of_(control, out);
+    out->peak        = out->peak < out->allocations ? out->peak : (size_t)out->allocations;
+    out->allocations = egb_since_(out->allocations, earlier->allocations);
+    out->frees       = egb_since_(out->frees, earlier->frees);
+    out->failures    = egb_since_(out->failures, earlier->failures);
+}
+
+egb_status egb_pool_get_stats_for_report_(egb_pool pool, egb_pool_stats* out)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_pool_stats_for_report_(control, out);
+        egb_os_unlock_(&control->depot.lock);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return control != NULL ? EGB_OK : EGB_STALE;
+}
+
+void egb_pools_count_anew_(void)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    const size_t slots = __atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE);
+    for (size_t slot = 1; slot < slots; slot++) {
+        egb_control* const control = egb_pool_lock_(egb_handle_of_(&egb_registry_.controls[slot]));
+        if (control != NULL) {
+            egb_pool_stats now;
+            egb_pool_stats_of_(control, &now);
+            const egb_earlier earlier = {now.allocations, now.frees, now.failures};
+            control->earlier          = earlier;
+            egb_os_unlock_(&control->depot.lock);
+        }
+    }
+    egb_os_unlock_(&egb_threads_.lock);
 }
 
 egb_status egb_pool_get_stats(egb_pool pool, egb_pool_stats* out)

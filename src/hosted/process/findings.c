@@ -2,6 +2,7 @@
 // The leaks and misuse events in a report, with their places in the code.
 #include "findings.h"
 #include "../../os/os.h"
+#include "../heap/heap.h"
 #include "../pool/live_sites.h"
 #include "../pool/redzone.h"
 #include "../report/misuse.h"
@@ -19,16 +20,10 @@ static void write_module(egb_json* out, const char* path)
     }
 }
 
-// Writes nothing for an unknown place.
-static void
-write_where(egb_json* out, const char* name, const char* file, uint64_t line, const void* site)
+static void write_one_place(egb_json* out, const char* file, uint64_t line, const void* site)
 {
     const char* path;
     uintptr_t   offset;
-    if (file == NULL && site == NULL) {
-        return;
-    }
-    egb_json_name_(out, name);
     egb_json_open_(out, '{');
     if (file != NULL) {
         egb_json_word_(out, "file", file);
@@ -40,6 +35,31 @@ write_where(egb_json* out, const char* name, const char* file, uint64_t line, co
         egb_json_number_(out, "address", (uintptr_t)site);
     }
     egb_json_close_(out, '}');
+}
+
+// Writes nothing for an unknown place.
+static void
+write_where(egb_json* out, const char* name, const char* file, uint64_t line, const void* site)
+{
+    if (file != NULL || site != NULL) {
+        egb_json_name_(out, name);
+        write_one_place(out, file, line, site);
+    }
+}
+
+// Writes nothing for an unknown stack.
+static void write_stack(egb_json* out, const char* name, const void* const* stack)
+{
+    if (stack == NULL) {
+        return;
+    }
+    egb_json_name_(out, name);
+    egb_json_open_(out, '[');
+    for (; *stack != NULL; stack++) {
+        egb_json_next_(out);
+        write_one_place(out, NULL, 0, *stack);
+    }
+    egb_json_close_(out, ']');
 }
 
 // ---- leaks --------------------------------------------------------------------------------------
@@ -63,6 +83,7 @@ static void write_leak(const egb_holder* holder, void* user)
     egb_json_next_(out);
     egb_json_open_(out, '{');
     write_where(out, "site", holder->file, holder->line, holder->site);
+    write_stack(out, "stack", holder->stack);
     egb_json_word_(out, "pool", holder->pool_name);
     egb_json_number_(out, "blocks", holder->blocks);
     egb_json_number_(out, "bytes", holder->bytes);
@@ -112,6 +133,9 @@ static void write_event(egb_json* out, const egb_past_event* event)
     write_where(out, "site", NULL, 0, event->site);
     write_where(out, "alloc_site", event->alloc_file, event->alloc_line, event->alloc_site);
     write_where(out, "free_site", NULL, 0, event->free_site);
+    write_stack(out, "stack", event->stack);
+    write_stack(out, "alloc_stack", event->alloc_stack);
+    write_stack(out, "free_stack", event->free_stack);
     egb_json_close_(out, '}');
 }
 
@@ -132,7 +156,7 @@ static void write_events(egb_json* out)
 
 void egb_report_findings_(egb_json* out)
 {
-    if (egb_has_tracked_()) {
+    if (egb_has_tracked_() || egb_heap_tracks_large_()) {
         write_leaks(out);
     }
     write_events(out);

@@ -3,6 +3,7 @@
 #include "eggbox/report.h"
 
 #include "../../os/os.h"
+#include "../heap/heap.h"
 #include "../pool/fork.h"
 #include "../pool/live_sites.h"
 #include "../pool/registry.h"
@@ -11,36 +12,30 @@
 #include "../report/text.h"
 #include "../settings/settings.h"
 #include "eggbox/heap.h"
+#include "ended.h"
 #include "findings.h"
+#include "live.h"
+#include "report.h"
 
 // ---- what a child of a fork does not count ------------------------------------------------------
 
-// The counts of a size class, or of large blocks, that a forked process inherited.
-typedef struct earlier {
-    uint64_t allocations;
-    uint64_t frees;
-    uint64_t failures;
-    uint64_t requested_bytes;
-} earlier;
-
-enum { PATH_BYTES_MAX = 4096 };
+// Pools know theirs (egb_earlier). These are the counts of large blocks, and the bytes requested of
+// size classes, that a forked process inherited.
 
 static struct {
     egb_heap_stats now;
-    earlier        classes[EGB_HEAP_CLASSES];
-    earlier        large;
+    uint64_t       requested_before[EGB_HEAP_CLASSES];
+    egb_earlier    large;
     uint64_t       started_ns;
+    const char*    mark;        // the ending of the mark that announces it; NULL: there is none
+    bool           has_failed;  // and a note says so
+    int            error;       // of the last one
     egb_json       out;
-    char           text[PATH_BYTES_MAX];
-    char           path[PATH_BYTES_MAX + 64];
-    char           whole_path[PATH_BYTES_MAX + 64];
+    char           text[EGB_REPORT_PATH_MAX];
+    char           path[EGB_REPORT_PATH_MAX + 64];
+    char           whole_path[EGB_REPORT_PATH_MAX + 64];
 } report;
 static bool report_is_busy;  // atomic: a thread is writing
-
-static uint64_t since(uint64_t now, uint64_t before)
-{
-    return now > before ? now - before : 0;
-}
 
 // In the child of a fork the thread that was writing a report no longer exists.
 static void reset_report(void)
@@ -52,29 +47,30 @@ static egb_fork_hook report_fork_hook = {.in_child = reset_report};
 
 // The hook is added here, because adding it takes a lock: a report may be written in a signal
 // handler that interrupted the holder of that lock.
-__attribute__((constructor)) static void note_the_start(void)
+__attribute__((constructor)) void egb_report_note_start_(void)
 {
     egb_fork_add_hook_(&report_fork_hook);
-    report.started_ns = egb_os_nanoseconds_();
+    if (report.started_ns == 0) {  // else a restart came first, and the files have its name
+        report.started_ns = egb_os_nanoseconds_();
+    }
 }
 
 void egb_report_restart(void)
 {
-    note_the_start();
+    report.started_ns = 0;
+    report.mark       = NULL;
+    report.has_failed = false;
+    egb_report_note_start_();
     egb_misuse_forget_();
     egb_holders_restart_();
+    egb_ended_restart_();
     (void)egb_heap_get_stats(&report.now);
     report.large.allocations = report.now.large_allocations;
     report.large.frees       = report.now.large_frees;
     report.large.failures    = report.now.large_failures;
+    egb_pools_count_anew_();
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        egb_pool_stats one;
-        if (egb_pool_get_stats(report.now.classes[i].pool, &one) == EGB_OK) {
-            const earlier before = {
-                one.allocations, one.frees, one.failures, report.now.classes[i].requested_bytes
-            };
-            report.classes[i] = before;
-        }
+        report.requested_before[i] = report.now.classes[i].requested_bytes;
     }
 }
 
@@ -116,7 +112,7 @@ static void write_arguments(egb_json* out)
         }
     }
     if (file >= 0) {
-        egb_os_close_(file);
+        (void)egb_os_close_(file);
     }
     egb_json_close_(out, ']');
 }
@@ -154,6 +150,7 @@ static void write_process(egb_json* out, const egb_os_process* process)
     egb_json_digits_(out, took % 1000000, 6);
     egb_json_word_(out, "level", level_of_classes());
     egb_json_word_(out, "library", version_text);
+    egb_json_truth_(out, "is_linked", !EGB_IS_MALLOC);
     egb_json_number_(out, "peak_resident_bytes", process->peak_resident_bytes);
     egb_json_number_(out, "minor_faults", process->minor_faults);
     egb_json_number_(out, "major_faults", process->major_faults);
@@ -171,6 +168,44 @@ static size_t class_of_pool(egb_pool pool)
     return index;
 }
 
+typedef struct pool_numbers {
+    const egb_pool_stats* stats;
+    const char*           parent;
+    egb_level             level;
+    bool                  is_class;
+    bool                  has_ended;
+    uint64_t              requested_bytes;
+} pool_numbers;
+
+static void write_numbers(egb_json* out, const pool_numbers* of)
+{
+    const egb_pool_stats* const one = of->stats;
+    egb_json_next_(out);
+    egb_json_open_(out, '{');
+    egb_json_word_(out, "name", one->name);
+    egb_json_word_(out, "parent", of->parent);
+    egb_json_truth_(out, "is_size_class", of->is_class);
+    egb_json_word_(out, "level", egb_level_text(of->level));
+    egb_json_number_(out, "block_bytes", one->block_bytes);
+    egb_json_number_(out, "stride_bytes", one->stride_bytes);
+    egb_json_number_(out, "max_blocks", one->max_blocks);
+    egb_json_number_(out, "budget_bytes", one->budget_bytes);
+    egb_json_number_(out, "capacity", one->capacity);
+    egb_json_number_(out, "in_use", one->in_use);
+    egb_json_number_(out, "cached", one->in_magazines);
+    egb_json_number_(out, "peak", one->peak);
+    egb_json_number_(out, "allocations", one->allocations);
+    egb_json_number_(out, "frees", one->frees);
+    egb_json_number_(out, "failures", one->failures);
+    egb_json_number_(out, "chunks", one->chunks);
+    egb_json_number_(out, "bytes_held", one->bytes_held);
+    egb_json_number_(out, "requested_bytes", of->requested_bytes);
+    if (of->has_ended) {
+        egb_json_number_(out, "ended", one->pools);
+    }
+    egb_json_close_(out, '}');
+}
+
 // Returns the pool's failures, if they are requests to the heap.
 static uint64_t write_pool(egb_json* out, egb_pool pool)
 {
@@ -178,40 +213,31 @@ static uint64_t write_pool(egb_json* out, egb_pool pool)
     egb_pool_stats above;
     egb_level      level;
     const size_t   index = class_of_pool(pool);
-    if (egb_pool_get_stats(pool, &one) != EGB_OK || !egb_pool_level_(pool, &level)) {
+    if (egb_pool_get_stats_for_report_(pool, &one) != EGB_OK || !egb_pool_level_(pool, &level)) {
         return 0;
     }
     if (egb_pool_get_stats(egb_pool_parent(pool), &above) != EGB_OK) {
         above.name[0] = '\0';
     }
     const bool     is_class = index < EGB_HEAP_CLASSES;
-    const earlier  none     = {0};
-    const earlier  before   = is_class ? report.classes[index] : none;
-    const uint64_t asked    = is_class ? report.now.classes[index].requested_bytes : 0;
-    // The peak counts blocks in magazines; blocks never requested were never in use.
-    const uint64_t peak = one.peak < one.allocations ? one.peak : one.allocations;
-    egb_json_next_(out);
-    egb_json_open_(out, '{');
-    egb_json_word_(out, "name", one.name);
-    egb_json_word_(out, "parent", above.name);
-    egb_json_truth_(out, "is_size_class", is_class);
-    egb_json_word_(out, "level", egb_level_text(level));
-    egb_json_number_(out, "block_bytes", one.block_bytes);
-    egb_json_number_(out, "stride_bytes", one.stride_bytes);
-    egb_json_number_(out, "max_blocks", one.max_blocks);
-    egb_json_number_(out, "budget_bytes", one.budget_bytes);
-    egb_json_number_(out, "capacity", one.capacity);
-    egb_json_number_(out, "in_use", one.in_use);
-    egb_json_number_(out, "cached", one.in_magazines);
-    egb_json_number_(out, "peak", peak);
-    egb_json_number_(out, "allocations", since(one.allocations, before.allocations));
-    egb_json_number_(out, "frees", since(one.frees, before.frees));
-    egb_json_number_(out, "failures", since(one.failures, before.failures));
-    egb_json_number_(out, "chunks", one.chunks);
-    egb_json_number_(out, "bytes_held", one.bytes_held);
-    egb_json_number_(out, "requested_bytes", since(asked, before.requested_bytes));
-    egb_json_close_(out, '}');
-    return is_class ? since(one.failures, before.failures) : 0;
+    const uint64_t asked =
+        is_class
+            ? egb_since_(report.now.classes[index].requested_bytes, report.requested_before[index])
+            : 0;
+    const pool_numbers numbers = {&one, above.name, level, is_class, false, asked};
+    write_numbers(out, &numbers);
+    return is_class ? one.failures : 0;
+}
+
+static void write_ended(egb_json* out)
+{
+    egb_ended one;
+    for (size_t i = 0; egb_ended_at_(i, &one); i++) {
+        const pool_numbers numbers = {
+            .stats = &one.stats, .parent = one.parent, .level = one.level, .has_ended = true
+        };
+        write_numbers(out, &numbers);
+    }
 }
 
 static uint64_t write_pools(egb_json* out)
@@ -224,6 +250,7 @@ static uint64_t write_pools(egb_json* out)
     for (size_t slot = 1; controls != NULL && slot < slots; slot++) {
         failures += write_pool(out, egb_handle_of_(&controls[slot]));
     }
+    write_ended(out);
     egb_json_close_(out, ']');
     return failures;
 }
@@ -231,16 +258,19 @@ static uint64_t write_pools(egb_json* out)
 static uint64_t write_large(egb_json* out)
 {
     const egb_heap_stats* const now      = &report.now;
-    const uint64_t              failures = since(now->large_failures, report.large.failures);
+    const uint64_t              failures = egb_since_(now->large_failures, report.large.failures);
     egb_json_name_(out, "large");
     egb_json_open_(out, '{');
-    egb_json_number_(out, "allocations", since(now->large_allocations, report.large.allocations));
-    egb_json_number_(out, "frees", since(now->large_frees, report.large.frees));
+    egb_json_number_(
+        out, "allocations", egb_since_(now->large_allocations, report.large.allocations)
+    );
+    egb_json_number_(out, "frees", egb_since_(now->large_frees, report.large.frees));
     egb_json_number_(out, "in_use", now->large_in_use);
     egb_json_number_(out, "peak", now->large_peak);
     egb_json_number_(out, "bytes_in_use", now->large_bytes);
     egb_json_number_(out, "peak_bytes", now->large_bytes_peak);
     egb_json_number_(out, "failures", failures);
+    egb_json_truth_(out, "is_tracked", egb_heap_tracks_large_());
     egb_json_close_(out, '}');
     return failures;
 }
@@ -297,49 +327,136 @@ static char* add_number_to_path(char* to, uint64_t number)
     return add_to_path(to, egb_text_digits_(digits, number, 10, 1));
 }
 
-static void make_paths(const char* folder, uint64_t pid)
+// The path of this process's file with that ending.
+static void make_path(char* to, const char* folder, uint64_t pid, const char* ending)
 {
-    char* to = add_to_path(report.path, folder);
-    to       = add_to_path(to, "/");
-    to       = add_number_to_path(to, pid);
-    to       = add_to_path(to, "-");
-    to       = add_number_to_path(to, report.started_ns);
-    (void)add_to_path(to, ".part");
-    (void)__builtin_memcpy(report.whole_path, report.path, sizeof report.path);
-    (void)add_to_path(report.whole_path + (to - report.path), ".json");
+    to = add_to_path(to, folder);
+    to = add_to_path(to, "/");
+    to = add_number_to_path(to, pid);
+    to = add_to_path(to, "-");
+    to = add_number_to_path(to, report.started_ns);
+    (void)add_to_path(to, ending);
 }
 
-static egb_status write_file(const char* folder)
+// Returns 0, or the number of the system's error. The folder may be one that others write to:
+// a name that they have put there is not written to, and not removed.
+static int write_file(const char* folder, const egb_os_process* process)
 {
-    const egb_os_process process = egb_os_this_process_();
-    make_paths(folder, process.pid);
+    make_path(report.path, folder, process->pid, ".part");
+    make_path(report.whole_path, folder, process->pid, ".json");
     egb_json* const out = &report.out;
     egb_json_begin_(out, egb_os_create_(report.path));
     if (out->file < 0) {
-        return EGB_NO_MEMORY;
+        return -out->file;
     }
-    write_all(out, &process);
-    egb_os_close_(out->file);
-    if (out->has_failed || !egb_os_rename_(report.path, report.whole_path)) {
+    write_all(out, process);
+    const int of_close = egb_os_close_(out->file);
+    int       error    = out->error != 0 ? out->error : of_close;
+    if (error == 0) {
+        error = egb_os_rename_(report.path, report.whole_path);
+    }
+    if (error != 0) {
         egb_os_remove_(report.path);
+    }
+    return error;
+}
+
+static void remove_note(const char* folder, uint64_t pid, const char* ending)
+{
+    make_path(report.path, folder, pid, ending);
+    egb_os_remove_(report.path);
+}
+
+static void note_the_end(const char* folder, uint64_t pid, bool is_written, int error)
+{
+    char number[EGB_DIGITS_BYTES];
+    if (report.mark == NULL) {
+        return;
+    }
+    if (is_written) {
+        remove_note(folder, pid, report.mark);
+    }
+    if (report.has_failed || !is_written) {
+        remove_note(folder, pid, ".failed");
+    }
+    if (!is_written) {
+        egb_os_note_(egb_text_digits_(number, (uint64_t)error, 10, 1), report.path);
+    }
+    report.has_failed = !is_written;
+}
+
+static egb_status write_when_free(const char* folder)
+{
+    const egb_os_process process = egb_os_this_process_();
+    const bool           is_free = egb_locks_are_free_soon_();
+    const int            error   = is_free ? write_file(folder, &process) : 0;
+    note_the_end(folder, process.pid, is_free && error == 0, error);
+    report.error = error;
+    if (!is_free) {
+        return EGB_BUSY;
+    }
+    if (error != 0) {
         return EGB_NO_MEMORY;
     }
     egb_holders_at_exit_(false);
     return EGB_OK;
 }
 
-egb_status egb_report_write(const char* folder)
+static egb_status refusal(const char* folder)
 {
     if (!egb_os_has_reports_()) {
         return EGB_UNSUPPORTED;
     }
-    if (folder == NULL || __builtin_strlen(folder) >= PATH_BYTES_MAX) {
-        return EGB_INVALID;
+    return folder == NULL || __builtin_strlen(folder) >= EGB_REPORT_PATH_MAX ? EGB_INVALID : EGB_OK;
+}
+
+egb_status egb_report_write(const char* folder)
+{
+    egb_status status = refusal(folder);
+    if (status != EGB_OK) {
+        return status;
     }
     if (__atomic_exchange_n(&report_is_busy, true, __ATOMIC_ACQUIRE)) {
         return EGB_BUSY;
     }
-    const egb_status status = egb_locks_are_free_soon_() ? write_file(folder) : EGB_BUSY;
+    status = write_when_free(folder);
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
     return status;
+}
+
+static void announce(const char* folder, const char* mark)
+{
+    if (refusal(folder) != EGB_OK || __atomic_exchange_n(&report_is_busy, true, __ATOMIC_ACQUIRE)) {
+        return;
+    }
+    const size_t length = egb_os_program_(report.text, sizeof report.text - 1);
+    report.text[length] = '\0';
+    make_path(report.path, folder, egb_os_process_number_(), mark);
+    egb_os_note_(length == 0 ? "?" : report.text, report.path);
+    report.mark = mark;
+    egb_live_note_start_(report.started_ns, version_text, level_of_classes());
+    egb_ended_watch_();
+    __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
+}
+
+void egb_report_announce(const char* folder)
+{
+    announce(folder, ".begun");
+}
+
+void egb_report_announce_(const char* folder)
+{
+    announce(folder, EGB_IS_MALLOC ? ".begun" : ".linked");
+}
+
+int egb_report_error_(void)
+{
+    return report.error;
+}
+
+void egb_report_withdraw_(const char* folder)
+{
+    if (report.mark != NULL) {
+        remove_note(folder, egb_os_process_number_(), report.mark);
+    }
 }

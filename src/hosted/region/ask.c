@@ -3,6 +3,7 @@
 
 #include "chunk_cache.h"
 #include "eggbox/atomic_hot.h"
+#include "keep.h"
 
 static bool is_frozen;     // atomic
 static bool refused_once;  // atomic: a request was refused, and no report told yet
@@ -26,7 +27,7 @@ bool egb_may_ask_(void)
     return true;
 }
 
-void* egb_ask_reserve_(size_t bytes, size_t align)
+void* egb_ask_table_(size_t bytes, size_t align)
 {
     if (!egb_may_ask_()) {
         return NULL;
@@ -36,6 +37,15 @@ void* egb_ask_reserve_(size_t bytes, size_t align)
     return region == NULL && egb_region_cache_trim_(0, SIZE_MAX) != 0
                ? egb_os_reserve_(bytes, align)
                : region;
+}
+
+void* egb_ask_reserve_(size_t bytes, size_t align)
+{
+    void* const region = egb_ask_table_(bytes, align);
+    if (region != NULL) {
+        egb_keep_note_got_(bytes);
+    }
+    return region;
 }
 
 egb_status

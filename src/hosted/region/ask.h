@@ -10,6 +10,10 @@
 // refusal by the freeze is remembered for the report.
 void* egb_ask_reserve_(size_t bytes, size_t align);
 
+// The same for a table of the library itself, most of whose pages nobody touches: it tells nothing
+// of the memory that the program needs.
+void* egb_ask_table_(size_t bytes, size_t align);
+
 // As egb_os_commit_(); if refused, once more after the region cache gave something back.
 egb_status
 egb_ask_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained);

@@ -10,6 +10,7 @@
 #include "../../core/growing_private.h"
 #include "../../os/os.h"
 #include "eggbox/pool.h"
+#include "keep.h"
 
 enum { REGIONS_MAX = EGB_REGION_CACHE_ADDRESSES_MAX / EGB_UNIT_BYTES };  // no region is smaller
 enum { NONE = REGIONS_MAX };
@@ -239,22 +240,24 @@ static size_t give_to_system(const egb_cached_chunk* one)
     return one->bytes;
 }
 
-static bool has_room(const egb_cached_chunk* one)
+// The memory of all regions may be `most` bytes, and may be more already: the limit changes.
+static bool has_room(const egb_cached_chunk* one, size_t most)
 {
-    return one->bytes <= EGB_REGION_CACHE_ADDRESSES_MAX - cached_bytes &&
-           memory_of(one) <= EGB_REGION_CACHE_BYTES_MAX - cached_memory;
+    return one->bytes <= EGB_REGION_CACHE_ADDRESSES_MAX - cached_bytes && cached_memory <= most &&
+           memory_of(one) <= most - cached_memory;
 }
 
 bool egb_region_cache_put_(const egb_cached_chunk* one)
 {
-    if (one->bytes > EGB_REGION_CACHE_BYTES_MAX) {
+    const size_t most = egb_smaller_(EGB_REGION_CACHE_BYTES_MAX, egb_keep_share_());
+    if (one->bytes > EGB_REGION_CACHE_BYTES_MAX || memory_of(one) > most) {
         return false;
     }
     bool is_in = false;
     for (size_t evicted = 0; !is_in && evicted <= EVICTED_MAX; evicted++) {
         egb_cached_chunk oldest = no_region;
         egb_os_lock_(&cache_lock);
-        is_in = has_room(one);
+        is_in = has_room(one, most);
         if (is_in) {
             egb_os_watch_close_(one->region, one->bytes);
             (void)add_newest(one);

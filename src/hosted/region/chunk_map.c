@@ -64,16 +64,16 @@ bool egb_chunk_map_set_(void* region, size_t bytes, const egb_unit* unit)
 
 void egb_chunk_map_set_key_(const egb_chunk_* chunk, uint64_t key)
 {
-    for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
-        egb_unit* const unit = egb_unit_of_((const char*)chunk->region + offset);
+    for (size_t offset = 0; offset < chunk->range.bytes; offset += EGB_UNIT_BYTES) {
+        egb_unit* const unit = egb_unit_of_((const char*)chunk->range.start + offset);
         __atomic_store_n(&unit->key, key, __ATOMIC_RELEASE);
     }
 }
 
 void egb_chunk_map_forget_(const egb_chunk_* chunk)
 {
-    for (size_t offset = 0; offset < chunk->region_bytes; offset += EGB_UNIT_BYTES) {
-        EGB_STORE_(egb_unit_of_((const char*)chunk->region + offset)->blocks, 0);
+    for (size_t offset = 0; offset < chunk->range.bytes; offset += EGB_UNIT_BYTES) {
+        EGB_STORE_(egb_unit_of_((const char*)chunk->range.start + offset)->blocks, 0);
     }
 }
 
@@ -85,14 +85,6 @@ void egb_chunk_map_clear_(void* region, size_t bytes)
             __atomic_store_n(&unit->key, 0, __ATOMIC_RELEASE);
             __atomic_store_n(&unit->chunk, NULL, __ATOMIC_RELEASE);
         }
-    }
-}
-
-void egb_chunk_map_pass_on_(void* region, size_t bytes, egb_chunk_* chunk)
-{
-    for (size_t offset = 0; offset < bytes; offset += EGB_UNIT_BYTES) {
-        egb_unit* const unit = egb_unit_of_((const char*)region + offset);
-        __atomic_store_n(&unit->chunk, chunk, __ATOMIC_RELEASE);
     }
 }
 

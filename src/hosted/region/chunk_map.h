@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room region: from an address to the chunk or large block that it is in.
+// Room region: from an address to the chunk that it is in.
 #ifndef EGGBOX_SRC_HOSTED_REGION_CHUNK_MAP_H
 #define EGGBOX_SRC_HOSTED_REGION_CHUNK_MAP_H
 
@@ -20,13 +20,13 @@ enum { EGB_UNIT_BITS = 16, EGB_ROOT_BITS = EGB_ADDRESS_BITS - EGB_UNIT_BITS - EG
 
 // One unit of the address space, in a cache line of its own: all that a free, or a question for a
 // block's size, has to know. `key` is set last and cleared first; while it is 0 nothing else
-// counts. All but the shape is atomic. The shape of a large block is zero.
+// counts. All but the shape is atomic.
 typedef struct egb_unit {
     EGB_ALIGNAS_(64) uint64_t key;  // the pool's handle, and a lane; 0: nothing is there
     egb_chunk_* chunk;
     egb_shape_  shape;        // the chunk's; without states: no blocks in this unit
-    uint32_t    blocks;       // in the chunk; 0: the pool is destroyed, or a large block
-    size_t      block_bytes;  // the pool's; 0: red zones or a large block: ask others
+    uint32_t    blocks;       // in the chunk; 0: the pool is destroyed
+    size_t      block_bytes;  // the pool's; 0: red zones: ask the pool
 } egb_unit;
 EGB_STATIC_ASSERT(sizeof(egb_unit) == 64, "a unit is one line");
 
@@ -45,10 +45,6 @@ static inline size_t egb_lane_of_key_(uint64_t key)
     return (size_t)(key & EGB_KEY_LANES) / EGB_KEY_LANE;
 }
 
-// Stands for a handle: a large block of the heap is here, and `chunk` is its record. No pool has
-// this handle; it leads to the root.
-#define EGB_LARGE_KEY ((uint64_t)EGB_SLOT_STEP_ / 2)
-
 typedef struct egb_leaf {
     egb_unit units[(size_t)1 << EGB_LEAF_BITS];
 } egb_leaf;
@@ -64,9 +60,6 @@ void egb_chunk_map_set_key_(const egb_chunk_* chunk, uint64_t key);
 
 // The chunk's blocks belong to no pool any more, but the chunk is still there.
 void egb_chunk_map_forget_(const egb_chunk_* chunk);
-
-// Entries that are in the map already change owner, under the same key.
-void egb_chunk_map_pass_on_(void* region, size_t bytes, egb_chunk_* chunk);
 
 // The unit of an address; address bits beyond the known ones are ignored. NULL: no chunk is or was
 // near.
@@ -99,7 +92,7 @@ static inline uint64_t egb_key_of_unit_(const egb_unit* unit)
     return unit == NULL ? 0 : egb_key_in_lane_(egb_key_at_(unit), 0);
 }
 
-// The slot of the pool or large block whose region contains the address; 0: nobody's, or a pool's
+// The slot of the pool whose chunk contains the address; 0: nobody's, a large block's, or a pool's
 // on static memory. The answer may be outdated when the caller reads it.
 uint32_t egb_chunk_map_slot_(const void* address);
 
@@ -118,7 +111,7 @@ static inline bool egb_chunk_has_(const egb_chunk_* chunk, const void* address)
 // The chunk's key in the map.
 static inline uint64_t egb_key_of_chunk_(const egb_chunk_* chunk)
 {
-    return egb_key_at_(egb_unit_of_(chunk->region));
+    return egb_key_at_(egb_unit_of_(chunk->range.start));
 }
 
 #endif  // EGGBOX_SRC_HOSTED_REGION_CHUNK_MAP_H

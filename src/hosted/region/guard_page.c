@@ -4,11 +4,15 @@
 #include "../../os/os.h"
 #include "../report/text.h"
 #include "../settings/settings.h"
+#include "ask.h"
 
 // The least alignment of these blocks, as of blocks of size classes.
 enum { ALIGN_MIN = 16 };
 
 enum { FRONT_BYTES_MAX = 128, AROUND = 0xA9 };
+
+// A block that realloc copied so many times its size may then end apart from its guard page.
+enum { COPIES_MAX = 8 };
 
 // The most addresses in quarantine.
 static const size_t QUARANTINE_BYTES_MAX = (size_t)1 << (sizeof(void*) > 4 ? 30 : 24);
@@ -74,19 +78,29 @@ static intptr_t blocks_to_next(void)
 
 static void explain(const void* address, egb_os_access access);
 
+// Large blocks have the level of the pool above the size classes. A tool that watches raises that
+// level, but it sees by itself what a page would stop: only EGGBOX_CHECK counts here.
+static bool wants_level_pages(void)
+{
+    egb_level level = EGB_LEVEL_CHECK;
+    (void)egb_level_of_("heap", EGB_LEVEL_CHECK, &level);
+    return level == EGB_LEVEL_GUARD || level == EGB_LEVEL_TRACK;
+}
+
 static egb_status apply_setting(const wanted_pages* wanted)
 {
-    const bool is_on = wanted->large || wanted->every != 0;
-    const bool can   = egb_os_can_protect_() && egb_os_page_bytes_() < EGB_UNIT_BYTES &&
+    const bool is_asked = wanted->large || wanted->every != 0;
+    const bool can      = egb_os_can_protect_() && egb_os_page_bytes_() < EGB_UNIT_BYTES &&
                      egb_level_of_no_pool_() != EGB_LEVEL_PASSTHROUGH;
-    if (is_on && can) {
+    const bool has_large = can && (wanted->large || wants_level_pages());
+    if (can && (is_asked || has_large)) {
         (void)egb_os_explain_faults_(explain);
     }
     EGB_STORE_(sample_random, (uint32_t)egb_os_nanoseconds_());
-    EGB_STORE_(large_has_guard_pages, can && wanted->large);
+    EGB_STORE_(large_has_guard_pages, has_large);
     EGB_STORE_(sample_every, can ? wanted->every : 0);
     EGB_STORE_(sample_left, blocks_to_next());
-    return is_on && !can ? EGB_UNSUPPORTED : EGB_OK;
+    return is_asked && !can ? EGB_UNSUPPORTED : EGB_OK;
 }
 
 void egb_guard_page_read_setting_(const char* text)
@@ -201,33 +215,32 @@ void egb_guard_page_reset_(void)
 
 // ---- a region -----------------------------------------------------------------------------------
 
-// The block lies as far back as its alignment allows. An alignment of more than a page holds for
-// the region only.
+// The block lies as far back as its alignment allows, with a page before it at least. An alignment
+// of more than a page holds for the region only, and there is no page before the block.
 size_t egb_guard_page_plan_(egb_guard_page* plan, size_t align, size_t bytes)
 {
-    const egb_guard_page none = {0};
-    const size_t         page = egb_os_page_bytes_();
-    const size_t         unit = EGB_UNIT_BYTES;
-    const size_t         step = align < ALIGN_MIN ? (size_t)ALIGN_MIN : align;
+    const size_t page = egb_os_page_bytes_();
+    const size_t unit = EGB_UNIT_BYTES;
+    const size_t step = align < ALIGN_MIN ? (size_t)ALIGN_MIN : align;
     if (page >= unit || bytes > PTRDIFF_MAX - 2 * unit) {
         return 0;
     }
-    *plan              = none;
-    plan->bytes        = bytes == 0 ? 1 : bytes;
-    plan->room         = egb_round_up_(plan->bytes, step < page ? step : page);
-    const size_t whole = egb_round_up_(plan->room + page, unit);
-    plan->lead         = step <= page ? whole - page - plan->room : 0;
+    plan->bytes           = bytes == 0 ? 1 : bytes;
+    plan->room            = egb_round_up_(plan->bytes, step < page ? step : page);
+    const bool   has_lead = step <= page;
+    const size_t whole    = egb_round_up_(plan->room + page + (has_lead ? page : 0), unit);
+    plan->lead            = has_lead ? whole - page - plan->room : 0;
     return whole;
 }
 
 static unsigned char* start_of(const egb_large* large)
 {
-    return (unsigned char*)large->region + large->guard.lead;
+    return (unsigned char*)large->range.start + large->guard.lead;
 }
 
 static bool protect(const egb_large* large, size_t from, size_t to, bool is_open)
 {
-    return egb_os_protect_((char*)large->region + from, to - from, is_open) == EGB_OK;
+    return egb_os_protect_((char*)large->range.start + from, to - from, is_open) == EGB_OK;
 }
 
 // The start of the block's first page.
@@ -256,9 +269,12 @@ static void write_around(const egb_large* large)
     write_back_of(large);
 }
 
-bool egb_guard_page_close_page_(const egb_large* large)
+bool egb_guard_page_close_pages_(const egb_large* large)
 {
-    const bool is_done = protect(large, large->guard.lead + large->guard.room, large->bytes, false);
+    const size_t end     = large->guard.lead + large->guard.room;
+    const size_t first   = first_page(large);
+    const bool   is_done = protect(large, end, large->range.bytes, false) &&
+                         (first == 0 || protect(large, 0, first, false));
     if (is_done) {
         write_around(large);
     }
@@ -278,18 +294,14 @@ bool egb_guard_page_open_block_(const egb_large* large)
 // If the region has few pages they stay: the next sample will need them.
 bool egb_guard_page_close_(const egb_large* large)
 {
-    if (!protect(large, 0, large->bytes, false)) {
-        return false;
-    }
-    if (large->guard.room > 2 * egb_os_page_bytes_()) {
-        egb_os_forget_(large->region, large->bytes);
-    }
-    return true;
+    return large->guard.room > 2 * egb_os_page_bytes_()
+               ? egb_os_shut_(large->range.start, large->range.bytes) == EGB_OK
+               : protect(large, 0, large->range.bytes, false);
 }
 
 bool egb_guard_page_open_(const egb_large* large)
 {
-    return protect(large, 0, large->bytes, true);
+    return protect(large, 0, large->range.bytes, true);
 }
 
 // The damaged byte, counted from the block's start: below 0 it is before the block. 0: no damage.
@@ -310,17 +322,37 @@ static ptrdiff_t damage(const egb_large* large)
     return 0;
 }
 
-bool egb_guard_page_set_bytes_(egb_large* large, size_t bytes)
+// The room of a block with so many bytes where it stands; 0: it must move.
+static size_t room_for(const egb_large* large, size_t bytes)
+{
+    const egb_guard_page* const guard = &large->guard;
+    const size_t                page  = egb_os_page_bytes_();
+    if (large->state != EGB_LARGE_LIVE || bytes > large->range.bytes - guard->lead - page) {
+        return 0;
+    }
+    const bool   may_open  = !egb_is_frozen_();
+    const size_t room      = egb_round_up_(guard->lead + bytes, page) - guard->lead;
+    const bool   is_larger = bytes >= guard->bytes;
+    const bool   is_right  = room - bytes < ALIGN_MIN || (is_larger && room == guard->room) ||
+                          (is_larger && guard->moved / COPIES_MAX >= bytes);
+    return is_right && (room == guard->room || (room > guard->room && may_open)) ? room : 0;
+}
+
+bool egb_guard_page_resize_(egb_large* large, size_t bytes)
 {
     egb_guard_page* const guard = &large->guard;
     bytes                       = bytes == 0 ? 1 : bytes;
-    const bool is_behind        = large->state == EGB_LARGE_LIVE && bytes <= guard->room &&
-                           (bytes >= guard->bytes || guard->room - bytes < ALIGN_MIN);
-    if (!is_behind || damage(large) != 0) {
+    const size_t room           = room_for(large, bytes);
+    const size_t end            = guard->lead + guard->room;
+    if (room == 0 || damage(large) != 0 ||
+        (room > guard->room && !protect(large, end, guard->lead + room, true))) {
         return false;
     }
+    egb_large_lock_();
     guard->bytes = bytes;
+    guard->room  = room;
     write_back_of(large);
+    egb_large_unlock_();
     return true;
 }
 
@@ -420,7 +452,7 @@ static egb_large* take_oldest(void)
     egb_large* const large = quarantine.oldest;
     egb_large_list_remove_(&quarantine, large);
     quarantine_count--;
-    quarantine_bytes -= large->bytes;
+    quarantine_bytes -= large->range.bytes;
     large->state = EGB_LARGE_NEW;
     return large;
 }
@@ -428,7 +460,7 @@ static egb_large* take_oldest(void)
 egb_large* egb_page_quarantine_take_(size_t whole)
 {
     const bool is_fit =
-        quarantine_count > EGB_PAGE_QUARANTINE_MAX / 2 && quarantine.oldest->bytes == whole;
+        quarantine_count > EGB_PAGE_QUARANTINE_MAX / 2 && quarantine.oldest->range.bytes == whole;
     return is_fit ? take_oldest() : NULL;
 }
 
@@ -441,18 +473,19 @@ void egb_page_quarantine_flush_(egb_unmap_list* unmap_list)
 
 void egb_page_quarantine_add_(egb_large* large, egb_unmap_list* unmap_list)
 {
-    if (large->bytes > QUARANTINE_BYTES_MAX) {
+    if (large->range.bytes > QUARANTINE_BYTES_MAX) {
         egb_large_unmap_later_(unmap_list, large);
         return;
     }
     while (quarantine_count != 0 && (quarantine_count == EGB_PAGE_QUARANTINE_MAX ||
-                                     quarantine_bytes + large->bytes > QUARANTINE_BYTES_MAX)) {
+                                     quarantine_bytes + large->range.bytes > QUARANTINE_BYTES_MAX)
+    ) {
         egb_large_unmap_later_(unmap_list, take_oldest());
     }
     large->state = EGB_LARGE_QUARANTINED;
     egb_large_list_add_(&quarantine, large);
     quarantine_count++;
-    quarantine_bytes += large->bytes;
+    quarantine_bytes += large->range.bytes;
 }
 
 // ---- faults -------------------------------------------------------------------------------------
@@ -501,6 +534,6 @@ static void explain(const void* address, egb_os_access access)
     say_where(&line, large, address);
     say_place(&line, "  allocated at ", large->guard.alloc_site);
     say_place(&line, "  freed at ", large->guard.free_site);
-    egb_text_add_(&line, "  next: addr2line -Cfe PATH 0x... names the source line of PATH+0x...");
+    egb_text_add_(&line, "  next: addr2line -Cfie PATH 0x... names the source line of PATH+0x...");
     egb_text_write_line_(&line);
 }

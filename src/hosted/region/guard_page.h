@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Room region: large blocks that end at an inaccessible page, and are inaccessible after their
-// free. Each is a region like that of any other large block:
+// Room region: large blocks between inaccessible pages, which are inaccessible after their free.
+// Each is a region like that of any other large block:
 //
-//     | front: a pattern | the block | back: a pattern | guard page |
-//       128 bytes at most              what its alignment leaves, below 16 bytes as a rule
+//     | guard pages | front: a pattern | the block | back: a pattern | guard page |
+//                     128 bytes at most              what its alignment leaves, below 16 bytes as a
+//                                                    rule
+//
+// The pages before the block cost addresses only. A block with an alignment of more than a page has
+// none.
 //
 // large.c hands them out and takes them back. This file places a block in its region, selects the
 // requests that get one, writes and checks the patterns, and explains an access to a closed page.
@@ -16,7 +20,7 @@
 // most.
 enum { EGB_PAGE_QUARANTINE_MAX = 64 };
 
-// The most at one time. Each is up to two mappings; Linux allows a process 65530 by default.
+// The most at one time. Each is up to three mappings; Linux allows a process 65530 by default.
 enum { EGB_GUARD_PAGES_MAX = 8192, EGB_GUARD_PAGE_SAMPLES_MAX = 1024 };
 
 // ---- which requests -----------------------------------------------------------------------------
@@ -30,6 +34,8 @@ bool egb_guard_page_is_setting_(const char* text);
 // Applies a setting. EGB_INVALID: the text is invalid; EGB_UNSUPPORTED: no guard pages here.
 egb_status egb_guard_page_set_(const char* text);
 
+// Whether large blocks have guard pages: by the setting, or because EGGBOX_CHECK puts the pool
+// "heap" at level "guard" or "track".
 bool egb_guard_page_for_large_(void);
 
 // Whether small requests are sampled; whether the next one is due, which counts it.
@@ -55,12 +61,13 @@ void egb_guard_page_reset_(void);
 
 // ---- a region -----------------------------------------------------------------------------------
 
-// Places a block in its region. Returns the region's bytes, in whole units; 0: too large.
+// Places a block in its region: sets `bytes`, `room` and `lead`. Returns the region's bytes, in
+// whole units; 0: too large.
 size_t egb_guard_page_plan_(egb_guard_page* plan, size_t align, size_t bytes);
 
-// Closes the guard page of a fresh region, or opens the block's pages in a closed one, and writes
-// the patterns around the block. False: the system refused, and nothing has changed.
-bool egb_guard_page_close_page_(const egb_large* large);
+// Closes the guard pages of a fresh region, or opens the block's pages in a closed one, and writes
+// the patterns around the block. False: the system refused, and the region is to be released.
+bool egb_guard_page_close_pages_(const egb_large* large);
 bool egb_guard_page_open_block_(const egb_large* large);
 
 // Closes the whole region of a freed block; its memory goes, except a page or two. False: the
@@ -70,12 +77,14 @@ bool egb_guard_page_close_(const egb_large* large);
 // Opens the whole region. False: the system refused.
 bool egb_guard_page_open_(const egb_large* large);
 
-// Whether the patterns around the block are intact; if not, `finding` tells the damage.
+// Whether a pattern around the block is damaged; then `finding` tells where.
 bool egb_guard_page_check_(const egb_large* large, egb_finding* finding);
 
-// Changes the block's size within the same room. False, and nothing has changed: the block would
-// not end at the guard page, or there is damage.
-bool egb_guard_page_set_bytes_(egb_large* large, size_t bytes);
+// Changes the size of a block in use where it is, without the lock: within its room, or into the
+// closed addresses behind it. False, and nothing has changed: the block would not end at a guard
+// page, or there is damage. A block that realloc has copied often enough may end up to a page
+// before it: else growth by small steps would take a time that rises with the square of its size.
+bool egb_guard_page_resize_(egb_large* large, size_t bytes);
 
 // The block's history.
 egb_history egb_guard_page_history_(const egb_large* large);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Large blocks: each is a region of whole units of addresses, which the chunk map assigns to the
-// root, with a record in place of a chunk. large_cache.c has the freed ones, guard_page.c the guard
-// pages.
+// Large blocks: each is a region of whole units of addresses, with a record. large_cache.c has the
+// freed ones, guard_page.c the guard pages.
 #include "ask.h"
 #include "guard_page.h"
+#include "keep.h"
 #include "large_cache.h"
 
 // A cached region of up to so many bytes is zeroed by writing: quicker than the page faults of a
@@ -12,6 +12,32 @@ enum { ZEROED_BYTES_MAX = 1 << 20 };
 
 static egb_os_mutex      large_lock;  // protects all that follows, and large_cache.c
 static egb_large_numbers numbers;     // without the numbers that others count
+
+// Copies of them, for eyes outside the process: NULL: none. And those from before that.
+static egb_live_large*   live;
+static egb_large_numbers before_live;
+
+static void note_live(void)
+{
+    if (live != NULL) {
+        EGB_STORE_(live->allocations, numbers.allocations - before_live.allocations);
+        EGB_STORE_(live->frees, numbers.frees - before_live.frees);
+        EGB_STORE_(live->failures, numbers.failures - before_live.failures);
+        EGB_STORE_(live->in_use, numbers.in_use);
+        EGB_STORE_(live->peak, numbers.peak);
+        EGB_STORE_(live->bytes, numbers.bytes);
+        EGB_STORE_(live->bytes_peak, numbers.bytes_peak);
+    }
+}
+
+void egb_large_live_to_(egb_live_large* place)
+{
+    egb_os_lock_(&large_lock);
+    live        = place;
+    before_live = numbers;
+    note_live();
+    egb_os_unlock_(&large_lock);
+}
 
 bool egb_large_make_room_(void)
 {
@@ -32,12 +58,29 @@ void* egb_large_pass_on_(size_t bytes)
     egb_large* const large =
         egb_os_can_split_() ? egb_large_cache_take_(EGB_UNIT_BYTES, bytes) : NULL;
     if (large != NULL) {
-        region = large->region;
-        egb_chunk_map_clear_(region, bytes);
+        region = large->range.start;
+        egb_large_leave_(large);
         egb_large_drop_record_(large);
     }
     egb_os_unlock_(&large_lock);
     return region;
+}
+
+bool egb_large_take_over_(void* region, size_t bytes)
+{
+    egb_unmap_list unmap_list = {NULL};
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_os_can_split_() ? egb_large_new_record_() : NULL;
+    if (large != NULL) {
+        large->range.start = region;
+        large->range.bytes = bytes;
+        large->mapping     = 0;
+        egb_large_enter_(large);
+        egb_large_keep_(large, &unmap_list);
+    }
+    egb_os_unlock_(&large_lock);
+    (void)egb_unmap_list_release_(&unmap_list);
+    return large != NULL;
 }
 
 static size_t release(uint32_t epoch, size_t bytes, bool with_quarantine)
@@ -76,29 +119,31 @@ void egb_large_note_bytes_(size_t more, size_t less)
     if (numbers.bytes > numbers.bytes_peak) {
         numbers.bytes_peak = numbers.bytes;
     }
+    note_live();
 }
 
 static void* start_of_block(const egb_large* large)
 {
-    return (char*)large->region + large->guard.lead;
+    return (char*)large->range.start + large->guard.lead;
 }
 
 // The bytes that the block's owner may use.
 static size_t room_of_block(const egb_large* large)
 {
-    return egb_large_has_page_(large) ? large->guard.bytes : large->bytes;
+    return egb_large_has_page_(large) ? large->guard.bytes : large->range.bytes;
 }
 
 static void* hand_out(egb_large* large)
 {
-    large->state = EGB_LARGE_LIVE;
+    large->state        = EGB_LARGE_LIVE;
+    large->owner.serial = 0;
     numbers.allocations++;
     numbers.guarded_allocations += egb_large_has_page_(large) ? 1 : 0;
     numbers.in_use++;
     if (numbers.in_use > numbers.peak) {
         numbers.peak = numbers.in_use;
     }
-    egb_large_note_bytes_(large->bytes, 0);
+    egb_large_note_bytes_(large->range.bytes, 0);
     return start_of_block(large);
 }
 
@@ -124,47 +169,46 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
     return block;
 }
 
-// NULL: the system refused, and the caller still owns the record.
-static void* map_region(size_t align, size_t whole, egb_large* large)
+// NULL: the system refused.
+static void* map_region(size_t align, size_t whole)
 {
     void* const region = egb_ask_reserve_(whole, align);
-    if (region == NULL) {
-        return NULL;
-    }
-    large->region = region;
-    large->bytes  = whole;
-    if (egb_ask_commit_(region, whole, 0, NULL) != EGB_OK ||
-        !egb_large_enter_(region, whole, large)) {
+    if (region != NULL && egb_ask_commit_(region, whole, 0, NULL) != EGB_OK) {
         egb_os_release_(region, whole);
         return NULL;
     }
     return region;
 }
 
-// `guard`: the block ends at this guard page; NULL: it has none.
+// `guard`: the block's place between guard pages; NULL: it has none.
 static void* alloc_fresh(size_t align, size_t whole, const egb_guard_page* guard)
 {
     egb_os_lock_(&large_lock);
     egb_large* const large = egb_large_new_record_();
-    if (large != NULL && guard != NULL) {
-        large->guard = *guard;
-    }
     egb_os_unlock_(&large_lock);
     if (large == NULL) {
         return NULL;
     }
-    bool is_there = map_region(align, whole, large) != NULL;
-    if (is_there && guard != NULL && !egb_guard_page_close_page_(large)) {
-        egb_chunk_map_clear_(large->region, whole);
-        egb_os_release_(large->region, whole);
-        is_there = false;
+    void* const region = map_region(align, whole);
+    large->range.start = region;
+    large->range.bytes = whole;
+    if (guard != NULL) {
+        large->guard = *guard;
     }
+    const bool is_made = region != NULL && (guard == NULL || egb_guard_page_close_pages_(large));
     egb_os_lock_(&large_lock);
-    void* const block = is_there ? hand_out(large) : NULL;
-    if (!is_there) {
+    void* block = NULL;
+    if (is_made) {
+        egb_large_note_mapping_(large);
+        egb_large_enter_(large);
+        block = hand_out(large);
+    } else {
         egb_large_drop_record_(large);
     }
     egb_os_unlock_(&large_lock);
+    if (!is_made && region != NULL) {
+        egb_os_release_(region, whole);
+    }
     return block;
 }
 
@@ -199,22 +243,25 @@ static void* alloc_quarantined(size_t whole, const egb_guard_page* guard)
 }
 
 // During a freeze no block gets a guard page. NULL: serve the request without one.
-void* egb_large_alloc_guarded_(size_t align, size_t bytes, bool is_sample, const void* site)
+void* egb_large_alloc_guarded_(size_t align, size_t bytes, const egb_guard_page* wish)
 {
-    egb_guard_page guard;
+    egb_guard_page guard = *wish;
     const size_t   unit  = EGB_UNIT_BYTES;
     const size_t   whole = egb_is_frozen_() ? 0 : egb_guard_page_plan_(&guard, align, bytes);
-    if (whole == 0 || !egb_guard_page_enter_(is_sample)) {
+    if (whole == 0 || !egb_guard_page_enter_(guard.is_sample)) {
         return NULL;
     }
-    guard.is_sample  = is_sample;
-    guard.alloc_site = site;
-    void* block      = is_sample ? alloc_quarantined(whole, &guard) : NULL;
+    const size_t growth = guard.moved == 0 ? 0 : egb_round_up_(bytes / 2, unit);
+    void*        block  = guard.is_sample ? alloc_quarantined(whole, &guard) : NULL;
+    align               = align < unit ? unit : align;
     if (block == NULL) {
-        block = alloc_fresh(align < unit ? unit : align, whole, &guard);
+        block = alloc_fresh(align, whole + growth, &guard);
+    }
+    if (block == NULL && growth != 0) {
+        block = alloc_fresh(align, whole, &guard);
     }
     if (block == NULL) {
-        egb_guard_page_leave_(is_sample);
+        egb_guard_page_leave_(guard.is_sample);
     }
     return block;
 }
@@ -224,7 +271,8 @@ void* egb_large_sample_(size_t align, size_t bytes, const void* site)
     if (!egb_guard_page_is_due_()) {
         return NULL;
     }
-    void* const block = egb_large_alloc_guarded_(align, bytes, true, site);
+    const egb_guard_page wish  = {.is_sample = true, .alloc_site = site};
+    void* const          block = egb_large_alloc_guarded_(align, bytes, &wish);
     if (block == NULL) {
         egb_guard_page_skip_();
     }
@@ -235,6 +283,7 @@ void* egb_large_refuse_(void)
 {
     egb_os_lock_(&large_lock);
     numbers.failures++;
+    note_live();
     egb_os_unlock_(&large_lock);
     return NULL;
 }
@@ -257,12 +306,24 @@ static int fault_of_large(const egb_large* large, const void* block)
 void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
 {
     const size_t most = egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak);
-    if (large->bytes > most) {
+    if (large->range.bytes > most) {
+        egb_keep_note_given_();
         egb_large_unmap_later_(unmap_list, large);
     } else {
         egb_large_cache_add_(large);
         egb_large_cache_limit_(unmap_list, most);
     }
+}
+
+void egb_large_limit_cache_(void)
+{
+    egb_unmap_list unmap_list = {NULL};
+    egb_os_lock_(&large_lock);
+    egb_large_cache_limit_(
+        &unmap_list, egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak)
+    );
+    egb_os_unlock_(&large_lock);
+    (void)egb_unmap_list_release_(&unmap_list);
 }
 
 // The block is no longer in use. The caller still handles its guard page, if any.
@@ -271,7 +332,7 @@ static void take_back(egb_large* large, egb_unmap_list* unmap_list, const void* 
     large->state = EGB_LARGE_NEW;
     numbers.frees++;
     numbers.in_use--;
-    egb_large_note_bytes_(0, large->bytes);
+    egb_large_note_bytes_(0, large->range.bytes);
     if (egb_large_has_page_(large)) {
         large->guard.free_site = site;
     } else {
@@ -332,6 +393,53 @@ bool egb_large_free_(void* block, const void* site, egb_finding* finding)
     return large != NULL;
 }
 
+// ---- owners -------------------------------------------------------------------------------------
+
+static uint64_t owner_serial;  // needs the lock
+
+void egb_large_note_owner_(const void* block, size_t bytes, const void* site)
+{
+    const uint64_t now    = egb_os_milliseconds_();
+    const uint32_t thread = egb_os_thread_number_();
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_large_at_(block);
+    if (large != NULL) {
+        const egb_large_owner owner = {++owner_serial, now, bytes, site, thread};
+        large->owner                = owner;
+    }
+    egb_os_unlock_(&large_lock);
+}
+
+typedef struct owner_visit {
+    egb_large_owner_fn visit;
+    void*              user;
+} owner_visit;
+
+static void visit_owner(void* record, void* user)
+{
+    const egb_large* const   large = record;
+    const owner_visit* const to    = user;
+    if (large->state == EGB_LARGE_LIVE && large->owner.serial != 0) {
+        to->visit(&large->owner, to->user);
+    }
+}
+
+void egb_large_each_owner_(egb_large_owner_fn visit, void* user)
+{
+    owner_visit to = {visit, user};
+    egb_os_lock_(&large_lock);
+    egb_large_each_(visit_owner, &to);
+    egb_os_unlock_(&large_lock);
+}
+
+uint64_t egb_large_serial_(void)
+{
+    egb_os_lock_(&large_lock);
+    const uint64_t serial = owner_serial;
+    egb_os_unlock_(&large_lock);
+    return serial;
+}
+
 // ---- questions ----------------------------------------------------------------------------------
 
 size_t egb_large_bytes_(const void* address)
@@ -353,6 +461,15 @@ bool egb_large_is_guarded_(const void* block)
     const bool             is    = large != NULL && egb_large_has_page_(large);
     egb_os_unlock_(&large_lock);
     return is;
+}
+
+size_t egb_large_moved_(const void* block)
+{
+    egb_os_lock_(&large_lock);
+    const egb_large* const large = egb_large_at_(block);
+    const size_t           moved = large != NULL ? large->guard.moved : 0;
+    egb_os_unlock_(&large_lock);
+    return moved;
 }
 
 bool egb_large_is_live_(const void* block)

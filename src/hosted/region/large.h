@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Room region: large blocks. Each is a region of whole units with a record, to which the chunk map
-// leads. Unless a comment says otherwise, functions on records need the lock of large blocks, and
-// functions on blocks take it.
+// Room region: large blocks. Each is a region of whole units with a record. The regions are in a
+// tree, not in the chunk map: a block of any size is one entry. Unless a comment says otherwise,
+// functions on records need the lock of large blocks, and functions on blocks take it.
 #ifndef EGGBOX_SRC_HOSTED_REGION_LARGE_H
 #define EGGBOX_SRC_HOSTED_REGION_LARGE_H
 
 #include "../report/misuse.h"
 #include "chunk_map.h"
+#include "eggbox/live.h"
 
 // ---- records ------------------------------------------------------------------------------------
 
@@ -21,22 +22,34 @@ typedef enum egb_large_state {
 typedef struct egb_guard_page {
     size_t      bytes;  // requested; 0: there is no guard page
     size_t      lead;   // before the block
-    size_t      room;   // from its start to the guard page, which ends with the region
+    size_t      room;   // from its start to the first closed page behind it
+    size_t      moved;  // bytes that realloc copied for it, in all its moves
     bool        is_sample;
     const void* alloc_site;
     const void* free_site;
 } egb_guard_page;
 
-// A region of whole units. Records never go back to the system: a stale address can be looked up.
+// What is known of a block if large blocks are at level "track".
+typedef struct egb_large_owner {
+    uint64_t    serial;  // number of the request; 0: nothing is known
+    uint64_t    when;    // in the system's milliseconds
+    size_t      bytes;   // as requested
+    const void* site;    // or stack: room stacks
+    uint32_t    thread;
+} egb_large_owner;
+
+// A region of whole units, in the tree of large regions. Records never go back to the system: a
+// stale address can be looked up.
 typedef struct egb_large {
-    void*             region;
-    size_t            bytes;
-    egb_large_state   state;
-    uint32_t          epoch;   // the epoch of the purge in which it was cached
-    uint64_t          number;  // the first region ever cached is 1
-    struct egb_large* newer;   // in its list
+    egb_range       range;  // first: the tree leads to it
+    egb_large_state state;
+    uint32_t        epoch;    // the epoch of the purge in which it was cached
+    uint64_t        number;   // the first region ever cached is 1
+    uint64_t        mapping;  // the system's mapping that all of it is in; 0: it may be in several
+    struct egb_large* newer;  // in its list
     struct egb_large* older;
     egb_guard_page    guard;
+    egb_large_owner   owner;
 } egb_large;
 
 static inline bool egb_large_has_page_(const egb_large* large)
@@ -44,7 +57,8 @@ static inline bool egb_large_has_page_(const egb_large* large)
     return large->guard.bytes != 0;
 }
 
-// Regions in the order in which they came. Both ends are used, so it is not the list of util.h.
+// Regions in the order in which they entered the list. Both ends are used, so it is not the list of
+// util.h.
 typedef struct egb_large_list {
     egb_large* newest;  // NULL: the list is empty
     egb_large* oldest;
@@ -83,11 +97,16 @@ void       egb_large_drop_record_(egb_large* large);
 // Visits all records.
 void egb_large_each_(egb_growing_visit_fn visit, void* user);
 
-// Enters a region in the map, without the lock. False: the system refused, and the map is as
-// before.
-bool egb_large_enter_(void* region, size_t bytes, egb_large* large);
+// Enters the record's region in the tree: from now on the addresses in it lead to the record; or no
+// longer. O(log regions).
+void egb_large_enter_(egb_large* large);
+void egb_large_leave_(egb_large* large);
 
-// The record of the region that contains the address; NULL: none.
+// Gives a region that came from the system in one piece its number.
+void egb_large_note_mapping_(egb_large* large);
+
+// The record of the region that contains the address; NULL: none. O(log regions). A signal handler
+// may call it without the lock: the answer may then be wrong.
 egb_large* egb_large_at_(const void* address);
 
 // Puts a region on the list: from now on no address leads to it.
@@ -114,6 +133,21 @@ typedef struct egb_large_numbers {
 
 void egb_large_count_(egb_large_numbers* out);
 
+// From now on the counts are also at `place`, as from zero; NULL: no longer.
+void egb_large_live_to_(egb_live_large* place);
+
+// ---- owners -------------------------------------------------------------------------------------
+
+// Notes who requested the block, or resized it.
+void egb_large_note_owner_(const void* block, size_t bytes, const void* site);
+
+// Calls `visit` with each block in use whose owner is known. The lock is held meanwhile.
+typedef void (*egb_large_owner_fn)(const egb_large_owner* owner, void* user);
+void egb_large_each_owner_(egb_large_owner_fn visit, void* user);
+
+// The number of the latest request.
+uint64_t egb_large_serial_(void);
+
 // ---- blocks -------------------------------------------------------------------------------------
 
 // Makes a block of `whole` bytes, whole units, of a cached region; NULL: none fits. Long blocks
@@ -123,8 +157,9 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed);
 // A block in a fresh region. NULL: the system refused.
 void* egb_large_map_(size_t align, size_t whole);
 
-// A block that ends at a guard page. NULL: serve the request without one.
-void* egb_large_alloc_guarded_(size_t align, size_t bytes, bool is_sample, const void* site);
+// A block that ends at a guard page. Of `wish`, `is_sample`, `alloc_site` and `moved` count; a
+// block that realloc moved gets addresses to grow into. NULL: serve the request without a page.
+void* egb_large_alloc_guarded_(size_t align, size_t bytes, const egb_guard_page* wish);
 
 // The request's bytes, rounded up to whole units.
 size_t egb_large_units_for_(size_t bytes);
@@ -143,8 +178,10 @@ bool egb_large_free_(void* block, const void* site, egb_finding* finding);
 // The bytes that the large block around `address` has room for; 0: there is none.
 size_t egb_large_bytes_(const void* address);
 
-// Whether the large block has a guard page: then its bytes are the requested ones.
-bool egb_large_is_guarded_(const void* block);
+// Whether the large block has a guard page: then its bytes are the requested ones; and how many
+// bytes realloc copied for it, in all its moves.
+bool   egb_large_is_guarded_(const void* block);
+size_t egb_large_moved_(const void* block);
 
 // The block's history: empty without a guard page.
 egb_history egb_large_history_(const void* block);
@@ -154,6 +191,10 @@ bool egb_large_make_room_(void);
 
 // Takes a cached region of exactly `bytes` bytes, whole units, for a chunk. NULL: there is none.
 void* egb_large_pass_on_(size_t bytes);
+
+// Caches a region that was a chunk: for large blocks, and for chunks of any pool. False: no memory
+// for its record, or regions cannot be joined and cut.
+bool egb_large_take_over_(void* region, size_t bytes);
 
 // Whether a large block in use starts here.
 bool egb_large_is_live_(const void* block);
@@ -186,6 +227,9 @@ void egb_large_reset_(void);
 
 // Changes the bytes of blocks in use. The lock is held.
 void egb_large_note_bytes_(size_t more, size_t less);
+
+// Gives back what the cache has over its limit, which depends on the bytes in use. Takes the lock.
+void egb_large_limit_cache_(void);
 
 // Caches a region that is no block any more, or puts it on the unmap list. The lock is held.
 void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list);

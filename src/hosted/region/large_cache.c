@@ -5,6 +5,7 @@
 #include "large_cache.h"
 
 #include "ask.h"
+#include "keep.h"
 
 // Lists of regions of about one size, in ascending order: one list for each number of units below
 // 8, then four for each doubling, and one for all longer ones. As in M. Masmano and others, "TLSF:
@@ -40,12 +41,13 @@ size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak)
         return SIZE_MAX;
     }
     const size_t under_peak = peak - bytes + peak / 8 + EGB_LARGE_CACHE_BYTES_OVER_PEAK;
-    return under_peak < EGB_LARGE_CACHE_BYTES_MAX ? under_peak : EGB_LARGE_CACHE_BYTES_MAX;
+    const size_t most       = egb_smaller_(under_peak, EGB_LARGE_CACHE_BYTES_MAX);
+    return egb_smaller_(most, egb_keep_bytes_());
 }
 
 static char* end_of(const egb_large* large)
 {
-    return (char*)large->region + large->bytes;
+    return (char*)large->range.start + large->range.bytes;
 }
 
 // ---- lists --------------------------------------------------------------------------------------
@@ -71,22 +73,22 @@ static size_t used_from(size_t index)
 
 static void enter_list(egb_large* large)
 {
-    const size_t index = bin_of(large->bytes);
+    const size_t index = bin_of(large->range.bytes);
     egb_large_list_add_(&bins[index], large);
     used_bins |= (uint64_t)1 << index;
     large_cached_count++;
-    large_cached_bytes += large->bytes;
+    large_cached_bytes += large->range.bytes;
 }
 
 static void leave_list(egb_large* large)
 {
-    const size_t index = bin_of(large->bytes);
+    const size_t index = bin_of(large->range.bytes);
     egb_large_list_remove_(&bins[index], large);
     if (bins[index].newest == NULL) {
         used_bins &= ~((uint64_t)1 << index);
     }
     large_cached_count--;
-    large_cached_bytes -= large->bytes;
+    large_cached_bytes -= large->range.bytes;
 }
 
 // NULL: nothing is cached.
@@ -107,7 +109,7 @@ static egb_large* remove_kept(egb_large* large)
 {
     leave_list(large);
     large->state = EGB_LARGE_NEW;
-    egb_os_watch_open_(large->region, large->bytes);
+    egb_os_watch_open_(large->range.start, large->range.bytes);
     return large;
 }
 
@@ -118,18 +120,18 @@ static egb_large* cached_at(const void* address)
     return large != NULL && large->state == EGB_LARGE_CACHED ? large : NULL;
 }
 
-// Passes the first bytes of a cached region to `to`, whose record the caller updates.
-static void give_front(egb_large* from, size_t bytes, egb_large* to)
+// Takes the first bytes off a cached region, for another record.
+static void give_front(egb_large* from, size_t bytes)
 {
-    egb_chunk_map_pass_on_(from->region, bytes, (egb_chunk_*)(void*)to);
-    egb_os_watch_open_(from->region, bytes);
+    egb_os_watch_open_(from->range.start, bytes);
     leave_list(from);
-    if (from->bytes == bytes) {
+    if (from->range.bytes == bytes) {
+        egb_large_leave_(from);
         egb_large_drop_record_(from);
         return;
     }
-    from->region = (char*)from->region + bytes;
-    from->bytes -= bytes;
+    from->range.start = (char*)from->range.start + bytes;
+    from->range.bytes -= bytes;
     enter_list(from);  // as the newest of its list, with its age
 }
 
@@ -137,19 +139,20 @@ static void join(egb_large* large, const void* beside)
 {
     egb_large* const other = cached_at(beside);
     if (other != NULL) {
-        char* const  region = other->region;
-        const size_t bytes  = other->bytes;
-        give_front(other, bytes, large);
-        large->region = region < (char*)large->region ? region : large->region;
-        large->bytes += bytes;
+        char* const  region = other->range.start;
+        const size_t bytes  = other->range.bytes;
+        large->mapping      = large->mapping == other->mapping ? large->mapping : 0;
+        give_front(other, bytes);
+        large->range.start = region < (char*)large->range.start ? region : large->range.start;
+        large->range.bytes += bytes;
     }
 }
 
 void egb_large_cache_add_(egb_large* large)
 {
-    join(large, (char*)large->region - 1);
+    join(large, (char*)large->range.start - 1);
     join(large, end_of(large));
-    egb_os_watch_close_(large->region, large->bytes);
+    egb_os_watch_close_(large->range.start, large->range.bytes);
     large->state  = EGB_LARGE_CACHED;
     large->epoch  = EGB_LOAD_(epoch);
     large->number = ++times_cached;
@@ -160,8 +163,8 @@ void egb_large_cache_add_(egb_large* large)
 // pages that are there anyway.
 static bool is_fit(const egb_large* large, size_t align, size_t whole)
 {
-    return large->bytes >= whole && ((uintptr_t)large->region & (align - 1)) == 0 &&
-           (egb_os_can_split_() || large->bytes - whole <= whole / 4);
+    return large->range.bytes >= whole && ((uintptr_t)large->range.start & (align - 1)) == 0 &&
+           (egb_os_can_split_() || large->range.bytes - whole <= whole / 4);
 }
 
 // The front of a cached region. NULL: no memory for its record.
@@ -169,9 +172,11 @@ static egb_large* cut(egb_large* large, size_t whole)
 {
     egb_large* const front = egb_large_new_record_();
     if (front != NULL) {
-        front->region = large->region;
-        front->bytes  = whole;
-        give_front(large, whole, front);
+        front->range.start = large->range.start;
+        front->range.bytes = whole;
+        front->mapping     = large->mapping;
+        give_front(large, whole);
+        egb_large_enter_(front);
     }
     return front;
 }
@@ -183,10 +188,10 @@ static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
 {
     egb_large* best = NULL;
     for (egb_large* one = its->newest; one != NULL; one = one->older) {
-        if (is_fit(one, align, whole) && (best == NULL || one->bytes < best->bytes)) {
+        if (is_fit(one, align, whole) && (best == NULL || one->range.bytes < best->range.bytes)) {
             best = one;
         }
-        if (best != NULL && best->bytes == whole) {
+        if (best != NULL && best->range.bytes == whole) {
             break;
         }
     }
@@ -202,16 +207,19 @@ egb_large* egb_large_cache_take_(size_t align, size_t whole)
     if (best == NULL) {
         return NULL;
     }
-    return best->bytes > whole && egb_os_can_split_() ? cut(best, whole) : remove_kept(best);
+    return best->range.bytes > whole && egb_os_can_split_() ? cut(best, whole) : remove_kept(best);
 }
 
-bool egb_large_cache_give_behind_(egb_large* large, size_t more)
+bool egb_large_cache_give_behind_(egb_large* large, size_t more, bool same_mapping)
 {
     egb_large* const behind = cached_at(end_of(large));
-    if (behind == NULL || behind->bytes < more) {
+    if (behind == NULL || behind->range.bytes < more ||
+        (same_mapping && (large->mapping == 0 || behind->mapping != large->mapping))) {
         return false;
     }
-    give_front(behind, more, large);
+    large->mapping = large->mapping == behind->mapping ? large->mapping : 0;
+    give_front(behind, more);
+    large->range.bytes += more;
     return true;
 }
 
@@ -221,13 +229,16 @@ bool egb_large_cache_give_behind_(egb_large* large, size_t more)
 static egb_large* part_of(egb_large* large, size_t bytes)
 {
     const size_t     whole = egb_round_up_(bytes, EGB_UNIT_BYTES);
-    const bool       has   = whole < large->bytes && egb_os_can_split_();
+    const bool       has   = whole < large->range.bytes && egb_os_can_split_();
     egb_large* const front = has ? cut(large, whole) : NULL;
     return front != NULL ? front : remove_kept(large);
 }
 
 void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most)
 {
+    if (large_cached_bytes > most) {
+        egb_keep_note_given_();
+    }
     while (large_cached_bytes > most) {
         egb_large_unmap_later_(unmap_list, part_of(oldest_of_all(), large_cached_bytes - most));
     }
@@ -238,7 +249,7 @@ void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t
     egb_large* oldest = oldest_of_all();
     while (oldest != NULL && oldest->epoch < before && large_cached_bytes >= bytes) {
         const size_t room = egb_round_down_(large_cached_bytes - bytes, EGB_UNIT_BYTES);
-        if (room == 0 || (room < oldest->bytes && !egb_os_can_split_())) {
+        if (room == 0 || (room < oldest->range.bytes && !egb_os_can_split_())) {
             return;
         }
         egb_large_unmap_later_(unmap_list, part_of(oldest, room));

@@ -24,9 +24,9 @@ egb_large* egb_large_cache_take_(size_t align, size_t whole);
 // Caches a region. The cache may then be over its limit.
 void egb_large_cache_add_(egb_large* large);
 
-// Extends the region by `more` cached bytes right behind it; the caller updates the record. False,
-// and nothing happened: there are fewer.
-bool egb_large_cache_give_behind_(egb_large* large, size_t more);
+// Extends the region by `more` cached bytes right behind it. `same_mapping`: only if they are in
+// the same mapping of the system. False, and nothing happened: there are fewer.
+bool egb_large_cache_give_behind_(egb_large* large, size_t more, bool same_mapping);
 
 // The oldest regions go until at most `most` bytes are cached; the last one only in part, if it can
 // be cut.

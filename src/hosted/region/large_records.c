@@ -5,6 +5,7 @@
 #include "../../os/os.h"
 
 static egb_growing records;
+static egb_range*  large_regions;  // of all records but new ones
 
 // ---- records ------------------------------------------------------------------------------------
 
@@ -37,27 +38,33 @@ void egb_large_each_(egb_growing_visit_fn visit, void* user)
     egb_growing_each(&records, visit, user);
 }
 
-bool egb_large_enter_(void* region, size_t bytes, egb_large* large)
+void egb_large_enter_(egb_large* large)
 {
-    const egb_unit unit = {.key = EGB_LARGE_KEY, .chunk = (egb_chunk_*)(void*)large};
-    if (egb_chunk_map_set_(region, bytes, &unit)) {
-        return true;
-    }
-    egb_chunk_map_clear_(region, bytes);
-    return false;
+    egb_range_add_(&large_regions, &large->range);
+}
+
+void egb_large_leave_(egb_large* large)
+{
+    egb_range_remove_(&large_regions, &large->range);
+}
+
+void egb_large_note_mapping_(egb_large* large)
+{
+    static uint64_t mappings;
+    large->mapping = ++mappings;
 }
 
 egb_large* egb_large_at_(const void* address)
 {
-    return (egb_large*)(void*)egb_chunk_map_find_(EGB_LARGE_KEY, address);
+    return (egb_large*)(void*)egb_range_find_(large_regions, address);
 }
 
 // ---- regions on their way to the system ---------------------------------------------------------
 
 void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large)
 {
-    egb_chunk_map_clear_(large->region, large->bytes);
-    egb_os_watch_open_(large->region, large->bytes);
+    egb_large_leave_(large);
+    egb_os_watch_open_(large->range.start, large->range.bytes);
     large->state      = EGB_LARGE_NEW;  // a check of all blocks skips this one
     large->older      = unmap_list->first;
     unmap_list->first = large;
@@ -68,8 +75,8 @@ size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list)
     size_t given = 0;
     for (egb_large* one = unmap_list->first; one != NULL;) {
         egb_large* const next = one->older;
-        egb_os_release_(one->region, one->bytes);
-        given += one->bytes;
+        egb_os_release_(one->range.start, one->range.bytes);
+        given += one->range.bytes;
         egb_large_lock_();
         egb_large_drop_record_(one);
         egb_large_unlock_();

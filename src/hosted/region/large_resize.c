@@ -4,14 +4,24 @@
 #include "guard_page.h"
 #include "large_cache.h"
 
-static void set_place(egb_large* large, void* region, size_t bytes)
+// From this size on a block that grows asks the system for more addresses, or moves its pages
+// elsewhere. A shorter block is copied into a cached region, as a rule: that is quicker than the
+// calls and their page faults, and the next block finds the pages that this one leaves.
+static const size_t MOVED_BYTES_MIN = (size_t)2 << 20;
+
+// Pages that the system does not move are copied in parts of this size. The pages of each part go
+// before the next part is copied: the block is never in memory twice, where ranges can be split.
+static const size_t PART_BYTES = (size_t)2 << 20;
+
+static void set_bytes(egb_large* large, size_t bytes)
 {
     egb_large_lock_();
-    egb_large_note_bytes_(bytes, large->bytes);
-    large->region = region;
-    large->bytes  = bytes;
+    egb_large_note_bytes_(bytes, large->range.bytes);
+    large->range.bytes = bytes;
     egb_large_unlock_();
 }
+
+// ---- smaller ------------------------------------------------------------------------------------
 
 // Caches the end of the block's region. False: no memory for its record.
 static bool cut_end(egb_large* large, size_t whole)
@@ -20,11 +30,12 @@ static bool cut_end(egb_large* large, size_t whole)
     egb_large_lock_();
     egb_large* const end = egb_large_new_record_();
     if (end != NULL) {
-        end->region = (char*)large->region + whole;
-        end->bytes  = large->bytes - whole;
-        egb_chunk_map_pass_on_(end->region, end->bytes, (egb_chunk_*)(void*)end);
-        egb_large_note_bytes_(whole, large->bytes);
-        large->bytes = whole;
+        end->range.start = (char*)large->range.start + whole;
+        end->range.bytes = large->range.bytes - whole;
+        end->mapping     = large->mapping;
+        egb_large_note_bytes_(whole, large->range.bytes);
+        large->range.bytes = whole;
+        egb_large_enter_(end);
         egb_large_keep_(end, &unmap_list);
     }
     egb_large_unlock_();
@@ -32,86 +43,102 @@ static bool cut_end(egb_large* large, size_t whole)
     return end != NULL;
 }
 
-// The addresses behind a smaller block may be reused as soon as they are given back: the map
-// forgets them first.
+// The addresses behind a smaller block may be reused as soon as they are given back: the record is
+// changed first.
 static bool shrink(egb_large* large, size_t whole)
 {
     if (egb_os_can_split_()) {
         return cut_end(large, whole);
     }
-    char* const  tail       = (char*)large->region + whole;
-    const size_t tail_bytes = large->bytes - whole;
-    egb_chunk_map_clear_(tail, tail_bytes);
-    if (egb_os_resize_(large->region, large->bytes, whole) != EGB_OK) {
-        (void
-        )egb_large_enter_(tail, tail_bytes, large);  // the map still has these units: no allocation
+    const size_t bytes = large->range.bytes;
+    set_bytes(large, whole);
+    if (egb_os_resize_(large->range.start, bytes, whole) != EGB_OK) {
+        set_bytes(large, bytes);
         return false;
     }
-    set_place(large, large->region, whole);
     return true;
 }
 
-static egb_status extend(egb_large* large, size_t whole)
-{
-    if (!egb_may_ask_()) {
-        return EGB_NO_MEMORY;
-    }
-    const egb_status status = egb_os_resize_(large->region, large->bytes, whole);
-    if (status != EGB_OK) {
-        return status;
-    }
-    if (!egb_large_enter_((char*)large->region + large->bytes, whole - large->bytes, large)) {
-        (void)egb_os_resize_(large->region, whole, large->bytes);
-        return EGB_NO_MEMORY;
-    }
-    set_place(large, large->region, whole);
-    return EGB_OK;
-}
+// ---- larger -------------------------------------------------------------------------------------
 
-static bool move_to(egb_large* large, void* to, size_t whole)
+// In place, into addresses that nobody has.
+static bool extend(egb_large* large, size_t whole)
 {
-    void* const  from  = large->region;
-    const size_t bytes = large->bytes;
-    if (!egb_large_enter_(to, whole, large)) {
-        egb_os_release_(to, whole);
+    if (large->mapping == 0 || !egb_may_ask_() ||
+        egb_os_resize_(large->range.start, large->range.bytes, whole) != EGB_OK) {
         return false;
     }
-    egb_chunk_map_clear_(from, bytes);
-    const egb_status status = egb_os_move_(from, bytes, to, whole);
-    if (status != EGB_OK) {
-        (void)egb_large_enter_(from, bytes, large);
-        egb_chunk_map_clear_(to, whole);
-        if (status == EGB_UNSUPPORTED) {
-            egb_os_release_(to, whole);
-        }
-        return false;
-    }
-    set_place(large, to, whole);
+    set_bytes(large, whole);
     return true;
 }
 
-// Extends the block into cached bytes behind it. False: there are fewer.
-static bool extend_into_kept(egb_large* large, size_t whole)
+// In place, into cached bytes behind it. A long block stays in one mapping: only then the system
+// moves its pages.
+static bool extend_into_cached(egb_large* large, size_t whole)
 {
     egb_large_lock_();
-    const bool is_done = egb_large_cache_give_behind_(large, whole - large->bytes);
+    const size_t bytes = large->range.bytes;
+    const bool   is_done =
+        egb_large_cache_give_behind_(large, whole - bytes, whole >= MOVED_BYTES_MIN);
     if (is_done) {
-        egb_large_note_bytes_(whole, large->bytes);
-        large->bytes = whole;
+        egb_large_note_bytes_(whole, bytes);
     }
     egb_large_unlock_();
     return is_done;
 }
 
-// Grows in place or elsewhere, without copying.
-static egb_status grow_to(egb_large* large, size_t whole)
+// The source goes back to the system.
+static void copy_in_parts(char* to, char* from, size_t bytes)
 {
-    const egb_status status = extend(large, whole);
-    if (status != EGB_NO_MEMORY) {
-        return status;
+    const size_t part_bytes = egb_os_can_split_() ? PART_BYTES : bytes;
+    for (size_t offset = 0; offset < bytes; offset += part_bytes) {
+        const size_t part = egb_smaller_(part_bytes, bytes - offset);
+        (void)__builtin_memcpy(to + offset, from + offset, part);
+        egb_os_release_(from + offset, part);
     }
-    void* const to = egb_ask_reserve_(whole, EGB_UNIT_BYTES);
-    return to != NULL && move_to(large, to, whole) ? EGB_OK : EGB_NO_MEMORY;
+}
+
+// Moves the pages of a block that no address leads to meanwhile. Returns their new place, which has
+// `whole` bytes; NULL: the system refused, and nothing has changed.
+static void* move_pages(const egb_large* large, size_t whole)
+{
+    void* const  from  = large->range.start;
+    const size_t bytes = large->range.bytes;
+    void*        to    = egb_ask_reserve_(whole, EGB_UNIT_BYTES);
+    egb_status   moved = EGB_UNSUPPORTED;
+    if (to != NULL && large->mapping != 0) {
+        moved = egb_os_move_(from, bytes, to, whole);
+    }
+    if (moved == EGB_NO_MEMORY) {
+        to = egb_ask_reserve_(whole, EGB_UNIT_BYTES);
+    }
+    if (to == NULL || moved == EGB_OK) {
+        return to;
+    }
+    if (egb_ask_commit_(to, whole, 0, NULL) != EGB_OK) {
+        egb_os_release_(to, whole);
+        return NULL;
+    }
+    copy_in_parts(to, from, bytes);
+    return to;
+}
+
+static bool move_to_more(egb_large* large, size_t whole)
+{
+    egb_large_lock_();
+    egb_large_leave_(large);
+    egb_large_unlock_();
+    void* const to = move_pages(large, whole);
+    egb_large_lock_();
+    if (to != NULL) {
+        egb_large_note_bytes_(whole, large->range.bytes);
+        egb_large_note_mapping_(large);
+        large->range.start = to;
+        large->range.bytes = whole;
+    }
+    egb_large_enter_(large);
+    egb_large_unlock_();
+    return to != NULL;
 }
 
 // Grows by an eighth more than requested: that costs addresses, but no memory until it is touched,
@@ -121,12 +148,18 @@ static bool grow(egb_large* large, size_t bytes)
 {
     const size_t exact = egb_large_units_for_(bytes);
     const size_t whole = egb_large_units_for_(bytes <= PTRDIFF_MAX / 2 ? bytes + bytes / 8 : bytes);
-    if (extend_into_kept(large, whole) || extend_into_kept(large, exact)) {
+    if (extend_into_cached(large, whole) || extend_into_cached(large, exact)) {
         return true;
     }
-    const egb_status status = grow_to(large, whole);
-    return status == EGB_OK ||
-           (status == EGB_NO_MEMORY && whole != exact && grow_to(large, exact) == EGB_OK);
+    if (exact < MOVED_BYTES_MIN && !egb_is_frozen_()) {
+        return false;
+    }
+    const bool is_done = extend(large, whole) || move_to_more(large, whole) ||
+                         (whole != exact && (extend(large, exact) || move_to_more(large, exact)));
+    if (is_done) {
+        egb_large_limit_cache_();
+    }
+    return is_done;
 }
 
 // No other thread changes the record while its block is in use; other threads may read it.
@@ -136,14 +169,15 @@ void* egb_large_resize_(void* block, size_t bytes)
         return NULL;
     }
     egb_large_lock_();
-    egb_large* const large    = egb_large_at_(block);
-    const bool       is_exact = large != NULL && egb_large_has_page_(large);
-    const bool       may_stay = is_exact && egb_guard_page_set_bytes_(large, bytes);
+    egb_large* const large = egb_large_at_(block);
     egb_large_unlock_();
-    if (large == NULL || is_exact) {
-        return may_stay ? block : NULL;
+    if (large == NULL) {
+        return NULL;
     }
-    const bool is_done =
-        bytes <= large->bytes ? shrink(large, egb_large_units_for_(bytes)) : grow(large, bytes);
-    return is_done ? large->region : NULL;
+    if (egb_large_has_page_(large)) {
+        return egb_guard_page_resize_(large, bytes) ? block : NULL;
+    }
+    const bool is_done = bytes <= large->range.bytes ? shrink(large, egb_large_units_for_(bytes))
+                                                     : grow(large, bytes);
+    return is_done ? large->range.start : NULL;
 }

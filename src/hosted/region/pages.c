@@ -17,7 +17,7 @@ void* egb_pages_(size_t bytes)
         return NULL;
     }
     const size_t whole  = whole_units(bytes, page);
-    void* const  region = whole == 0 ? NULL : egb_ask_reserve_(whole, page);
+    void* const  region = whole == 0 ? NULL : egb_ask_table_(whole, page);
     if (region != NULL && egb_ask_commit_(region, whole, 0, NULL) != EGB_OK) {
         egb_os_release_(region, whole);
         return NULL;

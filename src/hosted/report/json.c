@@ -7,15 +7,17 @@
 void egb_json_begin_(egb_json* out, int file)
 {
     out->file        = file;
-    out->has_failed  = false;
+    out->error       = 0;
     out->needs_comma = false;
     out->bytes       = 0;
 }
 
 void egb_json_flush_(egb_json* out)
 {
-    out->has_failed = out->has_failed || !egb_os_write_(out->file, out->buffer, out->bytes);
-    out->bytes      = 0;
+    if (out->error == 0) {
+        out->error = egb_os_write_(out->file, out->buffer, out->bytes);
+    }
+    out->bytes = 0;
 }
 
 void egb_json_byte_(egb_json* out, char byte)

@@ -9,7 +9,7 @@ enum { EGB_JSON_BUFFER_BYTES = 4096 };
 
 typedef struct egb_json {
     int    file;
-    bool   has_failed;
+    int    error;        // of the first write that failed; 0: none
     bool   needs_comma;  // before the next member or element
     size_t bytes;
     char   buffer[EGB_JSON_BUFFER_BYTES];

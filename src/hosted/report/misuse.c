@@ -83,6 +83,7 @@ static past_words in_words(const egb_misuse_event* event)
     const egb_history* const history = event->history;
     past_words               out     = {.event = {.kind = (uintptr_t)event->kind}};
     out.event.site                   = event->site;
+    out.event.stack                  = event->stack;
     for (size_t i = 0; event->pool_name != NULL && i < EGB_PAST_NAME_BYTES - 1; i++) {
         out.event.pool_name[i] = event->pool_name[i];
         if (event->pool_name[i] == '\0') {
@@ -90,12 +91,14 @@ static past_words in_words(const egb_misuse_event* event)
         }
     }
     if (history != NULL) {
-        out.event.bytes      = history->bytes;
-        out.event.damaged    = history->damaged;
-        out.event.alloc_site = history->alloc_site;
-        out.event.alloc_file = history->alloc_file;
-        out.event.alloc_line = history->alloc_line;
-        out.event.free_site  = history->free_site;
+        out.event.bytes       = history->bytes;
+        out.event.damaged     = history->damaged;
+        out.event.alloc_site  = history->alloc_site;
+        out.event.alloc_file  = history->alloc_file;
+        out.event.alloc_line  = history->alloc_line;
+        out.event.free_site   = history->free_site;
+        out.event.alloc_stack = history->alloc_stack;
+        out.event.free_stack  = history->free_stack;
     }
     return out;
 }
@@ -227,12 +230,20 @@ static void write_bytes(egb_text_line* out, const egb_misuse_event* event)
     egb_text_write_line_(out);
 }
 
-static void
-write_place(egb_text_line* out, const char* what, const char* file, unsigned line, const void* site)
+// A site, its source if that is known, and the calls that led to it.
+typedef struct misuse_place {
+    const char*        file;
+    unsigned           line;
+    const void*        site;
+    const void* const* stack;
+} misuse_place;
+
+static void write_place(egb_text_line* out, const char* what, misuse_place where)
 {
-    if (file != NULL || site != NULL) {
+    if (where.file != NULL || where.site != NULL) {
         egb_text_add_(out, what);
-        egb_text_place_(out, file, line, site);
+        egb_text_place_(out, where.file, where.line, where.site);
+        egb_text_callers_(out, where.stack);
         egb_text_write_line_(out);
     }
 }
@@ -241,7 +252,7 @@ static void write_next_step(egb_text_line* out, const egb_misuse_event* event)
 {
     egb_text_add_(out, "  next: ");
     if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK) {
-        egb_text_add_(out, "addr2line -Cfe PATH 0x... names the source line of PATH+0x...");
+        egb_text_add_(out, "addr2line -Cfie PATH 0x... names the source line of PATH+0x...");
     } else {
         egb_text_add_(
             out, "run it again with EGGBOX_CHECK=track to learn where the block was allocated"
@@ -256,10 +267,16 @@ static void write_history(egb_text_line* out, const egb_misuse_event* event)
     if (!is_refused(event)) {
         write_bytes(out, event);
     }
-    write_place(
-        out, "  allocated at ", history->alloc_file, history->alloc_line, history->alloc_site
-    );
-    write_place(out, "  freed at ", NULL, 0, history->free_site);
+    if (event->stack != NULL) {
+        const misuse_place call = {NULL, 0, event->site, event->stack};
+        write_place(out, "  called at ", call);
+    }
+    const misuse_place alloc = {
+        history->alloc_file, history->alloc_line, history->alloc_site, history->alloc_stack
+    };
+    const misuse_place free = {NULL, 0, history->free_site, history->free_stack};
+    write_place(out, "  allocated at ", alloc);
+    write_place(out, "  freed at ", free);
     write_next_step(out, event);
 }
 

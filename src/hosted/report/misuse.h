@@ -25,15 +25,18 @@ typedef struct egb_finding {
 
 // One of the latest misuse events. Unknown values are 0.
 typedef struct egb_past_event {
-    uintptr_t   kind;
-    uintptr_t   bytes;  // requested
-    ptrdiff_t   damaged;
-    const void* site;
-    const void* alloc_site;
-    const char* alloc_file;
-    uintptr_t   alloc_line;
-    const void* free_site;
-    char        pool_name[EGB_PAST_NAME_BYTES];
+    uintptr_t          kind;
+    uintptr_t          bytes;  // requested
+    ptrdiff_t          damaged;
+    const void*        site;
+    const void*        alloc_site;
+    const char*        alloc_file;
+    uintptr_t          alloc_line;
+    const void*        free_site;
+    const void* const* stack;
+    const void* const* alloc_stack;
+    const void* const* free_stack;
+    char               pool_name[EGB_PAST_NAME_BYTES];
 } egb_past_event;
 
 // The events since counting began, the oldest first, without one that is just being written.

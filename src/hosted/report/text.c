@@ -77,6 +77,18 @@ void egb_text_place_(egb_text_line* line, const char* file, unsigned number, con
     }
 }
 
+void egb_text_callers_(egb_text_line* line, const void* const* stack)
+{
+    enum { PLACE_BYTES = 100 };  // about
+    if (stack == NULL) {
+        return;
+    }
+    while (*++stack != NULL && line->bytes + PLACE_BYTES <= EGB_TEXT_BYTES_MAX) {
+        egb_text_add_(line, " < ");
+        egb_text_place_(line, NULL, 0, *stack);
+    }
+}
+
 void egb_text_write_line_(egb_text_line* line)
 {
     line->text[line->bytes++] = '\n';

@@ -31,6 +31,10 @@ void egb_text_address_(egb_text_line* line, const void* address);
 // offset in it, as addr2line wants it: PATH+0x1234.
 void egb_text_place_(egb_text_line* line, const char* file, unsigned number, const void* site);
 
+// Adds the callers of a place, which is the first call of the stack, as far as they fit: each place
+// as above behind " < ". NULL: there are none.
+void egb_text_callers_(egb_text_line* line, const void* const* stack);
+
 // Writes the text and a line end to the error stream, and empties it.
 void egb_text_write_line_(egb_text_line* line);
 

@@ -133,12 +133,26 @@ bool egb_level_in_(const char* entries, const char* name, egb_level* level)
     return false;
 }
 
+bool egb_level_is_wanted_(egb_level level)
+{
+    const char* entries = egb_os_variable_("EGGBOX_CHECK");
+    egb_entry   entry;
+    while (entries != NULL && egb_entry_next_(&entries, &entry)) {
+        egb_level one;
+        if (read_level(entry.value, entry.end, &one) && one == level) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Copies of the environment's settings at the first pool: another thread may change the environment
-// later, and the C library's own text must not be read then.
+// later, and the C library's own text must not be read then. A thread that finds the copy finds all
+// of it; addresses of no pool are looked at without a pool, at any time.
 enum { SETTING_BYTES = 4096 };
 
-static const char* check_setting = "";
-static const char* fail_setting  = "";
+static const char* check_setting = "";  // atomic
+static const char* fail_setting  = "";  // atomic
 
 // If the setting is empty, `to` is not touched: it is a page of its own in each process.
 static const char* read_setting(const char* name, char* to)
@@ -158,13 +172,15 @@ void egb_settings_read_(void)
     static char check_copy[SETTING_BYTES];
     static char fail_copy[SETTING_BYTES];
 
-    check_setting = read_setting("EGGBOX_CHECK", check_copy);
-    fail_setting  = read_setting("EGGBOX_FAIL", fail_copy);
+    const char* const check = read_setting("EGGBOX_CHECK", check_copy);
+    const char* const fail  = read_setting("EGGBOX_FAIL", fail_copy);
+    __atomic_store_n(&check_setting, check, __ATOMIC_RELEASE);
+    __atomic_store_n(&fail_setting, fail, __ATOMIC_RELEASE);
 }
 
 const char* egb_fault_setting_(void)
 {
-    return fail_setting;
+    return __atomic_load_n(&fail_setting, __ATOMIC_ACQUIRE);
 }
 
 egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level)
@@ -175,7 +191,7 @@ egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level)
     *level = wanted != EGB_LEVEL_DEFAULT ? wanted
              : egb_os_is_watched_()      ? EGB_LEVEL_GUARD
                                          : EGB_LEVEL_CHECK;
-    (void)egb_level_in_(check_setting, name, level);
+    (void)egb_level_in_(__atomic_load_n(&check_setting, __ATOMIC_ACQUIRE), name, level);
     return EGB_OK;
 }
 

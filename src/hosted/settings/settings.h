@@ -18,6 +18,9 @@ egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level);
 // The level in the first entry that fits the name. False: none fits.
 bool egb_level_in_(const char* entries, const char* name, egb_level* level);
 
+// Whether an entry of EGGBOX_CHECK has the level, for any name. At any time.
+bool egb_level_is_wanted_(egb_level level);
+
 // One of the entries of such a text: [NAME-PATTERN:]VALUE.
 typedef struct egb_entry {
     const char* name;

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Layer hosted: the live file: counts of processes, in memory that outlives them. Everything here
+// is private to the library and the command `eggbox`, which need not be of one build.
+//
+// `eggbox run` makes the file, and each process on pools maps it. A process claims a slot, and
+// copies its counts there in each call that takes a lock anyway; requests that are measured are
+// counted there, and nowhere else. So no end of a process loses them. Nothing in the file decides
+// anything: whoever writes nonsense there gets a wrong number, and never a wrong block.
+//
+// Numbers are in the order of bytes of the machine. Each is written at once, and without a lock.
+#ifndef EGGBOX_LIVE_H
+#define EGGBOX_LIVE_H
+
+#include "base.h"
+
+#include <stdint.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define EGB_LIVE_MAGIC     UINT64_C(0x314556494c474745)
+#define EGB_LIVE_VERSION   1u
+#define EGB_LIVE_SLOTS_MAX 1024u  // processes at one time
+#define EGB_LIVE_START     4096u  // of the first slot
+
+enum { EGB_LIVE_POOLS = 96, EGB_LIVE_CLASSES = 80, EGB_LIVE_NAME = 32, EGB_LIVE_PROGRAM = 256 };
+
+typedef struct egb_live_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t slots;
+    uint64_t slot_bytes;
+    uint32_t maker;    // the number of the process that made the file
+    uint32_t next;     // where the next claim begins to look; atomic, as the next
+    uint32_t refused;  // processes that found no slot free
+    uint32_t unused;
+} egb_live_header;
+
+// A pool. `in_use` counts what callers have, and free blocks in magazines, of which there are
+// `in_magazines_max` at most.
+typedef struct egb_live_pool {
+    uint64_t key;  // of the pool's handle; 0: there is no pool here
+    uint64_t block_bytes;
+    uint64_t in_use;
+    uint64_t in_magazines_max;
+    uint64_t peak;  // as in stats.h, and up to `in_magazines_max` more
+    uint64_t bytes_held;
+    uint64_t failures;
+    uint64_t failures_before;  // before the slot was claimed
+    char     name[EGB_LIVE_NAME];
+} egb_live_pool;
+
+// A size class. Its counts are exact while requests are measured, and else they stand still.
+typedef struct egb_live_class {
+    uint64_t pool;  // its place among the pools; 0: unused
+    uint64_t requests;
+    uint64_t requested_bytes;
+} egb_live_class;
+
+// Large blocks, exactly.
+typedef struct egb_live_large {
+    uint64_t allocations;
+    uint64_t frees;
+    uint64_t failures;
+    uint64_t in_use;
+    uint64_t peak;
+    uint64_t bytes;
+    uint64_t bytes_peak;
+} egb_live_large;
+
+// How far a process is.
+enum {
+    EGB_LIVE_RUNS     = 0,  // it runs, or ended without a report
+    EGB_LIVE_REPORTED = 1,  // its report is written
+    EGB_LIVE_FAILED   = 2   // its report could not be written: `report_error`
+};
+
+typedef struct egb_live_slot {
+    uint32_t       pid;    // 0: the slot is free. A claim compares and swaps it
+    uint32_t       state;  // atomic
+    uint64_t       started_ns;
+    uint64_t       process_started;  // 0: not known
+    uint32_t       parent_pid;
+    uint32_t       report_error;  // the system's number; 0: a lock was held
+    uint32_t       is_linked;     // the library is a part of the program
+    uint32_t       is_measured;   // requests are counted
+    uint32_t       is_forked;     // blocks and peaks of its parent are in its own
+    uint32_t       unused;
+    char           library[16];  // its version
+    char           level[16];
+    char           program[EGB_LIVE_PROGRAM];
+    egb_live_large large;
+    egb_live_class classes[EGB_LIVE_CLASSES];
+    egb_live_pool  pools[EGB_LIVE_POOLS];  // [0] is no pool; those beyond the end are not recorded
+} egb_live_slot;
+
+EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11528, "the same on each machine");
+
+// The distance between slots: whole pages of 4 KiB.
+#define EGB_LIVE_SLOT_BYTES 12288u
+
+// The bytes of a file with so many slots.
+#define EGB_LIVE_BYTES(slots) ((uint64_t)EGB_LIVE_START + (uint64_t)(slots) * EGB_LIVE_SLOT_BYTES)
+
+// Maps the file that EGGBOX_LIVE names, and claims a slot: "PID/DESCRIPTOR", one of `eggbox run`;
+// or "1", a file of this process's own. Called once, by a library that knows when a process begins.
+void egb_live_begin_(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_LIVE_H

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "live.h"
+
+#include "../report/text.h"
+#include "registry.h"
+
+egb_live_pool* egb_live_pools_;
+
+// The key last: whoever reads a key finds the name of that pool.
+static void describe_live(egb_live_pool* place, const egb_control* control, uint64_t key)
+{
+    __atomic_store_n(&place->key, 0, __ATOMIC_RELEASE);
+    EGB_STORE_(place->block_bytes, control->block_bytes);
+    EGB_STORE_(place->failures_before, control->exhaustion.failures);
+    egb_text_copy_(place->name, sizeof place->name, control->name);
+    __atomic_store_n(&place->key, key, __ATOMIC_RELEASE);
+}
+
+// What magazines may hold, as stats.h says it: three batches each.
+static size_t in_magazines_max(const egb_depot* depot)
+{
+    return 3 * depot->attached * depot->batch_blocks;
+}
+
+void egb_live_note_other_(const egb_control* control)
+{
+    egb_live_pool* const   pools = EGB_LOAD_(egb_live_pools_);
+    const egb_depot* const depot = &control->depot;
+    const size_t           index = (size_t)(control - egb_registry_.controls);
+    if (pools == NULL || index >= EGB_LIVE_POOLS) {
+        return;
+    }
+    egb_live_pool* const place = &pools[index];
+    const egb_pool       pool  = egb_handle_of_(control);
+    const uint64_t       key   = pool.generation == 0 ? 0 : egb_pool_key_(pool);
+    if (key == 0) {
+        __atomic_store_n(&place->key, 0, __ATOMIC_RELEASE);
+        return;
+    }
+    if (EGB_LOAD_(place->key) != key) {
+        describe_live(place, control, key);
+    }
+    EGB_STORE_(place->in_use, egb_depot_out_(depot));
+    EGB_STORE_(place->in_magazines_max, in_magazines_max(depot));
+    EGB_STORE_(place->peak, egb_larger_(depot->peak, depot->most_out));
+    EGB_STORE_(place->bytes_held, depot->growing.held);
+    EGB_STORE_(place->failures, control->exhaustion.failures);
+}
+
+void egb_live_pools_to_(egb_live_pool* pools)
+{
+    const egb_control* const controls = __atomic_load_n(&egb_registry_.controls, __ATOMIC_ACQUIRE);
+    const size_t             slots    = __atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&egb_live_pools_, pools, __ATOMIC_RELEASE);
+    for (size_t slot = 1; slot < slots && slot < EGB_LIVE_POOLS; slot++) {
+        egb_control* const control = egb_pool_lock_(egb_handle_of_(&controls[slot]));
+        if (control != NULL) {
+            egb_pool_unlock_(control);
+        }
+    }
+}

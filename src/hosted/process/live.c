@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// The slot of this process in the live file. The whole file is mapped once: a child of a fork
+// claims a slot of its own by one atomic step, whatever it may no longer open or call.
+#include "live.h"
+
+#include "../../os/os.h"
+#include "../heap/heap.h"
+#include "../pool/live.h"
+#include "../pool/registry.h"
+#include "../region/large.h"
+#include "../report/text.h"
+#include "../settings/settings.h"
+
+EGB_STATIC_ASSERT(EGB_LIVE_CLASSES == EGB_HEAP_CLASSES, "a place for each class");
+EGB_STATIC_ASSERT(sizeof(egb_live_slot) <= EGB_LIVE_SLOT_BYTES, "a slot has room");
+
+// A process without `eggbox run` has a file for itself, and for the children of its forks.
+enum { OWN_SLOTS = 64 };
+
+static struct {
+    char*          file;  // as memory; NULL: there is none
+    uint32_t       slots;
+    egb_live_slot* slot;  // of this process; NULL: none
+    char           program[EGB_LIVE_PROGRAM];
+} mapped;
+
+static egb_live_header* header(void)
+{
+    return (egb_live_header*)(void*)mapped.file;
+}
+
+static egb_live_slot* slot_at(uint32_t index)
+{
+    return (egb_live_slot*)(void*)(mapped.file + EGB_LIVE_START +
+                                   (size_t)index * EGB_LIVE_SLOT_BYTES);
+}
+
+// ---- a slot -------------------------------------------------------------------------------------
+
+// A slot is free, or its process is gone and has left a report, which says all. A process that is
+// gone without one keeps its slot: `eggbox run` reads it.
+static bool can_claim(const egb_live_slot* slot, uint32_t pid, bool is_last_try)
+{
+    return pid == 0 || (is_last_try && EGB_LOAD_(slot->state) == EGB_LIVE_REPORTED &&
+                        !egb_os_process_exists_(pid));
+}
+
+static bool claim_slot(egb_live_slot* slot, uint32_t own, bool is_last_try)
+{
+    uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_ACQUIRE);
+    return can_claim(slot, pid, is_last_try) &&
+           __atomic_compare_exchange_n(
+               &slot->pid, &pid, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED
+           );
+}
+
+// NULL: all are in use.
+static egb_live_slot* claim(uint32_t own)
+{
+    const uint32_t first = __atomic_fetch_add(&header()->next, 1, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < 2 * mapped.slots; i++) {
+        egb_live_slot* const slot = slot_at((first + i) % mapped.slots);
+        if (claim_slot(slot, own, i >= mapped.slots)) {
+            return slot;
+        }
+    }
+    (void)__atomic_fetch_add(&header()->refused, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void enter_slot(uint64_t process_started, bool is_forked)
+{
+    const size_t         number = offsetof(egb_live_slot, pid) + sizeof(uint32_t);
+    egb_live_slot* const slot   = claim((uint32_t)egb_os_process_number_());
+    if (slot != NULL) {
+        (void)__builtin_memset((char*)slot + number, 0, sizeof *slot - number);
+        slot->parent_pid      = (uint32_t)egb_os_parent_number_();
+        slot->process_started = process_started;
+        slot->started_ns      = egb_os_nanoseconds_();
+        slot->is_forked       = is_forked;
+        slot->is_linked       = !EGB_IS_MALLOC;
+        slot->is_measured     = egb_heap_is_measured_();
+        egb_text_copy_(slot->program, sizeof slot->program, mapped.program);
+    }
+    mapped.slot = slot;
+    egb_heap_count_to_(slot != NULL ? slot->classes : NULL);
+    egb_large_live_to_(slot != NULL ? &slot->large : NULL);
+    egb_live_pools_to_(slot != NULL ? slot->pools : NULL);
+}
+
+// It asks the system for two numbers alone: the process may have forbidden itself the rest.
+static void enter_in_child(void)
+{
+    enter_slot(0, true);
+}
+
+void egb_live_note_start_(uint64_t started_ns, const char* library, const char* level)
+{
+    if (mapped.slot != NULL) {
+        mapped.slot->started_ns  = started_ns;
+        mapped.slot->is_measured = egb_heap_is_measured_();
+        egb_text_copy_(mapped.slot->library, sizeof mapped.slot->library, library);
+        egb_text_copy_(mapped.slot->level, sizeof mapped.slot->level, level);
+    }
+}
+
+void egb_live_note_end_(bool is_written, int error)
+{
+    if (mapped.slot != NULL) {
+        const uint32_t state      = is_written ? EGB_LIVE_REPORTED : EGB_LIVE_FAILED;
+        mapped.slot->report_error = (uint32_t)error;
+        __atomic_store_n(&mapped.slot->state, state, __ATOMIC_RELEASE);
+    }
+}
+
+// ---- the file -----------------------------------------------------------------------------------
+
+static void write_header(uint32_t slots)
+{
+    const egb_live_header out = {
+        .magic      = EGB_LIVE_MAGIC,
+        .version    = EGB_LIVE_VERSION,
+        .slots      = slots,
+        .slot_bytes = EGB_LIVE_SLOT_BYTES,
+        .maker      = (uint32_t)egb_os_process_number_()
+    };
+    *header() = out;
+}
+
+static bool is_ours(const egb_live_header* found, uint64_t bytes, uint64_t maker)
+{
+    return found->magic == EGB_LIVE_MAGIC && found->version == EGB_LIVE_VERSION &&
+           found->slot_bytes == EGB_LIVE_SLOT_BYTES && found->maker == (uint32_t)maker &&
+           found->slots != 0 && found->slots <= EGB_LIVE_SLOTS_MAX &&
+           bytes == EGB_LIVE_BYTES(found->slots);
+}
+
+// The child of a fork of this process finds it by the mapping; others by the descriptor, which
+// stays open.
+static bool make_own(void)
+{
+    int file;
+    if (egb_os_shared_make_(&file, NULL, 0, EGB_LIVE_BYTES(OWN_SLOTS)) != EGB_OK) {
+        return false;
+    }
+    file        = egb_os_shared_step_aside_(file);
+    mapped.file = egb_os_shared_map_(file, 0, (size_t)EGB_LIVE_BYTES(OWN_SLOTS), true, 0);
+    if (mapped.file == NULL) {
+        egb_os_shared_close_(file);
+        return false;
+    }
+    mapped.slots = OWN_SLOTS;
+    write_header(OWN_SLOTS);
+    return true;
+}
+
+static bool map_other(int file, uint64_t maker)
+{
+    egb_os_shared_file facts;
+    if (egb_os_shared_look_(file, &facts) != EGB_OK || !facts.is_writable ||
+        facts.bytes < EGB_LIVE_BYTES(1) || facts.bytes > EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX)) {
+        return false;
+    }
+    mapped.file = egb_os_shared_map_(file, 0, (size_t)facts.bytes, true, 0);
+    if (mapped.file == NULL) {
+        return false;
+    }
+    const egb_live_header found = *header();  // others may write there
+    if (!is_ours(&found, facts.bytes, maker)) {
+        egb_os_shared_unmap_(mapped.file, (size_t)facts.bytes);
+        mapped.file = NULL;
+        return false;
+    }
+    mapped.slots = found.slots;
+    return true;
+}
+
+// "PID/DESCRIPTOR". False: the text is another one, or there is no live file.
+static bool map_named(const char* text)
+{
+    uint64_t          maker;
+    uint64_t          number;
+    const char* const end   = text + __builtin_strlen(text);
+    const char*       slash = text;
+    int               file;
+    while (*slash != '/' && *slash != '\0') {
+        slash++;
+    }
+    if (*slash == '\0' || !egb_entry_number_(text, slash, &maker) ||
+        !egb_entry_number_(slash + 1, end, &number) || number > INT32_MAX ||
+        egb_os_shared_of_(&file, maker, (int)number) != EGB_OK) {
+        return false;
+    }
+    const bool is_mapped = map_other(file, maker);
+    egb_os_shared_close_(file);
+    return is_mapped;
+}
+
+void egb_live_begin_(void)
+{
+    const char* const wanted = egb_os_variable_("EGGBOX_LIVE");
+    if (wanted == NULL || *wanted == '\0' || !egb_os_has_shared_() || !egb_registry_is_made_()) {
+        return;
+    }
+    const bool is_own = wanted[0] == '1' && wanted[1] == '\0';
+    if (!(is_own ? make_own() : map_named(wanted)) ||
+        !egb_os_at_fork_(NULL, NULL, enter_in_child)) {
+        return;
+    }
+    const size_t length    = egb_os_program_(mapped.program, sizeof mapped.program - 1);
+    mapped.program[length] = '\0';
+    enter_slot(egb_os_this_process_().started_ticks, false);
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Room process: parts of the report for the file that knows why it is written.
+#ifndef EGGBOX_SRC_HOSTED_PROCESS_REPORT_H
+#define EGGBOX_SRC_HOSTED_PROCESS_REPORT_H
+
+#include "eggbox/report.h"
+
+enum { EGB_REPORT_PATH_MAX = 4096 };
+
+// Notes when the process began, once.
+void egb_report_note_start_(void);
+
+// As egb_report_announce(). The mark of a library that a program links is `.linked`: its process
+// may be on pools, too, and have a second mark.
+void egb_report_announce_(const char* folder);
+
+// The number of the system's error that the last report met; 0: none.
+int egb_report_error_(void);
+
+// Removes that mark: this process is going to write no report.
+void egb_report_withdraw_(const char* folder);
+
+#endif  // EGGBOX_SRC_HOSTED_PROCESS_REPORT_H

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The report that the environment asks for: EGGBOX_REPORT names a folder. The library in place of
+// malloc begins and ends it (src/override/process.c), since it sees more ends of a process. A
+// library that a program links does so itself: it writes the report at exit(). Without the variable
+// nothing happens.
+#include "eggbox/report.h"
+
+#include "../../os/os.h"
+#include "../heap/heap.h"
+#include "../pool/registry.h"
+#include "../pool/reports.h"
+#include "../stacks/stacks.h"
+#include "eggbox/heap.h"
+#include "eggbox/live.h"
+#include "eggbox/pool.h"
+#include "live.h"
+#include "report.h"
+
+// Empty: no report. A copy, because a program may change its environment.
+static char wished_folder[EGB_REPORT_PATH_MAX];
+
+// The process. The child of a vfork has the memory of its parent, but another number.
+static uint64_t wished_by;
+
+static void in_forked_child(void)
+{
+    wished_by = egb_os_process_number_();
+    egb_report_restart();
+    egb_report_announce_(wished_folder);
+}
+
+bool egb_report_begin_(void)
+{
+    egb_os_prepare_();
+    const char* const wanted = egb_os_variable_("EGGBOX_REPORT");
+    const size_t      length = wanted == NULL ? 0 : __builtin_strlen(wanted);
+    if (length == 0 || length >= sizeof wished_folder || !egb_os_has_reports_() ||
+        !egb_registry_is_made_() || !egb_os_at_fork_(NULL, NULL, in_forked_child)) {
+        return false;
+    }
+    egb_report_note_start_();
+    if (EGB_IS_MALLOC) {
+        egb_report_restart();  // the block of egb_heap_begin_() was not the program's
+    }
+    egb_heap_measure(true);
+    wished_by = egb_os_process_number_();
+    (void)__builtin_memcpy(wished_folder, wanted, length + 1);
+    egb_report_announce_(wished_folder);
+    return true;
+}
+
+egb_status egb_report_end_(void)
+{
+    if (wished_folder[0] == '\0' || egb_os_process_number_() != wished_by) {
+        return EGB_UNSUPPORTED;
+    }
+    const egb_status status = egb_report_write(wished_folder);
+    egb_live_note_end_(status == EGB_OK, egb_report_error_());
+    return status;
+}
+
+#if !EGB_IS_MALLOC
+__attribute__((constructor)) static void begin_at_load(void)
+{
+    egb_live_begin_();
+    (void)egb_report_begin_();
+}
+
+// A program that links the library and makes no pool has nothing to report.
+__attribute__((destructor)) static void end_at_exit(void)
+{
+    if (__atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE) > 1) {
+        (void)egb_report_end_();
+    } else {
+        egb_report_withdraw_(wished_folder);
+        egb_live_note_end_(true, 0);
+    }
+}
+#endif
+
+// These calls are here because a linker takes from an archive only what is called: a program with a
+// pool, or with blocks of the heap, has this file, and with it the report.
+
+void* egb_malloc_more_(size_t bytes, const void* site)
+{
+    return egb_heap_alloc_more_(bytes, site != NULL ? site : EGB_CALLER());
+}
+
+void* egb_calloc(size_t count, size_t bytes)
+{
+    return egb_calloc_from_(count, bytes, EGB_CALLER());
+}
+
+void* egb_aligned_alloc(size_t align, size_t bytes)
+{
+    return egb_aligned_alloc_from_(align, bytes, EGB_CALLER());
+}
+
+void* egb_realloc(void* block, size_t bytes)
+{
+    return egb_realloc_from_(block, bytes, EGB_CALLER());
+}
+
+egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
+{
+    const egb_pool root = {0, 0};
+    if (options != NULL && options->level == EGB_LEVEL_TRACK) {
+        egb_stacks_begin_();
+    }
+    const egb_status status = egb_pool_make_(out, options);
+    egb_freeze_report_(options != NULL ? options->parent : root, EGB_CALLER());
+    return status;
+}

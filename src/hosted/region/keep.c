@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// The limit on unused memory of the heap: see keep.h. A count that another thread's change makes
+// lost only moves the limit.
+#include "keep.h"
+
+#include "../../core/util.h"
+#include "../../os/os.h"
+#include "eggbox/atomic_hot.h"
+
+#define MIB ((size_t)1 << 20)
+
+static const size_t LIMIT_LEAST = 8 * MIB;
+static const size_t LIMIT_MOST  = (sizeof(void*) < 8 ? 64 : 1024) * MIB;
+
+// The share of the memory that the process may have, but a few chunks in any case.
+enum { PARTS_OF_MEMORY = 16 };
+static const size_t SHARE_LEAST = MIB / 4;
+
+// A process that got less from the system does not read the limits.
+static const size_t GOT_LEAST = 4 * MIB;
+enum { MILLISECONDS_PER_READ = 1000 };
+
+// Memory that is needed again within so many epochs should have stayed; after so many without such
+// a need the limit falls.
+enum { SOON_EPOCHS = 4, FALL_EPOCHS = 16 };
+
+static bool     is_left_to_time;  // atomic, as all that follow
+static size_t   limit;            // 0: the least
+static uint32_t given_lately;     // epochs until memory that went counts as not needed
+static uint32_t epochs_alike;
+static size_t   share = SIZE_MAX;
+static size_t   got;      // bytes, until they are GOT_LEAST
+static uint32_t read_at;  // milliseconds
+static bool     is_read_no_more;
+static uint32_t is_reading;
+
+size_t egb_keep_share_(void)
+{
+    return EGB_LOAD_(share);
+}
+
+size_t egb_keep_bytes_(void)
+{
+    const size_t now  = egb_larger_(EGB_LOAD_(limit), LIMIT_LEAST);
+    const size_t most = EGB_LOAD_(is_left_to_time) ? SIZE_MAX : now;
+    return egb_smaller_(most, egb_keep_share_());
+}
+
+// ---- the limits of the process ------------------------------------------------------------------
+
+// One thread at a time asks for limits, and none once that must not be done any more.
+static bool begin_reading(void)
+{
+    return __atomic_exchange_n(&is_reading, 1, __ATOMIC_ACQUIRE) == 0;
+}
+
+static void end_reading(void)
+{
+    __atomic_store_n(&is_reading, 0, __ATOMIC_RELEASE);
+}
+
+static void read_limits(void)
+{
+    const size_t most = egb_smaller_(egb_os_process_limit_(), egb_os_group_limit_());
+    const size_t part = egb_larger_(most / PARTS_OF_MEMORY, SHARE_LEAST);
+    EGB_STORE_(share, most == SIZE_MAX ? SIZE_MAX : part);
+}
+
+static bool is_time_to_read(void)
+{
+    const uint32_t now  = (uint32_t)egb_os_milliseconds_();
+    uint32_t       last = EGB_LOAD_(read_at);
+    return now - last >= MILLISECONDS_PER_READ &&
+           __atomic_compare_exchange_n(
+               &read_at, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+           );
+}
+
+size_t egb_keep_refusal_bytes_(void)
+{
+    size_t bytes = SIZE_MAX;
+    if (begin_reading()) {
+        bytes = EGB_LOAD_(is_read_no_more) ? SIZE_MAX : egb_os_process_limit_();
+        end_reading();
+    }
+    return bytes;
+}
+
+// The thread that reads may be the one that a signal handler, which is here, has interrupted: the
+// wait for it has an end.
+void egb_keep_read_no_more_(void)
+{
+    enum { WAITS_MAX = 100, WAIT_MILLISECONDS = 10 };
+    bool is_ours = begin_reading();
+    for (int i = 0; i < WAITS_MAX && !is_ours; i++) {
+        egb_os_wait_(&is_reading, 1, WAIT_MILLISECONDS);
+        is_ours = begin_reading();
+    }
+    if (!__atomic_exchange_n(&is_read_no_more, true, __ATOMIC_RELAXED) && is_ours) {
+        read_limits();
+    }
+    if (is_ours) {
+        end_reading();
+    }
+}
+
+// ---- what comes and goes ------------------------------------------------------------------------
+
+void egb_keep_note_given_(void)
+{
+    EGB_STORE_(given_lately, SOON_EPOCHS);
+}
+
+void egb_keep_note_got_(size_t bytes)
+{
+    const size_t sum = egb_smaller_(EGB_LOAD_(got) + egb_smaller_(bytes, GOT_LEAST), GOT_LEAST);
+    EGB_STORE_(got, sum);
+    if (sum == GOT_LEAST && is_time_to_read() && begin_reading()) {
+        if (!EGB_LOAD_(is_read_no_more)) {
+            read_limits();
+        }
+        end_reading();
+    }
+    if (EGB_LOAD_(given_lately) == 0) {
+        return;
+    }
+    const size_t now = egb_keep_bytes_();
+    EGB_STORE_(given_lately, 0);
+    EGB_STORE_(epochs_alike, 0);
+    EGB_STORE_(limit, now < LIMIT_MOST / 2 ? 2 * now : LIMIT_MOST);
+}
+
+void egb_keep_end_epoch_(void)
+{
+    const uint32_t lately = EGB_LOAD_(given_lately);
+    const uint32_t alike  = EGB_LOAD_(epochs_alike) + 1;
+    EGB_STORE_(given_lately, lately == 0 ? 0 : lately - 1);
+    EGB_STORE_(epochs_alike, alike % FALL_EPOCHS);
+    if (alike == FALL_EPOCHS) {
+        EGB_STORE_(limit, EGB_LOAD_(limit) / 2);
+    }
+}
+
+void egb_keep_leave_to_time_(bool is_on)
+{
+    EGB_STORE_(is_left_to_time, is_on);
+    if (!is_on) {
+        EGB_STORE_(is_reading, 0);  // in the child of a fork nobody is
+    }
+}

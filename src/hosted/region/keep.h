@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Room region: how much unused memory the heap keeps.
+//
+// The purge gives back what was not used for a time, but it needs somebody to look at the clock: a
+// call that goes further than a magazine, or a thread that calls egb_heap_purge(). A program that
+// frees much and then makes only calls that magazines serve would keep it for ever. Without such a
+// thread, unused memory beyond a limit therefore goes at once. If memory is needed again soon after
+// some went, the limit doubles, and it falls again when nothing is: so a program with phases soon
+// keeps the memory of a phase.
+//
+// A process whose memory is limited, by itself or by its control group, keeps a small share of that
+// at most: nobody asks it for memory back before the kernel ends it. The limits are read when the
+// process has got some MiB, so that short programs do not pay for it, and again while it gets more,
+// because they may change.
+#ifndef EGGBOX_SRC_HOSTED_REGION_KEEP_H
+#define EGGBOX_SRC_HOSTED_REGION_KEEP_H
+
+#include "eggbox/base.h"
+
+// The bytes that may stay unused, within the share. SIZE_MAX: time alone decides.
+size_t egb_keep_bytes_(void);
+
+// Unused memory went because it was over the limit.
+void egb_keep_note_given_(void);
+
+// The share of the memory that the process may have: no cache is larger. SIZE_MAX: there is no
+// limit.
+size_t egb_keep_share_(void);
+
+// The system gave so many bytes. A lock may be held.
+void egb_keep_note_got_(size_t bytes);
+
+// The bytes beyond which the system refuses, as they are now. SIZE_MAX: there is no limit, it may
+// not be read any more, or another thread is reading it.
+size_t egb_keep_refusal_bytes_(void);
+
+// Reads the limits a last time: the program is about to forbid itself system calls, perhaps on pain
+// of death.
+void egb_keep_read_no_more_(void);
+
+// An epoch of the purge has ended.
+void egb_keep_end_epoch_(void);
+
+// From now on somebody calls egb_heap_purge() again and again; or nobody does any more, as in the
+// child of a fork.
+void egb_keep_leave_to_time_(bool is_on);
+
+#endif  // EGGBOX_SRC_HOSTED_REGION_KEEP_H

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Room stacks: the calls that led to a site, for pools at level "track". Each distinct stack is
+// kept once, until the process ends, and a pointer to it takes the place of the site: wherever this
+// library passes a site on, that is a code address or such a pointer, and the two functions at the
+// end tell which.
+//
+// The memory is bounded. When it is full, and on systems that do not tell the calls, a site is its
+// code address alone.
+#ifndef EGGBOX_SRC_HOSTED_STACKS_STACKS_H
+#define EGGBOX_SRC_HOSTED_STACKS_STACKS_H
+
+#include "eggbox/base.h"
+
+enum { EGB_STACK_CALLS_MAX = 64 };  // the innermost ones
+
+// From now on there are stacks. Others may allocate here; no lock is held. The library does it when
+// it begins if EGGBOX_CHECK has the level, so that the loader is not asked in the middle of a
+// request.
+void egb_stacks_begin_(void);
+
+// The stack of this thread from `site` on, a return address in it; or `site`, if the stack is not
+// known. No lock is held, and no signal handler of this library calls it. Lock-free.
+const void* egb_stack_here_(const void* site);
+
+// The code address of a site, whatever it is.
+const void* egb_site_address_(const void* site);
+
+// The return addresses of a site, the innermost first and NULL behind the last; NULL: it is no
+// stack. Any pointer will do, also one that was written over.
+const void* const* egb_site_stack_(const void* site);
+
+#endif  // EGGBOX_SRC_HOSTED_STACKS_STACKS_H

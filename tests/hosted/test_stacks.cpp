@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Level "track": the calls that led to an allocation and to a free.
+#include "eggbox/guard.h"
+#include "events.hpp"
+#include "guarded.hpp"
+extern "C" {
+#include "stacks/stacks.h"
+}
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <thread>
+#include <vector>
+
+#if defined(__GLIBC__)
+  #include <alloca.h>
+  #include <execinfo.h>
+  #include <sys/mman.h>
+  #include <ucontext.h>
+
+namespace
+{
+
+using calls = std::vector<const void*>;
+
+calls calls_of(const void* const* stack)
+{
+    calls out;
+    for (; stack != nullptr && *stack != nullptr; stack++) {
+        out.push_back(*stack);
+    }
+    return out;
+}
+
+// The calls of the only holder.
+calls held_by(egb_pool pool)
+{
+    std::vector<calls> out;
+    const auto         visit = [](const egb_holder* holder, void* user) {
+        static_cast<std::vector<calls>*>(user)->push_back(calls_of(holder->stack));
+        EXPECT_TRUE(holder->stack == nullptr || holder->stack[0] == holder->site);
+    };
+    EXPECT_EQ(egb_holders_each(pool, visit, &out), EGB_OK);
+    EXPECT_EQ(out.size(), 1u);
+    return out.empty() ? calls{} : out.front();
+}
+
+// What the C library says of the same calls. A sanitizer adds one of its own.
+__attribute__((noinline)) calls calls_here()
+{
+    void*     found[256];
+    const int count = backtrace(found, 256);
+    return calls(found, found + count);
+}
+
+// All but the first `left_out` of `stack` are the last of `whole`.
+bool is_end_of(const calls& whole, const calls& stack, std::ptrdiff_t left_out)
+{
+    return stack.size() >= 3 && stack.size() <= whole.size() &&
+           std::equal(stack.rbegin(), stack.rend() - left_out, whole.rbegin());
+}
+
+// ---- calls through frames of all kinds ----------------------------------------------------------
+
+struct walk {
+    egb_pool     pool;
+    std::mt19937 chance;
+    unsigned     wrong = 0;
+
+    unsigned below(unsigned limit)
+    {
+        return static_cast<unsigned>(chance() % limit);
+    }
+};
+
+thread_local volatile char sink;
+
+// The innermost call differs: it is another line of this function.
+__attribute__((noinline)) void look(walk& on)
+{
+    void* const block = egb_pool_alloc(on.pool);
+    on.wrong += is_end_of(calls_here(), held_by(on.pool), 1) ? 0u : 1u;
+    egb_pool_free(on.pool, block);
+}
+
+void go(walk& on, unsigned depth);
+
+__attribute__((noinline)) void through_small(walk& on, unsigned depth)
+{
+    go(on, depth);
+    sink = 1;
+}
+
+__attribute__((noinline)) void through_large(walk& on, unsigned depth)
+{
+    volatile char room[5000];
+    room[depth] = 1;
+    go(on, depth);
+    sink = room[depth];
+}
+
+// The frame of this one has another size each time, which may be that of a neighbour.
+__attribute__((noinline)) void through_variable(walk& on, unsigned depth)
+{
+    volatile char* const room = static_cast<char*>(alloca(16 + 16 * on.below(8)));
+    room[0]                   = 1;
+    go(on, depth);
+    sink = room[0];
+}
+
+__attribute__((noinline)) void go(walk& on, unsigned depth)
+{
+    if (depth == 0) {
+        look(on);
+        return;
+    }
+    switch (on.below(4)) {
+        case 0: through_large(on, depth - 1); break;
+        case 1: through_variable(on, depth - 1); break;
+        default: through_small(on, depth - 1); break;
+    }
+    sink = 2;
+}
+
+unsigned wrong_stacks(unsigned seed)
+{
+    const guarded all(40, "track");
+    walk          on{all.pool, std::mt19937(seed)};
+    for (int i = 0; i < 500; i++) {
+        go(on, on.below(12));
+    }
+    return on.wrong;
+}
+
+// ---- calls on purpose ---------------------------------------------------------------------------
+
+__attribute__((noinline)) void release(egb_pool pool, void* block)
+{
+    egb_pool_free(pool, block);
+    sink = 3;
+}
+
+__attribute__((noinline)) calls on_error(egb_pool pool, void* block)
+{
+    release(pool, block);
+    const calls out = calls_here();
+    sink            = 6;  // behind the call, so that it is no jump
+    return out;
+}
+
+__attribute__((noinline)) calls on_close(egb_pool pool, void* block)
+{
+    release(pool, block);
+    const calls out = calls_here();
+    sink            = 7;
+    return out;
+}
+
+// ---- coroutines ---------------------------------------------------------------------------------
+
+struct coroutine {
+    egb_pool    pool{};
+    std::size_t frame_bytes = 0;
+    ucontext_t  outside{};
+    ucontext_t  inside{};
+};
+
+coroutine running;
+
+__attribute__((noinline)) void take_below(std::size_t frame_bytes)
+{
+    volatile char* const room = static_cast<char*>(alloca(frame_bytes));
+    room[0]                   = 1;
+    egb_pool_free(running.pool, egb_pool_alloc(running.pool));
+    sink = room[0];
+}
+
+void in_coroutine()
+{
+    take_below(running.frame_bytes);
+    sink = 8;
+}
+
+// On a stack of its own, with nothing around it.
+void run_coroutine(egb_pool pool, std::size_t frame_bytes)
+{
+    constexpr std::size_t part = std::size_t{1} << 18;
+    void* const all = mmap(nullptr, 3 * part, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(all, MAP_FAILED);
+    ASSERT_EQ(mprotect(static_cast<char*>(all) + part, part, PROT_READ | PROT_WRITE), 0);
+    running.pool        = pool;
+    running.frame_bytes = frame_bytes;
+    ASSERT_EQ(getcontext(&running.inside), 0);
+    running.inside.uc_stack.ss_sp   = static_cast<char*>(all) + part;
+    running.inside.uc_stack.ss_size = part;
+    running.inside.uc_link          = &running.outside;
+    makecontext(&running.inside, in_coroutine, 0);
+    ASSERT_EQ(swapcontext(&running.outside, &running.inside), 0);
+    ASSERT_EQ(munmap(all, 3 * part), 0);
+}
+
+// The bits of `path` say how the last calls are made.
+__attribute__((noinline)) const void* deep(unsigned depth, unsigned path);
+
+__attribute__((noinline)) const void* deep_on_one_side(unsigned depth, unsigned path)
+{
+    const void* const out = deep(depth - 1, path);
+    sink                  = 4;
+    return out;
+}
+
+__attribute__((noinline)) const void* site_here()
+{
+    return egb_stack_here_(EGB_CALLER());
+}
+
+__attribute__((noinline)) const void* deep(unsigned depth, unsigned path)
+{
+    const void* const out = depth == 0                      ? site_here()
+                            : (path >> depth % 32) % 2 == 0 ? deep_on_one_side(depth, path)
+                                                            : deep(depth - 1, path);
+    sink                  = 5;
+    return out;
+}
+
+}  // namespace
+
+TEST(stacks, are_those_that_the_c_library_tells)
+{
+    EXPECT_EQ(wrong_stacks(1), 0u);
+}
+
+TEST(stacks, are_right_in_many_threads_at_a_time)
+{
+    std::vector<std::thread> threads;
+    unsigned                 wrong[4] = {};
+    for (unsigned i = 0; i < 4; i++) {
+        threads.emplace_back([&wrong, i] { wrong[i] = wrong_stacks(2 + i % 2); });
+    }
+    for (std::thread& each : threads) {
+        each.join();
+    }
+    EXPECT_EQ(wrong[0] + wrong[1] + wrong[2] + wrong[3], 0u);
+}
+
+TEST(stacks, tell_two_callers_of_one_function)
+{
+    events        seen;
+    const guarded all(40, "track");
+    void* const   block = egb_pool_alloc(all.pool);
+    const calls   first = on_error(all.pool, block);
+    const calls   again = on_close(all.pool, block);
+    EXPECT_EQ(seen.history().alloc_stack[0], seen.history().alloc_site);
+    EXPECT_EQ(seen.history().free_stack[0], seen.history().free_site);
+    const calls            freed  = calls_of(seen.history().free_stack);
+    const egb_misuse_event event  = seen.take();
+    const calls            called = calls_of(event.stack);
+    ASSERT_EQ(event.kind, EGB_MISUSE_DOUBLE_FREE);
+    ASSERT_EQ(freed.size(), called.size());
+    ASSERT_GT(freed.size(), 3u);
+    EXPECT_EQ(freed[0], called[0]);  // in release()
+    EXPECT_NE(freed[1], called[1]);
+    EXPECT_TRUE(is_end_of(first, freed, 2));
+    EXPECT_TRUE(is_end_of(again, called, 2));
+}
+
+// A guess from the frame of another call would read behind the coroutine's stack.
+TEST(stacks, of_coroutines_are_read_no_further_than_they_go)
+{
+    const guarded all(40, "track");
+    for (const std::size_t frame_bytes : {12000u, 16u, 16u, 12000u, 16u}) {
+        run_coroutine(all.pool, frame_bytes);
+    }
+}
+
+TEST(stacks, have_the_innermost_64_calls)
+{
+    const void* const* const stack = egb_site_stack_(deep(100, 0));
+    ASSERT_NE(stack, nullptr);
+    EXPECT_EQ(calls_of(stack).size(), 64u);
+    EXPECT_EQ(deep(100, 0), static_cast<const void*>(stack));
+}
+
+TEST(stacks, are_no_other_pointers)
+{
+    const void* const site = deep(5, 3);
+    const auto* const at   = static_cast<const unsigned char*>(site);
+    ASSERT_NE(egb_site_stack_(site), nullptr);
+    EXPECT_EQ(egb_site_address_(site), egb_site_stack_(site)[0]);
+    for (const std::ptrdiff_t away : {-16, -8, -4, 1, 4, 8, 16, 1 << 20, 100 << 20}) {
+        const auto* const other = reinterpret_cast<const void*>(
+            reinterpret_cast<std::uintptr_t>(at) + static_cast<std::uintptr_t>(away)
+        );
+        EXPECT_EQ(egb_site_stack_(other), nullptr) << away;
+        EXPECT_EQ(egb_site_address_(other), other) << away;
+    }
+    EXPECT_EQ(egb_site_stack_(nullptr), nullptr);
+    EXPECT_EQ(egb_site_stack_(&at), nullptr);
+}
+
+// The last test of this file: nothing makes room again.
+TEST(stacks, are_sites_alone_when_their_memory_is_full)
+{
+    const void* const kept    = deep(120, 0);
+    bool              is_full = false;
+    for (unsigned path = 0; path < 200000 && !is_full; path++) {
+        is_full = egb_site_stack_(deep(120, path)) == nullptr;
+    }
+    EXPECT_TRUE(is_full);
+    EXPECT_NE(egb_site_stack_(kept), nullptr);
+  #if defined(__x86_64__)  // elsewhere nothing guesses, and the unwinder rests
+    EXPECT_EQ(deep(120, 0), kept);
+  #endif
+}
+
+#endif
