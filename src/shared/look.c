@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// A look at a pool from outside: no attachment, and nothing is written.
+#include "shared_private.h"
+
+// A pool as the questions of ask.c need it: the control part, for reading, and a file whose locks
+// can be asked for.
+static egb_status map_control(egb_shared* out, int file)
+{
+    egb_os_shared_file facts;
+    const egb_status   status = egb_os_shared_look_(file, &facts);
+    const size_t       page   = egb_os_page_bytes_();
+    const size_t       bytes  = (sizeof out->shape + page - 1) / page * page;
+    if (status != EGB_OK || facts.bytes < bytes) {
+        return status != EGB_OK ? status : EGB_CORRUPT;
+    }
+    void* const start = egb_os_shared_map_(file, 0, bytes, false, 0);
+    if (start == NULL) {
+        return EGB_NO_MEMORY;
+    }
+    out->shape = *(const egb_shared_shape_*)start;
+    egb_os_shared_unmap_(start, bytes);
+    const egb_status checked = egb_shared_check_shape_(&out->shape, facts.bytes);
+    if (checked != EGB_OK) {
+        return checked;
+    }
+    char* const control =
+        egb_os_shared_map_(file, 0, (size_t)out->shape.payload_at, false, EGB_OS_PREFAULT);
+    if (control == NULL) {
+        return EGB_NO_MEMORY;
+    }
+    out->state     = (egb_shared_state_*)(void*)control;
+    out->blocks    = (egb_shared_block_*)(void*)(control + out->shape.blocks_at);
+    out->count     = (size_t)out->shape.count;
+    out->lock_file = file;
+    out->slot      = EGB_SHARED_ATTACHMENTS_MAX;
+    out->is_open   = true;
+    return EGB_OK;
+}
+
+egb_status egb_shared_look(
+    const char*         name,
+    egb_shared_numbers* out,
+    void (*visit)(const egb_shared_attachment* one, void* user),
+    void* user
+)
+{
+    char       path[sizeof((egb_shared_shape_*)NULL)->path];
+    egb_shared seen = {0};
+    int        file = -1;
+    if (name == NULL || out == NULL || !egb_shared_path_(path, sizeof path, name)) {
+        return EGB_INVALID;
+    }
+    if (!EGB_SHARED_HAS_WORDS_ || !egb_os_has_shared_()) {
+        return EGB_UNSUPPORTED;
+    }
+    egb_status status = egb_os_shared_open_(&file, path);
+    if (status != EGB_OK) {
+        return status;
+    }
+    status = map_control(&seen, file);
+    if (status == EGB_OK) {
+        (void)egb_shared_stats(&seen, out);
+        if (visit != NULL) {
+            egb_shared_each(&seen, visit, user);
+        }
+        egb_os_shared_unmap_(seen.state, (size_t)seen.shape.payload_at);
+    }
+    egb_os_shared_close_(file);
+    return status;
+}

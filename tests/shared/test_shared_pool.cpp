@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// The C++ face of the shared pool: who owns, moves and releases.
+#include "eggbox/shared.hpp"
+
+#include "shared.hpp"
+
+#include <type_traits>
+#include <utility>
+
+namespace
+{
+
+struct alignas(128) picture {
+    int pixels[40];
+};
+
+using pictures = eggbox::shared_pool_of<picture>;
+
+static_assert(!std::is_copy_constructible_v<eggbox::frame>);
+static_assert(std::is_nothrow_move_constructible_v<eggbox::frame>);
+static_assert(!std::is_copy_constructible_v<eggbox::shared_pool>);
+static_assert(std::is_nothrow_move_assignable_v<eggbox::shared_pool>);
+
+pictures make_pictures()
+{
+    pictures pool = pictures::create(shared_options(4, 3));
+    EXPECT_TRUE(pool);
+    return pool;
+}
+
+TEST(SharedFace, releases_a_frame_at_its_end)
+{
+    pictures pool = make_pictures();
+    {
+        eggbox::frame one = pool.alloc();
+        ASSERT_TRUE(one);
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(pictures::object(one)) % 128, 0U);
+        eggbox::frame other = std::move(one);
+        EXPECT_FALSE(one);  // NOLINT(bugprone-use-after-move)
+        EXPECT_EQ(numbers_of(pool.get()).in_use, 1U);
+        other = pool.alloc();
+        EXPECT_EQ(numbers_of(pool.get()).in_use, 1U);
+        other = eggbox::frame();
+        EXPECT_EQ(numbers_of(pool.get()).in_use, 0U);
+        other = pool.alloc_wait(0);
+        EXPECT_TRUE(other);
+    }
+    EXPECT_EQ(numbers_of(pool.get()).in_use, 0U);
+}
+
+TEST(SharedFace, carries_frames_and_notes_to_another_attachment)
+{
+    pictures pool   = make_pictures();
+    pictures reader = pictures::attach_fd(egb_shared_fd(pool.get()), EGB_SHARED_READ_ONLY);
+    ASSERT_TRUE(reader);
+    eggbox::frame written                 = pool.alloc();
+    pictures::object(written)->pixels[39] = 7;
+    ASSERT_EQ(written.publish(uint64_t{99}), EGB_OK);
+    EXPECT_EQ(written.sequence(), 1U);
+    const eggbox::frame seen = reader.next(0);
+    EXPECT_EQ(seen.note<uint64_t>(), 99U);
+    EXPECT_EQ(seen.missed(), 0U);
+    EXPECT_EQ(pictures::object(seen)->pixels[39], 7);
+    EXPECT_EQ(reader.latest().data(), seen.data());
+    EXPECT_EQ(reader.open(written.handle()).data(), seen.data());
+    EXPECT_FALSE(reader.next(1, 0));
+    EXPECT_TRUE(reader.take());
+    EXPECT_FALSE(reader.take(0));
+}
+
+TEST(SharedFace, tells_why_there_is_no_pool)
+{
+    EXPECT_EQ(eggbox::shared_pool::create({}).status(), EGB_INVALID);
+    EXPECT_EQ(eggbox::shared_pool::attach("no-such-pool").status(), EGB_STALE);
+    EXPECT_EQ(pictures::attach("no-such-pool").status(), EGB_STALE);
+    const eggbox::shared_pool none;
+    EXPECT_FALSE(none);
+    pictures                    pool = make_pictures();
+    eggbox::shared_pool_of<int> wrong =
+        eggbox::shared_pool_of<int>::attach_fd(egb_shared_fd(pool.get()));
+    EXPECT_EQ(wrong.status(), EGB_INVALID);
+    EXPECT_FALSE(wrong);
+}
+
+}  // namespace

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// What a shared pool does while its process is disturbed: by others that recover, and by signals.
+#include "shared.hpp"
+
+#include <csignal>
+#include <fstream>
+#include <sys/time.h>
+
+namespace
+{
+
+TEST(SharedPublisher, is_refused_by_no_process_that_recovers)
+{
+    egb_shared* const pool  = make_shared_pool(shared_options(4, 2));
+    const pid_t       child = start_child([&] {
+        while (getppid() != 1) {
+            (void)egb_shared_recover(pool);
+        }
+        return false;
+    });
+    for (int i = 0; i < 300; i++) {
+        egb_shared* const one   = attach_again(pool);
+        void* const       block = egb_shared_alloc(one);
+        ASSERT_EQ(egb_shared_publish(one, block, nullptr, nullptr), EGB_OK) << i;
+        egb_shared_close(one);
+    }
+    EXPECT_EQ(kill(child, SIGKILL), 0);
+    EXPECT_EQ(end_of(child), -SIGKILL);
+    egb_shared_close(pool);
+}
+
+TEST(SharedCreate, comes_to_its_end_while_a_timer_sends_signals)
+{
+    struct sigaction       old    = {};
+    struct sigaction       action = {};
+    const struct itimerval often  = {{0, 1000}, {0, 1000}};
+    const struct itimerval never  = {};
+    action.sa_handler             = [](int) {
+    };
+    ASSERT_EQ(sigaction(SIGALRM, &action, &old), 0);
+    ASSERT_EQ(setitimer(ITIMER_REAL, &often, nullptr), 0);
+    egb_shared_options options = shared_options(8, 0);
+    options.block_bytes        = 8U << 20U;
+    egb_shared*      pool      = nullptr;
+    const egb_status status    = egb_shared_create(&pool, &options);
+    EXPECT_EQ(setitimer(ITIMER_REAL, &never, nullptr), 0);
+    EXPECT_EQ(sigaction(SIGALRM, &old, nullptr), 0);
+    EXPECT_EQ(status, EGB_OK);
+    egb_shared_close(pool);
+}
+
+// ---- looks --------------------------------------------------------------------------------------
+
+struct looked {
+    size_t alive = 0;
+    size_t dead  = 0;
+    size_t held  = 0;
+};
+
+void count_one(const egb_shared_attachment* one, void* user)
+{
+    looked* const seen = static_cast<looked*>(user);
+    (one->is_alive ? seen->alive : seen->dead)++;
+    seen->held += one->held;
+    EXPECT_FALSE(one->is_this);
+}
+
+TEST(SharedLook, shows_the_dead_and_leaves_them_as_they_are)
+{
+    const std::string  name    = unused_name("look");
+    egb_shared_options options = shared_options(4, 2);
+    options.name               = name.c_str();
+    egb_shared* const pool     = make_shared_pool(options);
+    int               go[2];
+    ASSERT_EQ(pipe(go), 0);
+    const pid_t child = start_child([&] {
+        char       byte     = 0;
+        const bool is_ready = read(go[0], &byte, 1) == 1;  // a fork recovers a child that is dead
+        (void)egb_shared_alloc(pool);
+        kill(getpid(), SIGKILL);
+        return is_ready;
+    });
+    ASSERT_EQ(write(go[1], "x", 1), 1);
+    EXPECT_EQ(end_of(child), -SIGKILL);
+    close(go[0]);
+    close(go[1]);
+    for (int i = 0; i < 2; i++) {
+        egb_shared_numbers numbers = {};
+        looked             seen;
+        ASSERT_EQ(egb_shared_look(name.c_str(), &numbers, count_one, &seen), EGB_OK);
+        EXPECT_EQ(seen.alive, 1U);
+        EXPECT_EQ(seen.dead, 1U);
+        EXPECT_EQ(seen.held, 1U);
+        EXPECT_EQ(numbers.count, 4U);
+        EXPECT_EQ(numbers.in_use, 1U);
+        EXPECT_EQ(numbers.recovered, 0U);
+    }
+    expect_nothing_lost(pool, 0);
+    egb_shared_close(pool);
+}
+
+TEST(SharedLook, says_why_there_is_nothing_to_see)
+{
+    const std::string  name    = unused_name("nothing");
+    egb_shared_numbers numbers = {};
+    EXPECT_EQ(egb_shared_look(nullptr, &numbers, nullptr, nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_shared_look(name.c_str(), nullptr, nullptr, nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_shared_look("a/b", &numbers, nullptr, nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_shared_look(name.c_str(), &numbers, nullptr, nullptr), EGB_STALE);
+    for (const size_t bytes : {0U, 100U, 100000U}) {
+        std::ofstream(path_of(name)) << std::string(bytes, 'x');
+        EXPECT_EQ(egb_shared_look(name.c_str(), &numbers, nullptr, nullptr), EGB_CORRUPT);
+    }
+    EXPECT_EQ(unlink(path_of(name).c_str()), 0);
+}
+
+}  // namespace
