@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Layer override: modules that a program loads while it runs.
+#include "next.h"
+
 #include <dlfcn.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -13,6 +15,6 @@
 EXPORT void* dlopen(const char* path, int flags)
 {
     void* (*next)(const char*, int);
-    *(void**)&next = dlsym(RTLD_NEXT, "dlopen");
+    *(void**)&next = egb_next_function_("dlopen");
     return next(path, flags & ~RTLD_DEEPBIND);
 }

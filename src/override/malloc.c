@@ -2,9 +2,10 @@
 // Layer override: the allocation functions of glibc, each as a call of heap.h. The rest of this
 // file is errno and odd arguments, as the standards and glibc's manual describe them.
 //
-// The library has a malloc of its own beside none: it never asks for the one it stands before. A
-// pointer from elsewhere can only be misuse, or memory of the loader. free() leaves it alone,
-// realloc() refuses it, and the misuse handler is told.
+// The library never asks the malloc that it stands before for memory. A block that is known to be
+// that malloc's, because it lies below the program's break, goes back there. Any other pointer from
+// elsewhere counts as misuse: free() leaves it alone, realloc() refuses it, and the misuse handler
+// is told.
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -37,9 +38,13 @@ static bool is_power_of_two(size_t number)
     return number != 0 && (number & (number - 1)) == 0;
 }
 
-static size_t page_bytes(void)
+// A constructor sets it: a request may come before other libraries can be called. No system has
+// longer pages than these.
+static size_t page_bytes = (size_t)64 << 10;
+
+__attribute__((constructor(101))) static void find_page_bytes(void)
 {
-    return (size_t)sysconf(_SC_PAGESIZE);
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 }
 
 // ---- C11, C23 -----------------------------------------------------------------------------------
@@ -68,17 +73,29 @@ EXPORT void free(void* block)
     egb_free(block);
 }
 
-EXPORT void free_sized(void* block, size_t bytes)
+// realloc() leaves a block where it is as long as more than half of it is used. Its size is right,
+// though another class serves that size. From level "guard" on each block moves, and its size is
+// known.
+static bool may_be_resized(const void* block, size_t bytes)
 {
-    (void)bytes;
-    egb_free(block);
+    const size_t room = egb_plain_bytes_(block);
+    return bytes <= room && bytes > room / 2;
 }
 
+EXPORT void free_sized(void* block, size_t bytes)
+{
+    if (may_be_resized(block, bytes)) {
+        egb_free(block);
+    } else {
+        egb_free_sized_(block, bytes);
+    }
+}
+
+// Only blocks of aligned_alloc() come here, which has no block for another alignment than a power
+// of two. No block lies at the highest of these.
 EXPORT void free_aligned_sized(void* block, size_t align, size_t bytes)
 {
-    (void)align;
-    (void)bytes;
-    egb_free(block);
+    egb_free_aligned_sized_(block, is_power_of_two(align) ? align : SIZE_MAX / 2 + 1, bytes);
 }
 
 // With 0 bytes it is free(), as in glibc.
@@ -141,12 +158,12 @@ EXPORT void* memalign(size_t align, size_t bytes)
 
 EXPORT void* valloc(size_t bytes)
 {
-    return or_no_memory(egb_aligned_alloc_from_(page_bytes(), bytes, EGB_CALLER()));
+    return or_no_memory(egb_aligned_alloc_from_(page_bytes, bytes, EGB_CALLER()));
 }
 
 EXPORT void* pvalloc(size_t bytes)
 {
-    const size_t page = page_bytes();
+    const size_t page = page_bytes;
     if (bytes > PTRDIFF_MAX) {
         errno = ENOMEM;
         return NULL;
@@ -188,6 +205,23 @@ EXPORT int mallopt(int parameter, int value)
     (void)value;
     return 1;
 }
+
+// ---- the C library's own names for them ---------------------------------------------------------
+
+// A library that stands before malloc, and a few programs, call these.
+#if defined(__clang__)
+  #define SAME_AS(function) EXPORT __attribute__((alias(#function)))
+#else  // or gcc warns
+  #define SAME_AS(function) EXPORT __attribute__((alias(#function), copy(function)))
+#endif
+
+SAME_AS(malloc) void* __libc_malloc(size_t bytes);
+SAME_AS(calloc) void* __libc_calloc(size_t count, size_t bytes);
+SAME_AS(realloc) void* __libc_realloc(void* block, size_t bytes);
+SAME_AS(free) void __libc_free(void* block);
+SAME_AS(memalign) void* __libc_memalign(size_t align, size_t bytes);
+SAME_AS(valloc) void* __libc_valloc(size_t bytes);
+SAME_AS(pvalloc) void* __libc_pvalloc(size_t bytes);
 
 // ---- numbers ------------------------------------------------------------------------------------
 

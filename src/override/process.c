@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Layer override: the beginning and the ends of a process. Its report is written if EGGBOX_REPORT
-// names a folder: at exit, and before the calls that end a program without its exit handlers. A
-// signal that ends it, and the C library's own abort() in assert() and its kin, leave none: the
-// program could notice a handler in their way.
+// names a folder: at exit, before the calls that end a program without its exit handlers, and
+// before a signal from outside ends it. A crash, and the C library's own abort() in assert() and
+// its kin, leave none. A mark from the beginning tells of such a process. At exit and before such
+// calls, those of exec excepted, damage is looked for, too.
 //
 // The child of a vfork has its parent's memory, so nothing is written for it: it is told by its
 // number, which is not the one that the memory knows.
-#include <dlfcn.h>
+#include "signals.h"
+
+#include "next.h"
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #pragma GCC visibility push(hidden)
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
+#include "eggbox/live.h"
 #include "eggbox/report.h"
 #pragma GCC visibility pop
 
@@ -28,46 +32,15 @@ EXPORT int execveat(
     int folder_file, const char* path, char* const arguments[], char* const environment[], int flags
 );
 
-static char folder[4096];  // empty: no report. A copy, because a program may change its environment
-static pid_t owner;
+// False: a lock is held.
+static bool try_report(void)
+{
+    return egb_report_end_() != EGB_BUSY;
+}
 
 static void write_report(void)
 {
-    if (folder[0] != '\0' && getpid() == owner) {
-        (void)egb_report_write(folder);
-    }
-}
-
-static void in_forked_child(void)
-{
-    owner = getpid();
-    egb_report_restart();
-}
-
-// Before the constructors of all other libraries, by the linker's option initfirst. The first
-// request gets the limited resources of the C library that the heap needs, before anybody else can
-// take them. Its calls around a fork come first, so that the calls of others, and ours, find the
-// heap's locks free.
-__attribute__((constructor(101))) static void
-begin(int argument_count, char** arguments, char** environment)
-{
-    (void)argument_count;
-    (void)arguments;
-    if (environ == NULL) {  // the C library begins later; it sets the same
-        environ = environment;
-    }
-    egb_free(egb_malloc(1));
-    const char* const wanted = secure_getenv("EGGBOX_REPORT");
-    if (wanted == NULL || strlen(wanted) >= sizeof folder) {
-        return;
-    }
-    if (pthread_atfork(NULL, NULL, in_forked_child) == 0) {
-        egb_report_restart();  // that block was not the program's
-        egb_heap_measure(true);
-        owner = getpid();
-        strcpy(folder, wanted);
-        (void)at_quick_exit(write_report);
-    }
+    (void)try_report();
 }
 
 static void leave_to_the_report(const egb_misuse_event* event, void* user)
@@ -76,25 +49,57 @@ static void leave_to_the_report(const egb_misuse_event* event, void* user)
     (void)user;
 }
 
-// Damage that no call has come across yet is found now. The program has ended well so far, and does
-// so in spite of it. If no report could be written, a lock may be held for good.
-__attribute__((destructor)) static void end(void)
+static bool is_looking;  // atomic: a thread looks for damage, or ends the process because of it
+
+// Damage that no call has come across yet is found now. A report tells of it, and the program ends
+// as it wanted to in spite of it. Without a report the misuse handler is told as ever: it calls
+// abort(), which comes by here once more.
+static void report_and_look(void)
 {
-    if (folder[0] == '\0' || getpid() != owner || egb_report_write(folder) != EGB_OK) {
+    const egb_status written = egb_report_end_();
+    if (written == EGB_BUSY || __atomic_exchange_n(&is_looking, true, __ATOMIC_ACQUIRE)) {
         return;
     }
-    egb_misuse_set_handler(leave_to_the_report, NULL);
-    if (egb_process_check() != 0) {
+    if (written == EGB_OK) {
+        egb_misuse_set_handler(leave_to_the_report, NULL);
+    }
+    if (egb_process_check_at_end_() != 0 && written == EGB_OK) {
         write_report();
     }
     egb_misuse_set_handler(NULL, NULL);
+    __atomic_store_n(&is_looking, false, __ATOMIC_RELEASE);
+}
+
+// Before the constructors of all other libraries, by the linker's option initfirst. The heap gets
+// the limited resources of the C library that it needs, before anybody else can take them. Its
+// calls around a fork come first, so that the calls of others, and ours, find the heap's locks
+// free.
+__attribute__((constructor(101))) static void
+begin(int argument_count, char** arguments, char** environment)
+{
+    (void)argument_count;
+    (void)arguments;
+    if (environ == NULL) {  // the C library begins later; it sets the same
+        environ = environment;
+    }
+    egb_heap_begin_();
+    (void)at_quick_exit(report_and_look);
+    egb_live_begin_();
+    if (egb_report_begin_()) {
+        egb_signals_watch_(try_report);
+    }
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    report_and_look();
 }
 
 // ---- ends without exit handlers -----------------------------------------------------------------
 
 EXPORT void _exit(int status)
 {
-    write_report();
+    report_and_look();
     for (;;) {
         (void)syscall(SYS_exit_group, status);
     }
@@ -109,7 +114,7 @@ EXPORT void _Exit(int status)
 EXPORT void abort(void)
 {
     sigset_t just;
-    write_report();
+    report_and_look();
     (void)sigemptyset(&just);
     (void)sigaddset(&just, SIGABRT);
     (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
@@ -140,7 +145,7 @@ EXPORT int execveat(
 EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 {
     int (*next)(int, char* const[], char* const[]);
-    *(void**)&next = dlsym(RTLD_NEXT, "fexecve");
+    *(void**)&next = egb_next_function_("fexecve");
     write_report();
     return next(file, arguments, environment);
 }
@@ -149,7 +154,7 @@ EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 EXPORT int execvpe(const char* file, char* const arguments[], char* const environment[])
 {
     int (*next)(const char*, char* const[], char* const[]);
-    *(void**)&next = dlsym(RTLD_NEXT, "execvpe");
+    *(void**)&next = egb_next_function_("execvpe");
     write_report();
     return next(file, arguments, environment);
 }

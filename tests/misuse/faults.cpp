@@ -15,6 +15,7 @@
 #include <new>
 #include <thread>
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <sys/mman.h>
 
@@ -293,6 +294,30 @@ verdict delete_of_another_size()
     return afterwards();
 }
 
+// C23's, where there are such functions; else free().
+verdict free_with_another_size()
+{
+    void (*sized)(void*, std::size_t) = nullptr;
+    *reinterpret_cast<void**>(&sized) = dlsym(RTLD_DEFAULT, "free_sized");
+    if (sized == nullptr) {
+        return put_back_and_look(one);
+    }
+    sized(hidden(one), hidden<std::size_t>(4096));
+    return afterwards();
+}
+
+verdict free_with_another_alignment()
+{
+    void (*sized)(void*, std::size_t, std::size_t) = nullptr;
+    *reinterpret_cast<void**>(&sized)              = dlsym(RTLD_DEFAULT, "free_aligned_sized");
+    void* const block                              = hidden(aligned_alloc(64, 64));
+    if (sized == nullptr) {
+        return put_back_and_look(block);
+    }
+    sized(block, hidden<std::size_t>(48), 64);
+    return afterwards();
+}
+
 verdict free_of_an_array_of_new()
 {
     put_back(::operator new[](40));
@@ -477,6 +502,11 @@ const entry entries[] = {
     {"free_small_number", "fault", of_a_small_number, "64, as an address"},
     {"realloc_free_block", "fault", realloc_of_a_free_block, "realloc of a block that is free"},
     {"delete_other_size", "fault", delete_of_another_size, "delete of 64 bytes as if of 4096"},
+    {"free_sized_other", "fault", free_with_another_size, "free_sized of 40 bytes as if of 4096"},
+    {"free_sized_align",
+     "fault",
+     free_with_another_alignment,
+     "free_aligned_sized with an alignment of 48"},
     {"free_of_new_array", "fault", free_of_an_array_of_new, "free of what new[] gave"},
     {"overrun_1", "fault", one_behind, "a write of 1 byte behind a block"},
     {"overrun_8", "fault", eight_behind, "of 8 bytes"},

@@ -483,6 +483,67 @@ void foreign()
     work(3, 2000);
 }
 
+// This C library may be older than C23, which has them.
+void (*free_with_size)(void*, std::size_t);
+void (*free_with_align)(void*, std::size_t, std::size_t);
+
+void find_sized_frees()
+{
+    *reinterpret_cast<void**>(&free_with_size)  = dlsym(RTLD_DEFAULT, "free_sized");
+    *reinterpret_cast<void**>(&free_with_align) = dlsym(RTLD_DEFAULT, "free_aligned_sized");
+    if (free_with_size == nullptr || free_with_align == nullptr) {
+        std::exit(3);
+    }
+}
+
+// A block that realloc made smaller or larger may have stayed in its place.
+void free_right_sizes()
+{
+    find_sized_frees();
+    free_with_size(nullptr, 8);
+    free_with_align(nullptr, 64, 8);
+    for (std::size_t bytes = 0; bytes < 300000; bytes += 1 + bytes / 16) {
+        free_with_size(std::malloc(bytes), bytes);
+        free_with_size(std::calloc(2, bytes), 2 * bytes);
+        for (const std::size_t part : {2u, 3u, 4u, 5u, 6u, 7u, 9u, 20u}) {
+            const std::size_t other = bytes * part / 4 + 1;
+            free_with_size(std::realloc(std::malloc(bytes), other), other);
+        }
+        for (const std::size_t align : {1u, 16u, 64u, 4096u, 65536u}) {
+            free_with_align(aligned_alloc(align, bytes), align, bytes);
+        }
+    }
+}
+
+void free_wrong_sizes()
+{
+    find_sized_frees();
+    for (const std::size_t bytes : {40u, 1000u, 5000u, 200000u}) {
+        free_with_size(std::malloc(bytes), bytes / 4);
+        free_with_size(std::malloc(bytes), bytes * 3);
+        free_with_align(aligned_alloc(64, bytes), 64, bytes * 3);
+        free_with_align(aligned_alloc(64, bytes), SIZE_MAX / 2 + 1, bytes);
+        free_with_align(aligned_alloc(64, bytes), 48, bytes);
+        free_with_align(aligned_alloc(64, bytes), 0, bytes);
+    }
+}
+
+// From level "guard" on the size is known to the byte.
+void free_one_byte_less()
+{
+    find_sized_frees();
+    void* const block = std::realloc(std::malloc(100), 60);
+    free_with_size(block, 59);
+}
+
+// The contents of a free block at level "guard".
+void say_pattern()
+{
+    unsigned char* volatile block = static_cast<unsigned char*>(std::malloc(64));
+    std::free(block);
+    std::printf("%02x%02x%02x%02x", block[0], block[1], block[2], block[3]);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -515,6 +576,10 @@ int main(int argc, char** argv)
         {"spawns", spawns},
         {"closed", closed},
         {"foreign", foreign},
+        {"free_right_sizes", free_right_sizes},
+        {"free_wrong_sizes", free_wrong_sizes},
+        {"free_one_byte_less", free_one_byte_less},
+        {"say_pattern", say_pattern},
     };
     const auto found = all.find(what);
     if (found == all.end()) {

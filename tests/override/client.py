@@ -5,6 +5,7 @@
 usage: client.py LIBRARY CLIENT PLUGIN EARLY
 """
 
+import ctypes
 import resource
 import sys
 import tempfile
@@ -108,6 +109,38 @@ def misuse():
         check(sorted(seen.values()) == [1, 4], "all of it counted", seen)
 
 
+def misuse_of(case, folder, **more):
+    """How often each kind of misuse was reported."""
+    done = run([CLIENT, case], LIBRARY, folder, **more)
+    check(done.returncode == 0, f"{case} goes on", done)
+    return {each["kind"]: each["count"] for each in processes(folder)[-1]["misuse"]}
+
+
+def sized_frees():
+    for level in ("off", "check", "guard", "track"):
+        with tempfile.TemporaryDirectory() as folder:
+            seen = misuse_of("free_right_sizes", folder, extra={"EGGBOX_CHECK": level})
+            check(seen == {}, f"right sizes at {level}", seen)
+    with tempfile.TemporaryDirectory() as folder:
+        seen = misuse_of("free_wrong_sizes", folder)
+        check(list(seen.values()) == [24], "each wrong size is reported and freed", seen)
+    for level, status in (("check", 0), ("guard", -6), ("track", -6)):
+        done = run([CLIENT, "free_one_byte_less"], LIBRARY, extra={"EGGBOX_CHECK": level})
+        check(done.returncode == status and
+              (b"free with another size" in done.stderr) == (status != 0),
+              f"one byte less at {level}", done)
+
+
+# Without random addresses, where the system permits that.
+def the_pattern_is_not_known_beforehand():
+    no_random_addresses = 0x0040000
+    libc = ctypes.CDLL(None)
+    seen = {run([CLIENT, "say_pattern"], LIBRARY, extra={"EGGBOX_CHECK": "guard"},
+                preexec_fn=lambda: libc.personality(no_random_addresses)).stdout
+            for _ in range(3)}
+    check(len(seen) == 3, "another pattern in each process", seen)
+
+
 def nowhere_to_write():
     for folder in ("/no/where", "/dev/null", "x" * 5000):
         done = run([CLIENT, "nothing"], LIBRARY, folder)
@@ -116,7 +149,8 @@ def nowhere_to_write():
 
 def main():
     for test in (plain_cases, ends, forked_children_count_from_the_fork, limits,
-                 hardly_any_addresses, early_constructors, misuse, nowhere_to_write):
+                 hardly_any_addresses, early_constructors, misuse, sized_frees,
+                 the_pattern_is_not_known_beforehand, nowhere_to_write):
         test()
     print("\n".join(failures))
     return 1 if failures else 0

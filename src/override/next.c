@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Layer override: the functions that ours stand before.
+#include "next.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static const char here;  // in this library
+
+static bool is_ours(const void* function)
+{
+    Dl_info theirs, ours;
+    return function != NULL && dladdr(function, &theirs) != 0 && dladdr(&here, &ours) != 0 &&
+           theirs.dli_fbase == ours.dli_fbase;
+}
+
+// A library may stand before dlsym() itself. The loader then takes that library for the caller, and
+// finds our function behind it. Such libraries do not stand before dlvsym(). These are the versions
+// in which the C libraries of all machines have the functions.
+void* egb_next_function_(const char* name)
+{
+    static const char* const versions[] = {
+        "GLIBC_2.34",
+        "GLIBC_2.17",
+        "GLIBC_2.11",
+        "GLIBC_2.4",
+        "GLIBC_2.2.5",
+        "GLIBC_2.2",
+        "GLIBC_2.1",
+        "GLIBC_2.0"
+    };
+    void* function = dlsym(RTLD_NEXT, name);
+    for (size_t i = 0; is_ours(function) && i < sizeof versions / sizeof versions[0]; i++) {
+        function = dlvsym(RTLD_NEXT, name, versions[i]);
+        function = function != NULL ? function : (void*)(uintptr_t)&here;  // look on
+    }
+    return is_ours(function) ? NULL : function;
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// Layer override: signals that end a process from outside, such as those of a terminal or of kill.
+// If a report is wanted, they have a handler that writes it, and then ends the process by the same
+// signal. The program does not see the handler: the functions below show the default action in its
+// place, and put it in the place of the default action. Signals of a crash have none, because the
+// heap may be damaged.
+#include "signals.h"
+#include "next.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void (*handler)(int);
+typedef int (*sigaction_function)(int, const struct sigaction*, struct sigaction*);
+typedef handler (*signal_function)(int, handler);
+
+// Not in every C library's headers.
+EXPORT int     __sigaction(int number, const struct sigaction* wanted, struct sigaction* before);
+EXPORT handler bsd_signal(int number, handler wanted);
+EXPORT handler ssignal(int number, handler wanted);
+EXPORT handler sysv_signal(int number, handler wanted);
+EXPORT handler __sysv_signal(int number, handler wanted);
+EXPORT handler sigset(int number, handler wanted);
+
+static const int watched[] = {SIGHUP, SIGINT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1, SIGUSR2};
+
+enum { WATCHED = sizeof watched / sizeof watched[0] };
+
+static bool (*before_the_end)(void);  // null: nothing is watched
+
+static bool is_watched(int number)
+{
+    for (size_t i = 0; i < WATCHED && before_the_end != NULL; i++) {
+        if (watched[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The C library's own function. It is looked up at the start, because a handler of the program may
+// call sigaction(), and dlsym() is not for handlers.
+static sigaction_function the_next;
+
+__attribute__((constructor(101))) static void look_up(void)
+{
+    *(void**)&the_next = egb_next_function_("sigaction");
+}
+
+static int next_sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
+{
+    if (the_next == NULL) {
+        look_up();
+    }
+    return the_next(number, wanted, before);
+}
+
+// ---- the handler --------------------------------------------------------------------------------
+
+// The signal again, in a moment: then its thread may have let go of a lock. The system's own call,
+// because that of the C library allocates.
+static bool comes_again(int number)
+{
+    enum { TRIES = 10, NANOSECONDS = 1000000 };
+    static int              tries;
+    struct sigevent         event = {.sigev_notify = SIGEV_SIGNAL};
+    const struct itimerspec soon  = {.it_value = {.tv_nsec = NANOSECONDS}};
+    int                     timer = 0;
+    event.sigev_signo             = number;
+    return __atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED) < TRIES &&
+           syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0 &&
+           syscall(SYS_timer_settime, timer, 0, &soon, NULL) == 0;
+}
+
+// A second signal that comes to another thread meanwhile has nothing to do. The number tells a
+// forked child, which has a copy of the first one's note and not of its thread.
+static void end_by(int number)
+{
+    static pid_t           ending;
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    const int              error = errno;
+    sigset_t               just;
+    if (__atomic_exchange_n(&ending, getpid(), __ATOMIC_ACQ_REL) == getpid()) {
+        return;
+    }
+    if (!before_the_end() && comes_again(number)) {
+        __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+        errno = error;
+        return;
+    }
+    (void)next_sigaction(number, &usual, NULL);
+    (void)raise(number);
+    (void)sigemptyset(&just);
+    (void)sigaddset(&just, number);
+    (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
+}
+
+// While it runs, its thread gets no other of these signals.
+static struct sigaction ours(void)
+{
+    struct sigaction out = {.sa_handler = end_by, .sa_flags = SA_RESTART};
+    (void)sigemptyset(&out.sa_mask);
+    for (size_t i = 0; i < WATCHED; i++) {
+        (void)sigaddset(&out.sa_mask, watched[i]);
+    }
+    return out;
+}
+
+// The first process of a container is not ended by signals that have the default action.
+void egb_signals_watch_(bool (*at_the_end)(void))
+{
+    const struct sigaction own = ours();
+    if (getpid() == 1) {
+        return;
+    }
+    before_the_end = at_the_end;
+    for (size_t i = 0; i < WATCHED; i++) {
+        struct sigaction now;
+        if (next_sigaction(watched[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+            (void)next_sigaction(watched[i], &own, NULL);
+        }
+    }
+}
+
+// ---- what the program sees ----------------------------------------------------------------------
+
+EXPORT int sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
+{
+    const struct sigaction own  = ours();
+    const bool             mine = wanted != NULL && wanted->sa_handler == SIG_DFL;
+    const int done = next_sigaction(number, mine && is_watched(number) ? &own : wanted, before);
+    if (done == 0 && before != NULL && before->sa_handler == end_by) {
+        before->sa_handler = SIG_DFL;
+        before->sa_flags   = 0;
+        (void)sigemptyset(&before->sa_mask);
+    }
+    return done;
+}
+
+EXPORT int __sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
+{
+    return sigaction(number, wanted, before);
+}
+
+// The older functions, each by its name in the C library. Those of System V let a handler serve one
+// signal and leave the next one to the default action, which then has no handler of ours.
+static handler older(const char* name, signal_function* next, int number, handler wanted)
+{
+    if (wanted == SIG_DFL && is_watched(number)) {
+        const struct sigaction usual = {.sa_handler = SIG_DFL};
+        struct sigaction       before;
+        return sigaction(number, &usual, &before) == 0 ? before.sa_handler : SIG_ERR;
+    }
+    if (*next == NULL) {
+        *(void**)next = egb_next_function_(name);
+    }
+    const handler before = (*next)(number, wanted);
+    return before == end_by ? SIG_DFL : before;
+}
+
+#define OLDER(name)                                 \
+    EXPORT handler name(int number, handler wanted) \
+    {                                               \
+        static signal_function next;                \
+        return older(#name, &next, number, wanted); \
+    }
+
+OLDER(signal)
+OLDER(bsd_signal)
+OLDER(ssignal)
+OLDER(sysv_signal)
+OLDER(__sysv_signal)
+OLDER(sigset)

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The library in programs that forbid themselves a system call.
+
+usage: forbidden.py LIBRARY FORBIDDEN
+"""
+
+import sys
+
+from both import check, failures, run
+
+LIBRARY, FORBIDDEN = sys.argv[1:3]
+# The call, and whether a program with threads survives it, too, when the kernel ends it for that.
+# The C library calls madvise at the end of a thread. Among threads the library needs membarrier.
+CALLS = {"membarrier": False, "mincore": True, "madvise": False, "clock_gettime": True,
+         "openat": True, "prlimit64": True}
+
+
+def main():
+    for call, has_threads in CALLS.items():
+        for how, threads in (("errno", 0), ("errno", 3), ("kill", 0), ("kill", 3)):
+            if how == "kill" and threads != 0 and not has_threads:
+                continue
+            for setting in ({}, {"EGGBOX_CHECK": "guard"}):
+                done = run([FORBIDDEN, call, how, threads], LIBRARY, extra=setting)
+                check(done.returncode == 0 and done.stdout in (b"fine\n", b"no filter\n"),
+                      f"{call}, {how}, {threads} more threads, {setting}", done)
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
