@@ -2,7 +2,6 @@
 // elr_mpl: handles, pools, blocks, and the module.
 #include "elr_private.h"
 
-#include "eggbox/heap.h"
 #include "eggbox/lock.h"
 
 static egb_elr_record elr_records[EGB_POOLS_MAX + 1];
@@ -11,7 +10,7 @@ static struct {
     egb_lock_ lock;
     unsigned  inits;                // without their finalize yet
     EGB_ALIGNAS_(8) uint64_t root;  // key of the root pool; 0: none
-    bool has_on_free;               // some pool had one: each free must look
+    size_t with_on_free;            // so many pools have one: each free must look if they are some
 } elr_module;
 
 // ---- handles ------------------------------------------------------------------------------------
@@ -95,6 +94,13 @@ bool egb_elr_parent_(const elr_mpl_t* fpool, egb_pool* parent, const void* site)
     return parent->generation != 0;
 }
 
+static void elr_drop_on_free(egb_elr_record* record)
+{
+    if (__atomic_exchange_n(&record->on_free, NULL, __ATOMIC_RELAXED) != NULL) {
+        __atomic_fetch_sub(&elr_module.with_on_free, 1, __ATOMIC_RELAXED);
+    }
+}
+
 egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape)
 {
     const egb_pool_options options = {
@@ -110,14 +116,15 @@ egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape)
         return NULL;
     }
     egb_elr_record* const record = &elr_records[pool.slot / EGB_SLOT_STEP_];
-    record->size                 = shape.size;
-    record->on_alloc             = shape.on_alloc;
-    record->on_free              = shape.on_free;
-    record->is_multi             = false;
-    record->is_extra             = false;
+    elr_drop_on_free(record);  // of a pool that egb_pool_destroy() ended
+    record->size     = shape.size;
+    record->on_alloc = shape.on_alloc;
+    record->on_free  = shape.on_free;
+    record->is_multi = false;
+    record->is_extra = false;
     __atomic_store_n(&record->next, NULL, __ATOMIC_RELAXED);
     if (shape.on_free != NULL) {
-        __atomic_store_n(&elr_module.has_on_free, true, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&elr_module.with_on_free, 1, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&record->key, egb_pool_key_(pool), __ATOMIC_RELEASE);
     return record;
@@ -179,71 +186,40 @@ size_t elr_mpl_size(void* mem)
     return record == NULL ? 0 : record->size;
 }
 
-// on_free must not get a block whose free will be refused.
-static void elr_call_on_free(void* mem)
+// on_free must not get a block whose free will be refused. Most blocks are of pools without one:
+// their record says so, and nothing takes a lock for them.
+static EGB_COLD void elr_look_and_free(void* mem)
 {
-    const egb_pool              pool   = egb_pool_of(mem);
+    const uint64_t              key    = egb_mapped_key_(mem);
+    const egb_pool              pool   = key != 0 ? egb_pool_of_key_(key) : egb_pool_of(mem);
     const egb_elr_record* const record = egb_elr_of_(pool);
     if (record != NULL && record->on_free != NULL && egb_pool_is_live(pool, mem)) {
         record->on_free(mem);
     }
+    egb_free(mem);
 }
 
 void elr_mpl_free(void* mem)
 {
-    if (__atomic_load_n(&elr_module.has_on_free, __ATOMIC_ACQUIRE)) {
-        elr_call_on_free(mem);
+    if (EGB_UNLIKELY(__atomic_load_n(&elr_module.with_on_free, __ATOMIC_RELAXED) != 0)) {
+        elr_look_and_free(mem);
+    } else {
+        egb_free(mem);
     }
-    egb_free(mem);
 }
 
 // ---- the end of pools ---------------------------------------------------------------------------
 
-// Some of the blocks that were in use at one moment.
-typedef struct elr_batch {
-    void** blocks;
-    size_t room;
-    size_t count;
-} elr_batch;
+typedef struct elr_end {
+    egb_pool         pool;
+    elr_mpl_callback on_free;
+} elr_end;
 
-static void elr_collect_block(void* block, void* user)
+static void elr_end_block(void* block, void* user)
 {
-    elr_batch* const batch = user;
-    if (batch->count < batch->room) {
-        batch->blocks[batch->count++] = block;
-    }
-}
-
-// Callbacks must find no lock held, so the blocks are collected first. A callback may free other
-// blocks of the batch; on_free is not called for these again.
-static void elr_free_batch(egb_pool pool, elr_mpl_callback on_free, const elr_batch* batch)
-{
-    for (size_t i = 0; i < batch->count; i++) {
-        if (egb_pool_is_live(pool, batch->blocks[i])) {
-            on_free(batch->blocks[i]);
-            egb_pool_free(pool, batch->blocks[i]);
-        }
-    }
-}
-
-// Frees at most as many blocks as there are now: a callback may allocate more each time.
-static void elr_free_all(egb_pool pool, elr_mpl_callback on_free)
-{
-    void*          few[64];
-    egb_pool_stats stats;
-    size_t         left  = egb_pool_get_stats(pool, &stats) == EGB_OK ? stats.in_use : 0;
-    void**         all   = left > 64 ? egb_malloc(left * sizeof *all) : NULL;
-    elr_batch      batch = {all != NULL ? all : few, all != NULL ? left : 64, 0};
-    while (left > 0) {
-        batch.count = 0;
-        egb_pool_each_block(pool, elr_collect_block, &batch);
-        if (batch.count == 0) {
-            break;
-        }
-        elr_free_batch(pool, on_free, &batch);
-        left -= batch.count < left ? batch.count : left;
-    }
-    egb_free(all);
+    const elr_end* const end = user;
+    end->on_free(block);
+    egb_pool_free(end->pool, block);
 }
 
 static void elr_find_last_with_on_free(egb_pool pool, void* user)
@@ -266,7 +242,7 @@ static void elr_forget(egb_pool pool, void* unused)
 
 // egb_pool_each() visits a parent before its children. Below the last pool with an on_free there is
 // therefore no other one.
-static void elr_destroy(egb_pool pool)
+void egb_elr_destroy_(egb_pool pool)
 {
     for (;;) {
         egb_elr_record* last = NULL;
@@ -274,9 +250,9 @@ static void elr_destroy(egb_pool pool)
         if (last == NULL) {
             break;
         }
-        const elr_mpl_callback on_free = last->on_free;
-        elr_free_all(egb_elr_pool_of_(last), on_free);
-        last->on_free = NULL;
+        elr_end end = {egb_elr_pool_of_(last), last->on_free};
+        egb_pool_each_block(end.pool, elr_end_block, &end);
+        elr_drop_on_free(last);
     }
     egb_pool_each(pool, elr_forget, NULL);
     (void)egb_pool_destroy(pool, EGB_DESTROY_FORCE);
@@ -287,7 +263,7 @@ void elr_mpl_destroy(elr_mpl_ht pool)
     const elr_mpl_t none = {NULL, 0};
     egb_pool        native;
     if (egb_elr_find_(pool, &native, NULL) != NULL) {
-        elr_destroy(native);
+        egb_elr_destroy_(native);
     }
     if (pool != NULL) {
         *pool = none;
@@ -345,6 +321,6 @@ void elr_mpl_finalize(void)
     elr_module.inits -= elr_module.inits != 0 ? 1 : 0;
     egb_lock_give_(&elr_module.lock);
     if (root != 0) {
-        elr_destroy(egb_pool_of_key_(root));
+        egb_elr_destroy_(egb_pool_of_key_(root));
     }
 }

@@ -62,7 +62,7 @@ static egb_elr_record* elr_make_multi(
     first->is_multi = true;
     for (size_t i = 1; i < size_count; i++) {
         if (elr_add_size(first, sizes[i], false) == NULL) {
-            (void)egb_pool_destroy(egb_elr_pool_of_(first), EGB_DESTROY_FORCE);
+            egb_elr_destroy_(egb_elr_pool_of_(first));
             return NULL;
         }
     }

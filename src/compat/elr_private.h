@@ -49,6 +49,9 @@ bool egb_elr_parent_(const elr_mpl_t* fpool, egb_pool* parent, const void* site)
 /// Makes a pool. NULL: refused.
 egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape);
 
+/// Destroys a pool and its descendants, after on_free for their blocks.
+void egb_elr_destroy_(egb_pool pool);
+
 /// Takes a block, and calls on_alloc.
 void* egb_elr_take_(const egb_elr_record* record, egb_pool pool);
 

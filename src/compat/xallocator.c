@@ -4,6 +4,8 @@
 #include "eggbox/compat/xallocator.h"
 #include "eggbox/compat/stl_nodes.h"
 
+#include "xallocator_private.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -498,34 +500,6 @@ static line line_of(size_t index)
     return of;
 }
 
-static egb_xwrite_fn_ stats_to;  // NULL: stdout. Atomic
-
-void egb_xstats_to_(egb_xwrite_fn_ from, egb_xwrite_fn_ to)
-{
-    (void
-    )__atomic_compare_exchange_n(&stats_to, &from, to, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static void write_line(size_t index, const line* of)
-{
-    const egb_xwrite_fn_ write = EGB_LOAD_(stats_to);
-    char                 text[128];
-    const int            bytes = snprintf(
-        text,
-        sizeof text,
-        "xallocator Block Size: %zu Block Count: %zu Blocks In Use: %zu\n",
-        bytes_of_class(index),
-        of->count,
-        of->in_use
-    );
-    if (write != NULL && bytes > 0) {
-        write(text, (size_t)bytes);
-    } else {
-        (void)fputs(text, stdout);
-        (void)fflush(stdout);
-    }
-}
-
 EGB_WEAK void xalloc_stats(void)
 {
     line lines[CLASSES];
@@ -535,7 +509,7 @@ EGB_WEAK void xalloc_stats(void)
     for (uint32_t order = 1; order <= EGB_LOAD_(x.ordered); order++) {
         for (size_t index = 0; index < CLASSES; index++) {
             if (lines[index].order == order) {
-                write_line(index, &lines[index]);
+                egb_xwrite_line_(bytes_of_class(index), lines[index].count, lines[index].in_use);
             }
         }
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Faults of elr_mpl, old (EB) and new (NB), that do not happen here.
 #include "elr_fixture.hpp"
+#include "pools.hpp"
+
+extern "C" {
+#include "pool/registry.h"
+}
 
 #include <atomic>
 #include <cstring>
@@ -199,6 +204,86 @@ TEST(elr_bugs, a_double_free_gave_one_block_to_two)
     EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     EXPECT_EQ(freed().size(), 1u) << "on_free is not for a free that was refused";
     EXPECT_NE(elr_mpl_alloc(&pool), elr_mpl_alloc(&pool));
+}
+
+// The pool's lock is held by this thread: a call that took it would wait for ever.
+TEST(elr_bugs, a_pool_with_on_free_made_each_free_take_a_lock)
+{
+    if (!has_magazines()) {
+        GTEST_SKIP() << "each free takes a lock here";
+    }
+    forget_calls();
+    const elr_module module;
+    elr_mpl_t        with    = elr_mpl_create_ex(nullptr, 64, nullptr, note_free);
+    elr_mpl_t        without = elr_mpl_create(nullptr, 64);
+    for (elr_mpl_t* const pool : {&without, &with}) {
+        void* const    mem    = elr_mpl_alloc(pool);
+        const egb_pool native = egb_pool_of(mem);
+        egb_control*   locked = egb_pool_lock_(native);
+        elr_mpl_free(mem);
+        egb_pool_unlock_(locked);
+        EXPECT_EQ(stats_of(native).in_use, 0u);
+    }
+    EXPECT_EQ(freed().size(), 1u);
+}
+
+TEST(elr_bugs, on_free_is_called_whatever_pools_with_one_have_ended)
+{
+    forget_calls();
+    const elr_module module;
+    const auto       frees = [](elr_mpl_t* pool) {
+        forget_calls();
+        elr_mpl_free(elr_mpl_alloc(pool));
+        return freed().size();
+    };
+    elr_mpl_t   ended   = elr_mpl_create_ex(nullptr, 64, nullptr, note_free);
+    elr_mpl_t   stays   = elr_mpl_create_ex(nullptr, 64, nullptr, note_free);
+    elr_mpl_t   without = elr_mpl_create(nullptr, 64);
+    std::size_t sizes[] = {32, 100};
+    elr_mpl_t   several = elr_mpl_create_multi(nullptr, 2, sizes, nullptr, note_free);
+    EXPECT_EQ(frees(&ended), 1u);
+    elr_mpl_destroy(&ended);
+    for (int round = 0; round < 3; round++) {  // slots are used again, with and without on_free
+        elr_mpl_t native =
+            elr_mpl_create_ex(nullptr, 64, nullptr, round == 1 ? nullptr : note_free);
+        EXPECT_EQ(frees(&native), round == 1 ? 0u : 1u);
+        (void)egb_pool_destroy(egb_pool_of(elr_mpl_alloc(&native)), EGB_DESTROY_FORCE);
+        EXPECT_EQ(frees(&stays), 1u);
+        EXPECT_EQ(frees(&several), 1u);
+        EXPECT_EQ(frees(&without), 0u);
+    }
+    elr_mpl_destroy(&several);
+    EXPECT_EQ(frees(&stays), 1u);
+    elr_mpl_destroy(&stays);
+    EXPECT_EQ(frees(&without), 0u);
+    elr_mpl_t anew = elr_mpl_create_ex(nullptr, 64, nullptr, note_free);
+    EXPECT_EQ(frees(&anew), 1u);
+}
+
+// A callback may end the pools of others, or free other blocks of its own.
+TEST(elr_bugs, on_free_at_the_end_of_a_pool_may_free_other_blocks)
+{
+    static std::vector<void*> blocks;
+    static std::size_t        calls;
+    const elr_module          module;
+    const auto                free_next = [](void*) {
+        calls++;
+        if (!blocks.empty()) {
+            void* const next = blocks.back();
+            blocks.pop_back();
+            elr_mpl_free(next);
+        }
+    };
+    elr_mpl_t pool = elr_mpl_create_ex(nullptr, 32, nullptr, free_next);
+    for (std::size_t i = 0; i < 5000; i++) {
+        void* const block = elr_mpl_alloc(&pool);
+        if (i >= 4900) {
+            blocks.push_back(block);
+        }
+    }
+    elr_mpl_destroy(&pool);
+    EXPECT_EQ(calls, 5000u) << "each once";
+    EXPECT_TRUE(blocks.empty());
 }
 
 TEST(elr_bugs, a_foreign_pointer_crashed)

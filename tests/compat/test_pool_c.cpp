@@ -3,6 +3,7 @@
 #include "events.hpp"
 
 #include "Pool_c.h"
+#include "eggbox/compat/pool_c.h"
 #include "eggbox/pool.h"
 #include "eggbox/pooled.hpp"
 #include "pool_c.h"

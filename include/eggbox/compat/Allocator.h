@@ -13,8 +13,9 @@
 #define EGGBOX_COMPAT_ALLOCATOR_H
 
 #include "../fixed_live.h"
-#include "../heap.hpp"
+#include "../heap.h"
 #include "../lock.h"
+#include "../make_once.hpp"
 #include "DataTypes.h"
 #include "new_forms.h"
 #include "stl_nodes.h"
@@ -199,9 +200,7 @@ class Allocator
     // Enough for any object of this size: as malloc, and more for types that are aligned to more.
     static constexpr size_t align_of(size_t block) noexcept
     {
-        const size_t natural = block & (0 - block);
-        const size_t least   = block <= 8 ? 8 : 16;
-        return natural > 4096 ? 4096 : natural < least ? least : natural;
+        return bounded(block & (0 - block), block <= 8 ? 8 : 16, 4096);
     }
 
     // Bytes between heap blocks. Programs write to the start of a block first. If the starts were a
@@ -217,6 +216,11 @@ class Allocator
     }
 
   private:
+    static constexpr size_t bounded(size_t number, size_t least, size_t most) noexcept
+    {
+        return number > most ? most : number < least ? least : number;
+    }
+
     static UINT number(uint64_t count) noexcept
     {
         return count > UINT_MAX ? UINT_MAX : static_cast<UINT>(count);

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: MIT
-// Layer faces, compatibility: the basic types of D. Lafreniere's fixed block allocators. Programs
-// written for these use the types as their own. For C and C++.
+/* SPDX-License-Identifier: MIT */
+/* Layer faces, compatibility: the basic types of D. Lafreniere's fixed block allocators. Programs
+ * written for these use the types as their own. For C and C++.
+ */
 #ifndef _DATA_TYPES_H
 #define _DATA_TYPES_H
 
@@ -35,4 +36,4 @@ typedef int            BOOL;
   #endif
 #endif
 
-#endif  // _DATA_TYPES_H
+#endif /* _DATA_TYPES_H */

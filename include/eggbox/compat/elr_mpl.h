@@ -41,6 +41,12 @@
   #define ELR_HELPER_LIB_LOCAL
 #endif
 
+#if defined(__GNUC__)
+  #define ELR_UNUSED_ __attribute__((unused))
+#else
+  #define ELR_UNUSED_
+#endif
+
 /* Programs built elr_mpl with ELR_MPL_EXPORTS or _IMPORTS. Here these have no effect: the functions
  * are in the library eggbox-compat, however that is linked.
  */
@@ -63,11 +69,11 @@ typedef struct __elr_mpl_t {
 /** The handle of no pool. It initialises a handle, at file scope too, and can be assigned. */
 #if defined(__cplusplus)
 /* The later library had a variable; programs pass its address. */
-[[maybe_unused]] static elr_mpl_t elr_mpl_initializer_ = {NULL, 0};
+static elr_mpl_t elr_mpl_initializer_ ELR_UNUSED_ = {NULL, 0};
   #define ELR_MPL_INITIALIZER elr_mpl_initializer_
 #elif defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
 /* No literal serves both purposes with gcc's -Wpedantic, but a constant does. */
-static const elr_mpl_t elr_mpl_initializer_ __attribute__((unused)) = {NULL, 0};
+static const elr_mpl_t elr_mpl_initializer_ ELR_UNUSED_ = {NULL, 0};
   #define ELR_MPL_INITIALIZER elr_mpl_initializer_
 #elif defined(__GNUC__)
   #define ELR_MPL_INITIALIZER __extension__(elr_mpl_t){NULL, 0}
@@ -178,7 +184,8 @@ size_t elr_mpl_size(void* mem);
  *
  * Misuse   as egb_free(): foreign pointers, pointers into a block and double frees are always
  *          found. on_free is not called then.
- * Cost     O(1), plus the callback; a lock as soon as a pool with an on_free was made.
+ * Cost     O(1), plus the callback. While there is a pool with an on_free, one look more at the
+ *          pool of each block.
  */
 void elr_mpl_free(void* mem);
 

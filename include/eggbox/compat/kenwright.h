@@ -10,8 +10,9 @@
 #define EGGBOX_COMPAT_KENWRIGHT_H
 
 #include "../fixed.h"
-#include "../heap.hpp"
+#include "../heap.h"
 #include "../lock.h"
+#include "../make_once.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -11,7 +11,8 @@ extern "C++" {
 
 // Forms of new that the originals' macros lacked are templates, so that a class can have its own.
 template <class Tag>
-using egb_if_nothrow_ = std::enable_if_t<std::is_same<Tag, std::nothrow_t>::value, int>;
+using egb_if_nothrow_ =
+    typename std::enable_if<std::is_same<Tag, std::nothrow_t>::value, int>::type;
 }
 
 #endif  // EGGBOX_COMPAT_NEW_FORMS_H

@@ -26,8 +26,8 @@ template <typename K, typename V, typename Third, typename Fourth>
 struct egb_xmap_parameters_ {
     static constexpr bool is_old = egb_is_allocator_<Third>::value;
 
-    typedef std::conditional_t<is_old, std::less<K>, Third> compare;
-    typedef std::conditional_t<is_old, Third, Fourth>       allocator;
+    typedef typename std::conditional<is_old, std::less<K>, Third>::type compare;
+    typedef typename std::conditional<is_old, Third, Fourth>::type       allocator;
 };
 
 template <

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Shared by xallocator.c and xallocator_static.c, of which a library has one.
+#ifndef EGGBOX_SRC_COMPAT_XALLOCATOR_PRIVATE_H
+#define EGGBOX_SRC_COMPAT_XALLOCATOR_PRIVATE_H
+
+#include <stddef.h>
+
+// Writes a line of xalloc_stats().
+void egb_xwrite_line_(size_t block_bytes, size_t count, size_t in_use);
+
+#endif  // EGGBOX_SRC_COMPAT_XALLOCATOR_PRIVATE_H
