@@ -39,12 +39,13 @@ def the_page(folder):
     text = re.sub(r"N (ms|s)", "T", re.sub(r"N [KM]iB", "B", text))
     head, *rest = text.splitlines()
     check(re.match("eggbox is (as fast as glibc, as far as these runs show"
+                   "(, but takes N ± N times the CPU time)?"
                    "|N ± N times as (slow|fast) as glibc), with N times the memory.$", head),
           "the answer comes first", done.stdout)
     check(rest == ["",
-                   " time ± spread min max user system relative ± resident faults",
-                   "glibc T T T T T T N B N",
-                   "eggbox T T T T T T N N B N",
+                   " time ± spread min max CPU time relative ± CPU ± resident faults",
+                   "glibc T T T T T N N B N",
+                   "eggbox T T T T T N N N N B N",
                    "",
                    "N runs of each, in turns, after N warm-up run. Times and faults are those of "
                    "the program",

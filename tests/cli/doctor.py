@@ -87,6 +87,42 @@ def programs(folder):
     expect("brings jemalloc by another library", far, None, "jemalloc")
 
 
+def sanitizers(folder):
+    """Their programs crash or end at the start with another malloc: nobody runs them by mistake."""
+    name = {"thread": "ThreadSanitizer", "address": "AddressSanitizer"}
+    for option in ("thread", "address"):
+        for more in ([], ["-s"], ["-static-libtsan"], ["-static-libtsan", "-s"]):
+            program = sanitized(folder, option, more)
+            if program is None:
+                continue
+            expect(f"{option} {more}", program, "sanitizer", f"it is built with {name[option]}",
+                   f"remedy       build it without -fsanitize={option}")
+            done = subprocess.run([EGGBOX, "run", "--", program], capture_output=True, text=True,
+                                  check=False, env={**os.environ, "EGGBOX_MALLOC_LIB": DOUBLE})
+            check(done.returncode == 2 and done.stdout == "" and name[option] in done.stderr,
+                  f"run of {option} {more}", done)
+            script = folder / "script"
+            script.write_text(f"#!{program}\n")
+            script.chmod(0o755)
+            expect(f"script of {option} {more}", script, "sanitizer")
+    for symbol, defined in (("__msan_init", True), ("__tsan_init", True), ("__asan_init", True),
+                            ("__sanitizer_print_memory_profile", False)):
+        text = f"void {symbol}(void) {{}}\n{EMPTY}"
+        exported = build(folder, f"has_{symbol}", text, "-rdynamic")
+        expect(f"{symbol} in the program", exported, "sanitizer" if defined else None)
+
+
+def sanitized(folder, option, more):
+    """A program that says something; None: the compiler has no such sanitizer."""
+    try:
+        return build(folder, f"with_{option}{len(more)}",
+                     "int puts(const char*); int main(void) { return puts(\"ran\"); }\n",
+                     f"-fsanitize={option}", *more)
+    except subprocess.CalledProcessError:
+        print(f"-fsanitize={option} {' '.join(more)}: not tested, the compiler has it not")
+        return None
+
+
 def scripts(folder):
     def script(name, text):
         path = folder / name
@@ -165,7 +201,7 @@ def damaged(folder):
 
 
 def main():
-    for test in (programs, scripts, other_machines, rights, damaged):
+    for test in (programs, sanitizers, scripts, other_machines, rights, damaged):
         with tempfile.TemporaryDirectory() as name:
             before = len(failures)
             test(pathlib.Path(name))

@@ -21,13 +21,13 @@ static void make_leaks(void)
         kept[i] = malloc(24);  // mark: leaked
         memset(kept[i], 0, 24);
     }
-    kept[0] = strdup("a copy");
-    kept[1] = make_block(1000);
+    kept[0] = strdup("a copy");  // mark: copied
+    kept[1] = make_block(1000);  // mark: asked by make_leaks
 }
 
 static void overrun(void)
 {
-    char* const block = make_block(40);
+    char* const block = make_block(40);  // mark: asked by overrun
     block[44]         = 'x';
     free(block);  // mark: overrun found
     puts("not reached at level track");
@@ -35,36 +35,41 @@ static void overrun(void)
 
 static void overrun_unseen(void)
 {
-    char* const block = make_block(40);
+    char* const block = make_block(40);  // mark: asked by overrun_unseen
     block[40]         = 'x';
     kept[0]           = block;
 }
 
 static void underrun(void)
 {
-    char* const block = make_block(40);
+    char* const block = make_block(40);  // mark: asked by underrun
     block[-3]         = 'x';
     free(block);  // mark: underrun found
 }
 
 static void twice(void)
 {
-    char* const block = make_block(40);
-    free(block);  // mark: freed
-    free(block);  // mark: freed again
+    char* const block = make_block(40);  // mark: asked by twice
+    free(block);                         // mark: freed
+    free(block);                         // mark: freed again
     puts("went on");
 }
 
 static void late_write(void)
 {
-    char* const block = make_block(40);
-    free(block);  // mark: freed early
+    char* const block = make_block(40);  // mark: asked by late_write
+    free(block);                         // mark: freed early
     block[20] = 'x';
 }
 
 static void large(void)
 {
-    kept[0] = make_block(200000);
+    kept[0] = make_block(200000);  // mark: asked by large
+}
+
+static void grown(void)
+{
+    kept[0] = realloc(make_block(200000), 300000);  // mark: grown
 }
 
 static void child(void)
@@ -91,6 +96,7 @@ int main(int count, char** arguments)
         {"twice", twice},
         {"late-write", late_write},
         {"large", large},
+        {"grown", grown},
         {"child", child},
     };
     fputs("own words\n", stderr);
@@ -98,7 +104,7 @@ int main(int count, char** arguments)
     fflush(stdout);
     for (size_t i = 0; count > 1 && i < sizeof faults / sizeof faults[0]; i++) {
         if (strcmp(arguments[1], faults[i].name) == 0) {
-            faults[i].run();
+            faults[i].run();  // mark: run
             sleep(faults[i].run == child);
         }
     }

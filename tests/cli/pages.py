@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 EGGBOX, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
-COMMANDS = ["run", "report", "size", "compare", "doctor"]
+COMMANDS = ["run", "report", "size", "compare", "doctor", "top", "ls", "gc"]
 OPTION = re.compile(r"--[a-z][a-z-]*")
 failures = []
 
@@ -65,7 +65,12 @@ def main():
         check(completed == options, f"options of {command} completed", completed, options)
         guide = set(OPTION.findall(manual.split("\nSYNOPSIS\n")[1].split("\nDESCRIPTION\n")[0]))
         check(guide == options - {"--help"}, f"synopsis of eggbox-{command}.1", guide, options)
-    check(complete("eggbox", "size", "--emit", "") == {"c", "cpp", "json"}, "values of --emit")
+    check(complete("eggbox", "size", "--emit", "") == {"c", "cpp", "compat", "json"},
+          "values of --emit")
+    check(complete("eggbox", "report", "--format", "heap") == {"heaptrack-folded"},
+          "values of --format")
+    check(complete("eggbox", "report", "--what", "") == {"leaked", "peak", "requests"},
+          "values of --what")
     check(complete("eggbox", "run", "--check", "gu") == {"guard"}, "values of --check")
     check(complete("eggbox", "report", "READ") == {"README.md"}, "files")
     check("bash" in complete("eggbox", "run", "--", "bas"), "programs")

@@ -2,7 +2,8 @@
 // Stands in for libeggbox-malloc.so in the tests of the command: at exit it writes a report of one
 // process, docs/report-format.md, with made-up numbers. It serves nothing and allocates nothing.
 //
-// DOUBLE_BROKEN=1: the file ends in the middle. DOUBLE_SILENT=1: there is none.
+// DOUBLE_BROKEN=1: the file ends in the middle. DOUBLE_SILENT=1: there is none, but the mark of the
+// beginning. DOUBLE_ABSENT=1: nothing, as if the library had not been loaded.
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +61,29 @@ static const char format[] =
     "\"not_served\":[{\"reason\":\"allocated before the library took effect\",\"count\":3}],"
     "\"misuse\":[]}";
 
+static void mark_path(char* to, size_t room, const char* folder)
+{
+    snprintf(to, room, "%s/%d-1.begun", folder, (int)getpid());
+}
+
+__attribute__((constructor)) static void leave_a_mark(void)
+{
+    const char* const folder = getenv("EGGBOX_REPORT");
+    char              path[1000], program[1000] = "";
+    if (folder != NULL && getenv("DOUBLE_ABSENT") == NULL &&
+        readlink("/proc/self/exe", program, sizeof program - 1) > 0) {
+        mark_path(path, sizeof path, folder);
+        if (symlink(program, path) != 0) {
+            return;
+        }
+    }
+}
+
 __attribute__((destructor)) static void write_report(void)
 {
     const char* const folder = getenv("EGGBOX_REPORT");
     const char* const level  = getenv("EGGBOX_CHECK");
-    if (folder == NULL || getenv("DOUBLE_SILENT") != NULL) {
+    if (folder == NULL || getenv("DOUBLE_SILENT") != NULL || getenv("DOUBLE_ABSENT") != NULL) {
         return;
     }
     char path[1000], program[1000] = "", arguments[4000], text[8000];
@@ -91,4 +110,6 @@ __attribute__((destructor)) static void write_report(void)
         _exit(99);
     }
     close(file);
+    mark_path(path, sizeof path, folder);
+    unlink(path);
 }

@@ -62,8 +62,9 @@ def arguments_and_environment_pass(folder):
     check(seen == words, "arguments", seen)
     check(names.pop("LD_PRELOAD") == DOUBLE, "LD_PRELOAD", done)
     check(os.path.basename(names.pop("EGGBOX_REPORT")).startswith("eggbox-"), "EGGBOX_REPORT")
+    check(re.fullmatch(r"\d+/7\d\d", names.pop("EGGBOX_LIVE")), "EGGBOX_LIVE")
     before = environment(SOME="thing")
-    for name in ("LD_PRELOAD", "EGGBOX_REPORT"):
+    for name in ("LD_PRELOAD", "EGGBOX_REPORT", "EGGBOX_LIVE"):
         before.pop(name, None)
     before.setdefault("LC_CTYPE", "")  # Python sets it for itself where there is none
     names.setdefault("LC_CTYPE", before["LC_CTYPE"])
@@ -102,8 +103,12 @@ def exit_status_passes(folder):
                    "--report", report)
         check(done.returncode == -number, f"ended by signal {number}", done)
         check(json.loads(report.read_text())["exit_status"] == 128 + number, "and in the report")
-        check(re.search(rb"eggbox: unknown: .*: signal %d \(.*\) ended process \d+, which "
-                        rb"wrote no report\n" % number, done.stderr), "why nothing is known",
+        check(re.search(rb"eggbox: no numbers: .* was on pools, process \d+, but left no report: "
+                        rb"signal %d \(.*\) ended it\n" % number, done.stderr),
+              "why nothing is known", done.stderr)
+        check(b"eggbox doctor" not in done.stderr, "no way back to the same answer", done.stderr)
+        crashed = number in (signal.SIGSEGV, signal.SIGABRT)
+        check((b"next: eggbox run --check guard -- " in done.stderr) == crashed, "after a crash",
               done.stderr)
 
 
@@ -265,14 +270,16 @@ def files_are_taken_while_the_program_runs(folder):
 def broken_and_missing_reports(folder):
     report = folder / "i.json"
     done = run([*PYTHON, ""], "--report", report, extra={"DOUBLE_BROKEN": "1"})
-    check(b"ends too early" in done.stderr and b"NOT on pools" in done.stderr, "half a file",
+    check(b"ends too early" in done.stderr and b"unknown: " in done.stderr, "half a file",
           done.stderr)
     check(json.loads(report.read_text())["unreadable"] == 1, "unreadable")
-    done = run([*PYTHON, "raise SystemExit(9)"], "--json", extra={"DOUBLE_SILENT": "1"})
-    line = json.loads(done.stderr)
-    check(done.returncode == 9 and not line["took_effect"] and "exit handlers" in line["reason"],
-          "no file", line)
-    os.unlink(line["report"])
+    for name, took_effect, words in (("DOUBLE_SILENT", True, "a system call of its own"),
+                                     ("DOUBLE_ABSENT", False, "the library did not begin")):
+        done = run([*PYTHON, "raise SystemExit(9)"], "--json", extra={name: "1"})
+        line = json.loads(done.stderr)
+        check(done.returncode == 9 and line["took_effect"] == took_effect and
+              words in line["reason"] and line["silent_processes"] == took_effect, name, line)
+        os.unlink(line["report"])
     done = run([*PYTHON, ""], "--json", "--report", report)
     line = json.loads(done.stderr)
     check(line["took_effect"] and line["schema"] == 1 and line["from_pools"] == 9000, "--json",
@@ -291,12 +298,53 @@ def our_own_failures(folder):
         done = run(command, *options, extra=extra)
         check(done.returncode == 2 and words in done.stderr, what, done)
         check(done.stdout == b"" and not there.exists(), f"{what}: the program ran all the same")
-    done = run(["true"], "--report", "/dev/full")
-    check(done.returncode == 2 and b"No space left" in done.stderr, "a full disk", done)
     blank = folder / "a blank.so"
     blank.write_bytes(pathlib.Path(DOUBLE).read_bytes())
     done = run(touch, extra={"EGGBOX_MALLOC_LIB": str(blank)})
     check(done.returncode == 2 and b"blank" in done.stderr, "a blank in the library's path", done)
+
+
+def a_report_that_cannot_be_written_changes_no_exit_status(folder):
+    """And an earlier report stays whole."""
+    done = run([*PYTHON, "raise SystemExit(7)"], "--report", "/dev/full")
+    check(done.returncode == 7 and b"/dev/full: cannot be written: No space left" in done.stderr,
+          "a full disk", done)
+    check(b"next:" not in done.stderr, "no next step with a report that is none", done.stderr)
+    report = folder / "work.json"
+    report.write_text("earlier")
+    link = folder / "link.json"
+    link.symlink_to(report)
+    limits = ["sh", "-c", 'ulimit -f 1; "$@"', "sh"]
+    command = [*limits, EGGBOX, "run", "--report", link, "--", *PYTHON, "raise SystemExit(7)",
+               "x" * 2000]
+    done = subprocess.run(command, capture_output=True, check=False,
+                          env=environment(DOUBLE_SILENT="1"))
+    check(done.returncode == 7 and b"File too large" in done.stderr, "a limit", done)
+    check(report.read_text() == "earlier", "an earlier report", report.read_text())
+    gone = folder / "gone"
+    gone.mkdir()
+    done = run(["rmdir", gone], "--report", gone / "a.json")
+    check(done.returncode != 0, "there is a file in it while the program runs", done)
+    done = run(["rm", "-r", gone], "--report", gone / "a.json")
+    check(done.returncode == 0 and b"cannot be written: No such file" in done.stderr,
+          "a folder that is gone", done)
+    done = run([*PYTHON, "raise SystemExit(7)"], "--report", link)
+    check(done.returncode == 7 and json.loads(report.read_text())["exit_status"] == 7,
+          "then it is replaced", done)
+    check(link.is_symlink() and sorted(folder.iterdir()) == [link, report], "half a report",
+          list(folder.iterdir()))
+
+
+def the_folder_of_the_reports_may_go(folder):
+    done = run(["sh", "-c", 'rm -r "$EGGBOX_REPORT"; exit 5'], "--report", folder / "n.json")
+    check(done.returncode == 5 and b"unknown: sh: the folder of the reports cannot be read"
+          in done.stderr, "the folder is gone", done)
+
+
+def pipes_among_the_reports_are_left_alone(folder):
+    done = run(["sh", "-c", 'mkfifo "$EGGBOX_REPORT/1-2.json"; cat < /dev/null'], "--report",
+               folder / "o.json")
+    check(done.returncode == 0, "a pipe among the reports", done)
 
 
 def nothing_is_left_behind(folder):
@@ -305,9 +353,24 @@ def nothing_is_left_behind(folder):
     run([*PYTHON, ""], "--report", folder / "j.json", extra={"TMPDIR": str(place)})
     run(["no-such-program"], extra={"TMPDIR": str(place)})
     check(list(place.iterdir()) == [], "temporary files are left", list(place.iterdir()))
+    others = ["eggbox-before.json", "eggbox-run-AAAAAA.txt", "eggbox-run-CCCCCC.json"]
+    for name in others[:2]:
+        (place / name).write_text("{}")
+    (place / others[2]).mkdir()
+    for turn in range(10):
+        old = place / f"eggbox-run-{turn:06}.json"
+        old.write_text("{}")
+        os.utime(old, (turn, turn))
+    (place / "eggbox-run-BBBBBB.json").touch()  # of a run that has not ended
+    run([*PYTHON, ""], extra={"TMPDIR": str(place)})
+    left = {path.name for path in place.iterdir()}
+    expected = {*others, "eggbox-run-BBBBBB.json",
+                *(f"eggbox-run-{turn:06}.json" for turn in range(1, 10))}
+    check(expected < left and len(left - expected) == 1, "temporary reports", left)
     show = "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))"
     descriptors = run([*PYTHON, show], "--report", folder / "j.json").stdout
-    check(descriptors == b"[0, 1, 2, 3]\n", "open files reach the program", descriptors)
+    low = [each for each in json.loads(descriptors) if each < 700]  # above: the live file
+    check(low == [0, 1, 2, 3], "open files reach the program", descriptors)
 
 
 def static_programs_run_all_the_same(folder):
@@ -323,7 +386,10 @@ def main():
              the_terminal_stops_and_continues, late_signals_do_no_harm,
              ignored_signals_stay_ignored, children_are_covered,
              files_are_taken_while_the_program_runs, broken_and_missing_reports,
-             our_own_failures, nothing_is_left_behind, static_programs_run_all_the_same]
+             our_own_failures, a_report_that_cannot_be_written_changes_no_exit_status,
+             the_folder_of_the_reports_may_go,
+             pipes_among_the_reports_are_left_alone, nothing_is_left_behind,
+             static_programs_run_all_the_same]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:
             before, start = len(failures), time.monotonic()

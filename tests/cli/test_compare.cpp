@@ -57,6 +57,22 @@ TEST(Compare, AdmitsThatItCannotTell)
     EXPECT_EQ(first_line(comparison_of({0, 0, 0}, {0, 0, 0})), same);
 }
 
+TEST(Compare, CpuTimeTellsWhatNoiseHides)
+{
+    tool::comparison noisy = comparison_of({1.0, 1.5, 0.5, 1.0}, {1.1, 0.4, 1.5, 1.2});
+    for (tool::variant& each : noisy.variants) {
+        for (tool::sample& run : each.samples) {
+            run.user_s   = each.name == "glibc" ? 0.4 : 0.2;
+            run.system_s = run.wall_s / 100;
+        }
+    }
+    EXPECT_EQ(
+        first_line(noisy),
+        "eggbox is as fast as glibc, as far as these runs show, but takes 0.51 ± 0.01 times the "
+        "CPU time, with 1.00 times the memory."
+    );
+}
+
 TEST(Compare, MoreRunsMakeItSurer)
 {
     std::vector<double> slow, fast;
@@ -93,9 +109,9 @@ TEST(Compare, PrintsEveryNumber)
         tool::compare_page(comparison_of({2.0, 2.1, 1.9, 2.0}, {1.0, 1.0, 1.1, 0.9})),
         R"(eggbox is 2.00 ± 0.18 times as fast as glibc, with 1.00 times the memory.
 
-          time  ± spread       min     max      user    system  relative     ±  resident  faults
-glibc   2.00 s  81.65 ms    1.90 s  2.10 s    1.00 s  500.0 ms      1.00        8.00 MiB     101
-eggbox  1.00 s  81.65 ms  900.0 ms  1.10 s  500.0 ms  250.0 ms      0.50  0.05  8.00 MiB     101
+          time  ± spread       min     max  CPU time  relative     ±   CPU     ±  resident  faults
+glibc   2.00 s  81.65 ms    1.90 s  2.10 s    1.50 s      1.00        1.00        8.00 MiB     101
+eggbox  1.00 s  81.65 ms  900.0 ms  1.10 s  750.0 ms      0.50  0.05  0.50  0.05  8.00 MiB     101
 
 4 runs of each, in turns, after 1 warm-up run. Times and faults are those of the program
 and its children; resident is the peak of the largest process.
@@ -119,6 +135,26 @@ TEST(Compare, GivesTheSameAsData)
     EXPECT_NEAR(pools["relative_spread"], 0.5 * 0.0912871, 1e-6);
     EXPECT_EQ(pools["peak_resident_bytes"]["max"], 8 << 20);
     EXPECT_EQ(pools["wall_times_s"].size(), 4u);
+}
+
+// The names are those of hyperfine's own scripts.
+TEST(Compare, GivesTheSameAsHyperfine)
+{
+    tool::comparison done              = comparison_of({2.0, 2.1, 1.9, 2.2}, {1.0, 1.0, 1.1, 0.9});
+    done.variants[1].samples[2].status = 3 << 8;
+    const auto results = nlohmann::json::parse(tool::compare_data_of_hyperfine(done))["results"];
+    ASSERT_EQ(results.size(), 2u);
+    EXPECT_EQ(results[0]["command"], "'a program' x");
+    EXPECT_EQ(results[1]["command"], "LD_PRELOAD=/lib/eggbox.so 'a program' x");
+    EXPECT_NEAR(results[0]["median"], 2.05, 1e-12);
+    EXPECT_NEAR(results[1]["mean"], 1.0, 1e-12);
+    EXPECT_NEAR(results[1]["stddev"], 0.0816497, 1e-6);
+    EXPECT_NEAR(results[1]["user"], 0.5, 1e-12);
+    EXPECT_NEAR(results[1]["system"], 0.25, 1e-12);
+    EXPECT_NEAR(results[1]["min"], 0.9, 1e-12);
+    EXPECT_NEAR(results[1]["max"], 1.1, 1e-12);
+    EXPECT_EQ(results[1]["times"], (std::vector<double>{1.0, 1.0, 1.1, 0.9}));
+    EXPECT_EQ(results[1]["exit_codes"], (std::vector<int>{0, 0, 3, 0}));
 }
 
 }  // namespace

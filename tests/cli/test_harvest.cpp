@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // How the files of many processes become one report.
 #include "run/harvest.hpp"
+#include "sums/totals.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -64,6 +66,11 @@ class folder
         write_text(std::to_string(pid) + "-" + std::to_string(started_ns) + ".json", out.dump());
     }
 
+    void note(const std::string& name, const std::string& text) const
+    {
+        fs::create_symlink(text, fs::path(path_) / name);
+    }
+
     void write_text(const std::string& name, const std::string& text) const
     {
         std::ofstream(fs::path(path_) / name) << text;
@@ -92,7 +99,7 @@ std::uint64_t this_process()
 tool::run_record finished(tool::harvest& of, std::uint64_t first = 0)
 {
     tool::run_record run;
-    of.finish(run, first);
+    of.finish(run, first, {"it ended", false});
     return run;
 }
 
@@ -128,6 +135,22 @@ TEST(harvest, programs_of_one_process_are_one_by_the_name_of_the_last)
     }
     EXPECT_EQ(one.large.allocations, 2 * single.large.allocations);
     EXPECT_EQ(one.large.peak_bytes, single.large.peak_bytes);
+}
+
+TEST(harvest, blocks_in_use_are_those_of_the_last_program)
+{
+    const folder        place;
+    const std::uint64_t first = ended_process();
+    place.write(first, 5, 100);
+    place.write(first, 5, 200);
+    tool::harvest          harvest{place.path()};
+    const tool::run_record run    = finished(harvest, first);
+    std::uint64_t          in_use = 0;
+    ASSERT_EQ(run.processes.size(), 1u);
+    for (const tool::pool_record& each : run.processes[0].pools) {
+        in_use += each.in_use;
+    }
+    EXPECT_EQ(in_use, 5u);  // as one file says
 }
 
 TEST(harvest, a_number_that_was_given_again_is_another_process)
@@ -191,6 +214,92 @@ TEST(harvest, those_beyond_a_number_are_one_for_each_program)
     EXPECT_EQ(run.processes[5].peak_resident_bytes, single.peak_resident_bytes);
 }
 
+TEST(harvest, a_mark_without_a_report_is_a_process_without_numbers)
+{
+    const folder        place;
+    const std::uint64_t first  = ended_process();
+    const std::uint64_t second = ended_process();
+    tool::harvest       harvest{place.path()};
+    place.note(std::to_string(first) + "-7.begun", "/bin/first");
+    place.note(std::to_string(second) + "-7.begun", "/bin/other");
+    place.note(std::to_string(second) + "-7.failed", std::to_string(ENOSPC));
+    place.note(std::to_string(second) + "-8.begun", "/bin/other");
+    place.note(std::to_string(second) + "-8.failed", "0");
+    place.note(std::to_string(second) + "-9.begun", "/bin/other");
+    place.note(std::to_string(this_process()) + "-7.begun", "/bin/this");
+    place.write(second, 5, 10);
+    place.note(std::to_string(second) + "-10.begun", "/bin/written");  // just about to be removed
+    const tool::run_record run = finished(harvest, first);
+    EXPECT_EQ(place.files(), 0u);
+    EXPECT_EQ(run.processes.size(), 1u);
+    std::string seen;
+    for (const tool::silent_record& each : run.silent) {
+        seen += each.program + ": " + each.reason.substr(0, 48) + "\n";
+        EXPECT_EQ(each.processes, 1u);
+    }
+    EXPECT_EQ(
+        seen,
+        "/bin/first: it ended\n"
+        "/bin/other: a lock was held when it should be written\n"
+        "/bin/other: a signal or a system call of its own ended it, o\n"
+        "/bin/other: it could not be written: No space left on device\n"
+        "/bin/this: still running\n"
+    );
+    EXPECT_EQ(run.silent.at(0).pid, first);
+}
+
+TEST(harvest, a_library_that_the_program_links_has_a_record_of_its_own)
+{
+    const folder        place;
+    const std::uint64_t first = ended_process();
+    const std::uint64_t other = ended_process();
+    const json          linked{{"is_linked", true}};
+    place.write(first, 5, 101, linked);
+    place.write(first, 5, 100);
+    place.write(first, 5, 200);  // it called exec
+    place.write(first, 5, 201, linked);
+    place.write(other, 6, 300, linked);
+    place.note(std::to_string(other) + "-250.linked", "/bin/other");
+    tool::harvest          harvest{place.path()};
+    const tool::run_record run = finished(harvest, first);
+    ASSERT_EQ(run.processes.size(), 3u);
+    EXPECT_FALSE(run.processes[0].is_linked);
+    EXPECT_TRUE(run.processes[1].is_linked && run.processes[1].is_beside);
+    EXPECT_EQ(run.processes[1].pid, first);
+    EXPECT_TRUE(run.processes[2].is_linked && !run.processes[2].is_beside);
+    ASSERT_EQ(run.silent.size(), 1u);
+    EXPECT_TRUE(run.silent[0].is_linked);
+    EXPECT_EQ(tool::sum_up({run}).processes, 2u);
+    EXPECT_EQ(tool::sum_up({run}).silent, 0u);
+}
+
+TEST(harvest, processes_that_are_silent_alike_are_one_while_the_run_goes_on)
+{
+    const folder  place;
+    tool::harvest harvest{place.path()};
+    for (int i = 0; i < 20; i++) {
+        place.note(std::to_string(ended_process()) + "-7.begun", "/bin/other");
+    }
+    while (harvest.look()) {
+    }
+    EXPECT_EQ(place.files(), 0u);
+    const std::uint64_t first = ended_process();
+    place.note(std::to_string(first) + "-7.begun", "/bin/other");
+    const tool::run_record run = finished(harvest, first);
+    ASSERT_EQ(run.silent.size(), 2u);
+    EXPECT_EQ(run.silent[0].pid, first);
+    EXPECT_EQ(run.silent[1].processes, 20u);
+}
+
+TEST(harvest, a_folder_that_is_gone_is_said)
+{
+    const folder  place;
+    tool::harvest harvest{place.path()};
+    fs::remove_all(place.path());
+    EXPECT_TRUE(finished(harvest).processes.empty());
+    EXPECT_EQ(harvest.trouble(), "No such file or directory");
+}
+
 TEST(harvest, half_a_file_is_counted_and_removed_and_other_files_are_left_alone)
 {
     const folder  place;
@@ -203,4 +312,36 @@ TEST(harvest, half_a_file_is_counted_and_removed_and_other_files_are_left_alone)
     EXPECT_EQ(run.unreadable, 2u);
     EXPECT_EQ(run.processes.size(), 1u);
     EXPECT_EQ(place.files(), 1u);
+}
+
+TEST(harvest, of_many_processes_that_leak_the_later_ones_have_no_stacks)
+{
+    const folder  place;
+    tool::harvest harvest{place.path(), 1000, 200};
+    json          stack = json::array();
+    for (int i = 1; i <= 10; i++) {
+        stack.push_back({{"module", "/bin/sh"}, {"offset", i}});
+    }
+    const json leak = {
+        {"site", stack[0]},
+        {"stack", stack},
+        {"pool", "heap 16"},
+        {"blocks", 1},
+        {"bytes", 1},
+        {"oldest_ms", 1}
+    };
+    const json changes = {{"leaks", json::array({leak})}};
+    for (std::uint64_t i = 0; i < 25; i++) {
+        place.write(900 + i, 5, 99, changes);
+    }
+    std::size_t            places = 0;
+    const tool::run_record run    = finished(harvest, 900 + 24);
+    ASSERT_EQ(run.processes.size(), 25u);
+    for (const tool::process_record& each : run.processes) {
+        ASSERT_EQ(each.leaks.size(), 1u);
+        EXPECT_EQ(each.leaks[0].site.offset, 1u);
+        places += each.leaks[0].stack.size();
+    }
+    EXPECT_EQ(places, 200u);
+    EXPECT_EQ(run.processes[0].leaks[0].stack.size(), 10u);  // of the program itself
 }

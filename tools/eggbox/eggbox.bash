@@ -34,15 +34,17 @@ _eggbox()
     local command=${COMP_WORDS[1]} options="" i
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        _eggbox_words "run report size compare doctor --help --version" "$current"
+        _eggbox_words "run report size compare doctor top ls gc --help --version" "$current"
         return
     fi
     case $command in
         run) options="--report --check --guard-pages --json --help --" ;;
-        report | doctor) options="--json --help" ;;
+        report) options="--json --format --what --diff --fail-above --help" ;;
+        top) options="--once --json --help" ;;
+        doctor | ls | gc) options="--json --help" ;;
         size) options="--emit --cover --headroom --name --check --json --help" ;;
         compare)
-            options="--with --runs --warmup --input --check-output --ignore-failure --json --help --"
+            options="--with --runs --warmup --input --check-output --ignore-failure --json --hyperfine --help --"
             ;;
     esac
     for ((i = 2; i < COMP_CWORD; i++)); do
@@ -62,8 +64,13 @@ _eggbox()
     case $command:$before in
         run:--check) _eggbox_words "off check guard track" "$current" ;;
         run:--guard-pages) _eggbox_words "large 1/1000 large,1/1000" "$current" ;;
-        size:--emit) _eggbox_words "c cpp json" "$current" ;;
-        size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
+        report:--format)
+            _eggbox_words "folded heaptrack-folded pprof speedscope dhat massif perfetto" "$current"
+            ;;
+        report:--what) _eggbox_words "leaked peak requests" "$current" ;;
+        size:--emit) _eggbox_words "c cpp compat json" "$current" ;;
+        report:--fail-above | size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
+        ls:* | gc:*) _eggbox_words "$options" "$current" ;;
         *:--report | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
         doctor:* | run:* | compare:*)
             case $current in

@@ -308,16 +308,20 @@ std::set<std::string> programs_in(const std::string& folder)
 std::set<std::string>
 require_effect(const runner& runs, const comparison& done, const compare_options& wanted)
 {
-    const variant&         base  = done.variants[0];
-    const variant&         pools = done.variants[1];
+    const variant& base  = done.variants[0];
+    const variant& pools = done.variants[1];
+    if (judge(wanted.command.front(), pools.library).has("sanitizer")) {
+        refuse(pools, wanted);
+    }
     const temporary_folder folder;
     const one_run          run  = runs.run(pools, {"EGGBOX_REPORT=" + folder.path()});
     const bool             both = has_failed(run) && has_failed(runs.run(base, {}));
     require_success(run, shown(pools.name) + (both ? " and on " + shown(base.name) : ""), wanted);
-    if (fs::is_empty(folder.path())) {
+    std::set<std::string> programs = programs_in(folder.path());
+    if (programs.empty()) {
         refuse(pools, wanted);
     }
-    return programs_in(folder.path());
+    return programs;
 }
 
 // A program with an allocator of its own does not run on glibc's malloc, so the base is not named
@@ -386,7 +390,11 @@ int compare_command(const compare_options& wanted)
     name_base(done, require_effect(runs, done, wanted));
 
     measure_all(done, runs, wanted);
-    print(wanted.json ? compare_data(done) : compare_page(done));
+    print(
+        wanted.hyperfine ? compare_data_of_hyperfine(done)
+        : wanted.json    ? compare_data(done)
+                         : compare_page(done)
+    );
     return exit_done;
 }
 

@@ -18,6 +18,7 @@ struct compare_options {
     bool                     check_output   = false;
     bool                     ignore_failure = false;
     bool                     json           = false;
+    bool                     hyperfine      = false;
 };
 
 /// Returns the exit status of the command.

@@ -18,6 +18,11 @@ struct sample {
     std::uint64_t minor_faults   = 0;
     std::uint64_t major_faults   = 0;
     int           status         = 0;  // as from wait
+
+    double cpu_s() const
+    {
+        return user_s + system_s;
+    }
 };
 
 struct variant {
@@ -25,25 +30,6 @@ struct variant {
     std::string         library;  // to preload; empty: none
     std::vector<sample> samples;
 };
-
-/// Mean and standard deviation of the samples.
-struct spread {
-    double mean      = 0;
-    double deviation = 0;
-    double least     = 0;
-    double most      = 0;
-};
-
-template <class Number>
-spread spread_of(const variant& of, Number sample::* number);
-
-/// Time relative to the base, with the spread of the quotient of two runs.
-struct factor {
-    double value  = 1;
-    double spread = 0;
-};
-
-factor relative(const spread& base, const spread& other);
 
 struct comparison {
     std::vector<std::string> command;
@@ -56,5 +42,8 @@ struct comparison {
 
 std::string compare_page(const comparison& done);
 std::string compare_data(const comparison& done);
+
+/// As `hyperfine --export-json` writes it: scripts that read that file read this.
+std::string compare_data_of_hyperfine(const comparison& done);
 
 }  // namespace tool

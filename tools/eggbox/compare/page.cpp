@@ -1,36 +1,57 @@
 // SPDX-License-Identifier: MIT
 #include "compare/comparison.hpp"
 
+#include "process/process.hpp"
 #include "text/text.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include <fmt/format.h>
 
 namespace tool
 {
 
-template <class Number>
-spread spread_of(const variant& of, Number sample::* number)
+namespace
 {
-    spread       out;
-    const double count = static_cast<double>(of.samples.size());
-    out.least = out.most = static_cast<double>(of.samples.front().*number);
+
+// Mean and standard deviation of the samples.
+struct spread {
+    double mean      = 0;
+    double deviation = 0;
+    double least     = 0;
+    double most      = 0;
+};
+
+// `number`: a member of sample, data or function.
+template <class Number>
+spread spread_of(const variant& of, Number number)
+{
+    std::vector<double> values;
     for (const sample& each : of.samples) {
-        const double value = static_cast<double>(each.*number);
-        out.mean += value / count;
-        out.least = std::min(out.least, value);
-        out.most  = std::max(out.most, value);
+        values.push_back(static_cast<double>(std::invoke(number, each)));
     }
+    const double count = static_cast<double>(values.size());
+    spread       out;
+    out.mean       = std::accumulate(values.begin(), values.end(), 0.0) / count;
+    out.least      = *std::min_element(values.begin(), values.end());
+    out.most       = *std::max_element(values.begin(), values.end());
     double squares = 0;
-    for (const sample& each : of.samples) {
-        squares += std::pow(static_cast<double>(each.*number) - out.mean, 2);
+    for (const double value : values) {
+        squares += std::pow(value - out.mean, 2);
     }
     out.deviation = count > 1 ? std::sqrt(squares / (count - 1)) : 0;
     return out;
 }
+
+// Time relative to the base, with the spread of the quotient of two runs.
+struct factor {
+    double value  = 1;
+    double spread = 0;
+};
 
 // From the spreads of single runs: relative spreads combine as the root of the sum of squares.
 factor relative(const spread& base, const spread& other)
@@ -44,8 +65,11 @@ factor relative(const spread& base, const spread& other)
     return out;
 }
 
-namespace
+template <class Number>
+factor relative(const variant& base, const variant& other, Number number)
 {
+    return relative(spread_of(base, number), spread_of(other, number));
+}
 
 // Student's t for 5 % (two-sided), by the expansion for many degrees of freedom (Abramowitz and
 // Stegun, 26.7.5). The error is at most 2 % from 4 degrees of freedom on.
@@ -64,24 +88,30 @@ bool is_sure(const factor& found, std::size_t runs)
                students_t(2 * count - 2) * found.spread / found.value / std::sqrt(count);
 }
 
+// Other programs on the machine disturb the time more than the CPU time, which tells a difference
+// that the time hides.
 std::string time_answer(const variant& base, const variant& other)
 {
-    const factor found =
-        relative(spread_of(base, &sample::wall_s), spread_of(other, &sample::wall_s));
-    if (!is_sure(found, base.samples.size())) {
+    const std::string one  = shown(other.name);
+    const std::string two  = shown(base.name);
+    const factor      time = relative(base, other, &sample::wall_s);
+    if (is_sure(time, base.samples.size())) {
+        const double times = time.value < 1 ? 1 / time.value : time.value;
         return fmt::format(
-            "{} is as fast as {}, as far as these runs show", shown(other.name), shown(base.name)
+            "{} is {:.2f} ± {:.2f} times as {} as {}",
+            one,
+            times,
+            time.spread / time.value * times,
+            time.value < 1 ? "fast" : "slow",
+            two
         );
     }
-    const double times = found.value < 1 ? 1 / found.value : found.value;
-    return fmt::format(
-        "{} is {:.2f} ± {:.2f} times as {} as {}",
-        shown(other.name),
-        times,
-        found.spread / found.value * times,
-        found.value < 1 ? "fast" : "slow",
-        shown(base.name)
-    );
+    const factor cpu = relative(base, other, &sample::cpu_s);
+    std::string  out = fmt::format("{} is as fast as {}, as far as these runs show", one, two);
+    if (is_sure(cpu, base.samples.size())) {
+        out += fmt::format(", but takes {:.2f} ± {:.2f} times the CPU time", cpu.value, cpu.spread);
+    }
+    return out;
 }
 
 std::string memory_answer(const variant& base, const variant& other)
@@ -105,6 +135,16 @@ std::string notes_text(const comparison& done)
     return out;
 }
 
+double median_of(const variant& of)
+{
+    std::vector<double> times;
+    for (const sample& each : of.samples) {
+        times.push_back(each.wall_s);
+    }
+    std::sort(times.begin(), times.end());
+    return (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+}
+
 json spread_json(const spread& of)
 {
     return {{"mean", of.mean}, {"stddev", of.deviation}, {"min", of.least}, {"max", of.most}};
@@ -125,9 +165,10 @@ std::string compare_page(const comparison& done)
          "± spread",
          "min",
          "max",
-         "user",
-         "system",
+         "CPU time",
          "relative",
+         "±",
+         "CPU",
          "±",
          "resident",
          "faults"}
@@ -135,16 +176,18 @@ std::string compare_page(const comparison& done)
     for (const variant& each : done.variants) {
         const spread wall = spread_of(each, &sample::wall_s);
         const factor to   = relative(spread_of(base, &sample::wall_s), wall);
+        const factor cpu  = relative(base, each, &sample::cpu_s);
         rows.add(
             {shown(each.name),
              seconds_text(wall.mean),
              seconds_text(wall.deviation),
              seconds_text(wall.least),
              seconds_text(wall.most),
-             seconds_text(spread_of(each, &sample::user_s).mean),
-             seconds_text(spread_of(each, &sample::system_s).mean),
+             seconds_text(spread_of(each, &sample::cpu_s).mean),
              fmt::format("{:.2f}", to.value),
              &each == &base ? "" : fmt::format("{:.2f}", to.spread),
+             fmt::format("{:.2f}", cpu.value),
+             &each == &base ? "" : fmt::format("{:.2f}", cpu.spread),
              bytes_text(static_cast<std::uint64_t>(spread_of(each, &sample::resident_bytes).mean)),
              grouped(static_cast<std::uint64_t>(
                  spread_of(each, &sample::minor_faults).mean +
@@ -171,9 +214,9 @@ std::string compare_data(const comparison& done)
     json           variants = json::array();
     const variant& base     = done.variants.front();
     for (const variant& each : done.variants) {
-        const factor to =
-            relative(spread_of(base, &sample::wall_s), spread_of(each, &sample::wall_s));
-        json wall_times = json::array();
+        const factor to         = relative(base, each, &sample::wall_s);
+        const factor cpu        = relative(base, each, &sample::cpu_s);
+        json         wall_times = json::array();
         for (const sample& run : each.samples) {
             wall_times.push_back(run.wall_s);
         }
@@ -184,11 +227,14 @@ std::string compare_data(const comparison& done)
              {"wall_s", spread_json(spread_of(each, &sample::wall_s))},
              {"user_s", spread_json(spread_of(each, &sample::user_s))},
              {"system_s", spread_json(spread_of(each, &sample::system_s))},
+             {"cpu_s", spread_json(spread_of(each, &sample::cpu_s))},
              {"peak_resident_bytes", spread_json(spread_of(each, &sample::resident_bytes))},
              {"minor_faults", spread_json(spread_of(each, &sample::minor_faults))},
              {"major_faults", spread_json(spread_of(each, &sample::major_faults))},
              {"relative", to.value},
              {"relative_spread", to.spread},
+             {"cpu_relative", cpu.value},
+             {"cpu_relative_spread", cpu.spread},
              {"wall_times_s", std::move(wall_times)}}
         );
     }
@@ -202,6 +248,38 @@ std::string compare_data(const comparison& done)
         {"variants", std::move(variants)},
         {"notes", done.notes},
     });
+}
+
+std::string compare_data_of_hyperfine(const comparison& done)
+{
+    json results = json::array();
+    for (const variant& each : done.variants) {
+        const spread wall  = spread_of(each, &sample::wall_s);
+        json         times = json::array();
+        json         codes = json::array();
+        json         bytes = json::array();
+        for (const sample& run : each.samples) {
+            times.push_back(run.wall_s);
+            codes.push_back(process_end{0, run.status, 0}.exit_status());
+            bytes.push_back(run.resident_bytes);
+        }
+        const std::string preload =
+            each.library.empty() ? "" : "LD_PRELOAD=" + shell_quoted(each.library) + " ";
+        results.push_back(
+            {{"command", preload + shell_quoted(done.command)},
+             {"mean", wall.mean},
+             {"stddev", wall.deviation},
+             {"median", median_of(each)},
+             {"user", spread_of(each, &sample::user_s).mean},
+             {"system", spread_of(each, &sample::system_s).mean},
+             {"min", wall.least},
+             {"max", wall.most},
+             {"times", std::move(times)},
+             {"memory_usage_byte", std::move(bytes)},
+             {"exit_codes", std::move(codes)}}
+        );
+    }
+    return json_text({{"results", std::move(results)}});
 }
 
 }  // namespace tool

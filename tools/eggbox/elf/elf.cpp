@@ -136,13 +136,11 @@ class elf_reader
         const std::uint64_t count   = symbol_count();
         for (std::uint64_t i = 1; i < count; i++) {
             const std::uint64_t at = symbols + i * entry;
-            if (get(at, EGB_FIELD_(Sym, st_shndx)) == SHN_UNDEF) {
-                continue;
-            }
-            const std::string name =
+            const std::string   name =
                 file_.text_at(offset_of(dynamic_.strings) + get(at, EGB_FIELD_(Sym, st_name)));
             if (std::find(functions.begin(), functions.end(), name) != functions.end()) {
-                facts.defined.push_back(name);
+                const bool is_defined = get(at, EGB_FIELD_(Sym, st_shndx)) != SHN_UNDEF;
+                (is_defined ? facts.defined : facts.imported).push_back(name);
             }
         }
     }

@@ -20,12 +20,13 @@ struct elf_facts {
     std::vector<std::string> needed;
     std::string              search_path;  // DT_RUNPATH, else DT_RPATH
     std::vector<std::string> defined;      // the wanted functions that it defines
+    std::vector<std::string> imported;     // those that it expects from others
 
     std::string machine_text() const;                     // "64-bit x86-64"
     bool        runs_with(const elf_facts& other) const;  // both can be in one process
 };
 
-/// Reads `path`. `functions`: the definitions to look for.
+/// Reads `path`. `functions`: the names to look for.
 ///
 /// Returns  nothing if the file is not ELF. Throws failure if the file cannot be opened, or is a
 ///          damaged ELF file: every offset in it is checked.

@@ -11,12 +11,6 @@
 
 namespace tool
 {
-namespace
-{
-
-constexpr int depth_max = 16;
-
-}  // namespace
 
 void json_place::refuse(const std::string& why) const
 {
@@ -45,16 +39,18 @@ json_place json_place::member(const char* name) const
     return {*found, file_, place_ + (place_.empty() ? "" : ".") + name};
 }
 
-std::vector<json_place> json_place::elements() const
+json_elements json_place::elements() const
 {
     if (!value_->is_array()) {
         refuse("should be an array");
     }
-    std::vector<json_place> out;
-    for (std::size_t i = 0; i < value_->size(); i++) {
-        out.emplace_back((*value_)[i], file_, fmt::format("{}[{}]", place_, i));
-    }
-    return out;
+    return json_elements{*this};
+}
+
+json_place json_elements::iterator::operator*() const
+{
+    const json_place& list = *list_;
+    return {(*list.value_)[index_], list.file_, fmt::format("{}[{}]", list.place_, index_)};
 }
 
 std::string json_place::text() const
@@ -102,28 +98,6 @@ bool json_place::truth() const
         refuse("should be true or false");
     }
     return value_->get<bool>();
-}
-
-nlohmann::json parse_json(const std::string& text, const std::string& path)
-{
-    const auto shallow = [&](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-        if (depth > depth_max) {
-            throw failure(fmt::format("{}: nested too deeply for an eggbox file", shown(path)));
-        }
-        return true;
-    };
-    try {
-        return nlohmann::json::parse(text, shallow);
-    } catch (const nlohmann::json::parse_error& error) {
-        if (error.byte > text.size()) {
-            throw failure(
-                fmt::format("{}: ends too early, after {} bytes", shown(path), text.size())
-            );
-        }
-        throw failure(fmt::format("{}: not JSON: error at byte {}", shown(path), error.byte));
-    } catch (const nlohmann::json::exception&) {  // such as a number out of range
-        throw failure(fmt::format("{}: not readable as JSON", shown(path)));
-    }
 }
 
 void require_kind(const json_place& top, const char* kind)

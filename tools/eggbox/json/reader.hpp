@@ -12,6 +12,8 @@
 namespace tool
 {
 
+class json_elements;
+
 /// A place in a file of JSON.
 class json_place
 {
@@ -21,25 +23,71 @@ class json_place
     {
     }
 
-    json_place              member(const char* name) const;  // throws if missing
-    void                    require_object() const;
-    bool                    has(const char* name) const;
-    std::vector<json_place> elements() const;
-    std::string             text() const;
-    std::uint64_t           count() const;   // a whole number, 0 or more
-    std::int64_t            whole() const;   // a whole number
-    double                  number() const;  // 0 or more, and finite
-    bool                    truth() const;
+    json_place    member(const char* name) const;  // throws if missing
+    void          require_object() const;
+    bool          has(const char* name) const;
+    json_elements elements() const;
+    std::string   text() const;
+    std::uint64_t count() const;   // a whole number, 0 or more
+    std::int64_t  whole() const;   // a whole number
+    double        number() const;  // 0 or more, and finite
+    bool          truth() const;
 
     [[noreturn]] void refuse(const std::string& why) const;
 
   private:
+    friend class json_elements;
+
     const nlohmann::json* value_;
     std::string           file_;
     std::string           place_;  // "processes[0].pid"; empty: the whole
 };
 
-/// Parses `text`. Throws failure if it is not JSON, or nested deeper than any eggbox file.
+/// The elements of a list, one at a time: there may be millions.
+class json_elements
+{
+  public:
+    class iterator
+    {
+      public:
+        iterator(const json_place& list, std::size_t index) : list_(&list), index_(index) {}
+
+        json_place operator*() const;
+
+        iterator& operator++()
+        {
+            index_++;
+            return *this;
+        }
+
+        bool operator!=(const iterator& other) const
+        {
+            return index_ != other.index_;
+        }
+
+      private:
+        const json_place* list_;
+        std::size_t       index_;
+    };
+
+    explicit json_elements(json_place list) : list_(std::move(list)) {}
+
+    iterator begin() const
+    {
+        return {list_, 0};
+    }
+
+    iterator end() const
+    {
+        return {list_, list_.value_->size()};
+    }
+
+  private:
+    json_place list_;
+};
+
+/// Parses `text`. Throws failure if it is not JSON, or if it is nested deeper, or has more values,
+/// than any eggbox file. Time and memory grow with the length of the text, whatever it is.
 nlohmann::json parse_json(const std::string& text, const std::string& path);
 
 /// Throws failure unless the value has this `kind` and the known schema.

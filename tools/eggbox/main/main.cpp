@@ -5,9 +5,11 @@
 #include "doctor/doctor.hpp"
 #include "report/report.hpp"
 #include "run/run.hpp"
+#include "shared/shared.hpp"
 #include "size/size.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
+#include "top/top.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -42,6 +44,8 @@ struct all_options {
     size_options    size;
     compare_options compare;
     doctor_options  doctor;
+    top_options     top;
+    shared_options  shared;
 };
 
 // "guard", or "frames:track,net*:guard,*:check".
@@ -155,20 +159,52 @@ void add_run(CLI::App& app, run_options& wanted)
 void add_report(CLI::App& app, report_options& wanted)
 {
     CLI::App* const sub = app.add_subcommand("report", "Summarize recorded runs");
-    sub->add_option("FILE", wanted.files, "Reports of `eggbox run`")->required();
-    add_json(sub, wanted.json);
-    set_usage(sub, "usage: eggbox report FILE... [--json]");
+    sub->add_option(
+           "FILE", wanted.files, "Reports of `eggbox run`, or folders of egb_report_write()"
+    )
+        ->required();
+    CLI::Option* const json   = add_json(sub, wanted.json);
+    CLI::Option* const format = sub->add_option(
+        "--format", wanted.format, "Print a file for this profiler or picture of stacks"
+    );
+    format->type_name("FORMAT")->excludes(json);
+    sub->add_option(
+           "--what",
+           wanted.what,
+           "What that file shows: leaked (the default) by stack, which level track records; peak "
+           "or requests by pool"
+    )
+        ->type_name("leaked|peak|requests")
+        ->needs(format);
+    CLI::Option* const diff =
+        sub->add_flag("--diff", wanted.diff, "Print what changed from one report to another");
+    diff->excludes(format);
+    sub->add_option(
+           "--fail-above", wanted.fail_above, "Exit with 3 if a figure grew by more than this share"
+    )
+        ->type_name("PERCENT")
+        ->needs(diff);
+    set_usage(
+        sub,
+        "usage: eggbox report FILE... [--json]\n"
+        "       eggbox report FILE... --format FORMAT [--what leaked|peak|requests]\n"
+        "       eggbox report --diff OLD NEW [--fail-above PERCENT] [--json]\n"
+        "Formats: folded, heaptrack-folded, pprof, speedscope, dhat, massif, perfetto."
+    );
 }
 
 void add_size(CLI::App& app, size_options& wanted)
 {
     CLI::App* const sub =
         app.add_subcommand("size", "Compute how many blocks of each size recorded runs need");
-    sub->add_option("FILE", wanted.files, "Reports of `eggbox run`")->required();
+    sub->add_option(
+           "FILE", wanted.files, "Reports of `eggbox run`, or folders of egb_report_write()"
+    )
+        ->required();
     CLI::Option* const emit =
         sub->add_option("--emit", wanted.emit, "Print a header of static pools, or JSON")
-            ->type_name("c|cpp|json")
-            ->check(CLI::IsMember({"c", "cpp", "json"}).description(""));
+            ->type_name("c|cpp|compat|json")
+            ->check(CLI::IsMember({"c", "cpp", "compat", "json"}).description(""));
     sub->add_option(
            "--cover",
            wanted.cover_percent,
@@ -190,8 +226,8 @@ void add_size(CLI::App& app, size_options& wanted)
     add_json(sub, wanted.json);
     set_usage(
         sub,
-        "usage: eggbox size FILE... [--emit c|cpp|json] [--cover PERCENT] [--headroom PERCENT]\n"
-        "                   [--name NAME] [--check FILE] [--json]"
+        "usage: eggbox size FILE... [--emit c|cpp|compat|json] [--cover PERCENT]\n"
+        "                   [--headroom PERCENT] [--name NAME] [--check FILE] [--json]"
     );
 }
 
@@ -218,12 +254,13 @@ void add_compare(CLI::App& app, compare_options& wanted)
         "--check-output", wanted.check_output, "Fail unless all runs print the same output"
     );
     sub->add_flag("--ignore-failure", wanted.ignore_failure, "Continue when the program fails");
+    sub->add_flag("--hyperfine", wanted.hyperfine, "Print the JSON that hyperfine exports");
     add_json(sub, wanted.json);
     set_usage(
         sub,
         "usage: eggbox compare [--with LIB.so]... [--runs N] [--warmup N] [--input FILE]\n"
-        "                      [--check-output] [--ignore-failure] [--json] -- program "
-        "[argument]..."
+        "                      [--check-output] [--ignore-failure] [--json | --hyperfine]\n"
+        "                      -- program [argument]..."
     );
 }
 
@@ -233,6 +270,26 @@ void add_doctor(CLI::App& app, doctor_options& wanted)
     sub->add_option("PROGRAM", wanted.program, "A path, or a name to look up in PATH")->required();
     add_json(sub, wanted.json);
     set_usage(sub, "usage: eggbox doctor PROGRAM [--json]");
+}
+
+void add_top(CLI::App& app, top_options& wanted)
+{
+    CLI::App* const sub = app.add_subcommand("top", "Show the pools of running processes");
+    sub->add_option("PROCESS", wanted.process, "A process number, or the name of a program");
+    sub->add_flag("--once", wanted.once, "Print what is there now, and end")->required();
+    add_json(sub, wanted.json);
+    set_usage(sub, "usage: eggbox top [PROCESS] --once [--json]");
+}
+
+void add_shared(CLI::App& app, shared_options& wanted)
+{
+    CLI::App* const ls = app.add_subcommand("ls", "List the pools that processes share");
+    add_json(ls, wanted.json);
+    set_usage(ls, "usage: eggbox ls [--json]");
+    CLI::App* const gc =
+        app.add_subcommand("gc", "Remove shared pools whose processes are all dead");
+    add_json(gc, wanted.json);
+    set_usage(gc, "usage: eggbox gc [--json]");
 }
 
 void add_all(CLI::App& app, all_options& wanted)
@@ -245,6 +302,8 @@ void add_all(CLI::App& app, all_options& wanted)
     add_size(app, wanted.size);
     add_compare(app, wanted.compare);
     add_doctor(app, wanted.doctor);
+    add_top(app, wanted.top);
+    add_shared(app, wanted.shared);
 }
 
 // Returns the words for CLI11 in reverse order, as CLI11 takes them. The program and its arguments
@@ -278,7 +337,8 @@ void require_command(const CLI::App& app, const char* word)
             return one->get_name() == first;
         })) {
         throw bad_usage(fmt::format(
-            "unknown command \"{}\"; the commands are run, report, size, compare and doctor",
+            "unknown command \"{}\"; the commands are run, report, size, compare, doctor, "
+            "top, ls and gc",
             shown(first)
         ));
     }
@@ -296,7 +356,10 @@ int dispatch(const CLI::App& app, all_options& wanted, std::vector<std::string> 
            : app.got_subcommand("report")  ? report_command(wanted.report)
            : app.got_subcommand("size")    ? size_command(wanted.size)
            : app.got_subcommand("compare") ? compare_command(wanted.compare)
-                                           : doctor_command(wanted.doctor);
+           : app.got_subcommand("doctor")  ? doctor_command(wanted.doctor)
+           : app.got_subcommand("top")     ? top_command(wanted.top)
+           : app.got_subcommand("ls")      ? ls_command(wanted.shared)
+                                           : gc_command(wanted.shared);
 }
 
 int run_main(char** argv)

@@ -208,18 +208,60 @@ std::set<std::string> libraries_of(const std::string& path, const elf_facts& elf
     return seen;
 }
 
+// The marks of sanitizers whose programs cannot use another malloc. ThreadSanitizer crashes at the
+// start, as its functions are called before it is ready. AddressSanitizer ends the program if its
+// library is not the first; linked into the program, as by clang, it serves malloc itself.
+// MemorySanitizer takes memory that a library has written for uninitialised.
+constexpr struct {
+    const char* symbol;
+    bool        is_imported;  // it counts only if the program expects it from a library
+    const char* name;
+    const char* option;
+} sanitizers[] = {
+    {"__tsan_init", false, "ThreadSanitizer", "thread"},
+    {"__msan_init", false, "MemorySanitizer", "memory"},
+    {"__asan_init", false, "AddressSanitizer", "address"},
+    {"__sanitizer_print_memory_profile", true, "ThreadSanitizer", "thread"},  // gcc, static
+};
+
+bool holds(const std::vector<std::string>& names, const std::string& name)
+{
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void judge_sanitizers(verdict& out, const elf_facts& elf)
+{
+    for (const auto& each : sanitizers) {
+        if (holds(elf.imported, each.symbol) ||
+            (!each.is_imported && holds(elf.defined, each.symbol))) {
+            block(
+                out,
+                "sanitizer",
+                fmt::format(
+                    "it is built with {}, which needs the malloc of its own runtime", each.name
+                ),
+                fmt::format("build it without -fsanitize={}", each.option)
+            );
+            return;
+        }
+    }
+}
+
 void judge_allocators(verdict& out, const std::string& path, const elf_facts& elf)
 {
-    if (!elf.defined.empty()) {
-        block(
-            out,
-            "own-malloc",
-            fmt::format(
-                "it defines {}() itself, and the loader takes a program's own functions first",
-                elf.defined.front()
-            ),
-            "build it without its own allocator"
-        );
+    for (const std::string& name : malloc_functions()) {
+        if (holds(elf.defined, name)) {
+            block(
+                out,
+                "own-malloc",
+                fmt::format(
+                    "it defines {}() itself, and the loader takes a program's own functions first",
+                    name
+                ),
+                "build it without its own allocator"
+            );
+            break;
+        }
     }
     for (const std::string& library : libraries_of(path, elf)) {
         for (const char* const name :
@@ -281,10 +323,20 @@ void judge_elf(
             out,
             "other-libc",
             "it is linked with musl, and the library is built for glibc",
-            "build eggbox with musl and set EGGBOX_MALLOC_LIB"
+            "link it with glibc"
         );
     }
+    judge_sanitizers(out, elf);
     judge_allocators(out, path, elf);
+}
+
+std::vector<std::string> names_to_look_for()
+{
+    std::vector<std::string> out = malloc_functions();
+    for (const auto& each : sanitizers) {
+        out.emplace_back(each.symbol);
+    }
+    return out;
 }
 
 void judge_file(verdict& out, const std::string& path, const std::string& library)
@@ -294,7 +346,7 @@ void judge_file(verdict& out, const std::string& path, const std::string& librar
         return;
     }
     try {
-        if (const auto elf = read_elf(path, malloc_functions())) {
+        if (const auto elf = read_elf(path, names_to_look_for())) {
             judge_elf(out, path, *elf, library);
             return;
         }

@@ -23,9 +23,10 @@ struct verdict {
     std::vector<finding>     findings;
     std::vector<std::string> allocators;  // its libraries with a malloc of their own
 
+    /// False if there is no program, or if the library in it would end it.
     bool can_run() const
     {
-        return !path.empty() && !has("not-executable");
+        return !path.empty() && !has("not-executable") && !has("sanitizer");
     }
     bool can_be_served() const
     {

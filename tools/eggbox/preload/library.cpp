@@ -45,8 +45,14 @@ void require_preloadable(const std::string& library)
 std::string preload_value(const std::string& library)
 {
     require_preloadable(library);
+    const std::size_t name  = library.rfind('/') + 1;
+    std::string       out   = library;
+    const std::string other = library.substr(0, name) + "libeggbox-preload.so";
+    if (library.substr(name) == "libeggbox-malloc.so" && access(other.c_str(), R_OK) == 0) {
+        out = other;
+    }
     const char* const before = std::getenv("LD_PRELOAD");
-    return before == nullptr || *before == '\0' ? library : library + ":" + before;
+    return before == nullptr || *before == '\0' ? out : out + ":" + before;
 }
 
 }  // namespace tool

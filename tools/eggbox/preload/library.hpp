@@ -11,7 +11,9 @@ namespace tool
 /// installation or in the build tree. Throws failure, whose text names the places searched.
 std::string find_malloc_library();
 
-/// The value of LD_PRELOAD with `library` before the libraries that are preloaded already.
+/// The value of LD_PRELOAD with `library` before the libraries that are preloaded already. In place
+/// of libeggbox-malloc.so it has libeggbox-preload.so, if that lies beside it: it leads to the same
+/// with glibc, and to nothing with another C library, which could not load ours.
 std::string preload_value(const std::string& library);
 
 /// Throws failure if LD_PRELOAD cannot hold the path: blanks and colons separate paths there.

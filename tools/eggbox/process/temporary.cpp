@@ -14,10 +14,11 @@
 namespace tool
 {
 
-std::string temporary_name()
+std::string temporary_name(const std::string& kind)
 {
     const char* const folder = std::getenv("TMPDIR");
-    return std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/eggbox-XXXXXX";
+    return std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/eggbox-" + kind +
+           "XXXXXX";
 }
 
 temporary_folder::temporary_folder() : path_(temporary_name())

@@ -7,8 +7,9 @@
 namespace tool
 {
 
-/// A path in TMPDIR or /tmp that ends in XXXXXX, for mkdtemp() and mkstemp().
-std::string temporary_name();
+/// A path in TMPDIR or /tmp that ends in XXXXXX, for mkdtemp() and mkstemp(). `kind` is a part of
+/// it.
+std::string temporary_name(const std::string& kind = "");
 
 /// A folder that the destructor removes with its contents.
 class temporary_folder

@@ -3,6 +3,7 @@
 #include "text/text.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tool
 {
@@ -15,7 +16,9 @@ void combine_pool(pool_record& to, const pool_record& from)
     to.frees           = plus(to.frees, from.frees);
     to.failures        = plus(to.failures, from.failures);
     to.in_use          = plus(to.in_use, from.in_use);
+    to.in_use_over     = plus(to.in_use_over, from.in_use_over);
     to.requested_bytes = plus(to.requested_bytes, from.requested_bytes);
+    to.ended           = plus(to.ended, from.ended);
     to.level           = to.level == from.level ? to.level : "mixed";
     to.capacity        = std::max(to.capacity, from.capacity);
     to.cached          = std::max(to.cached, from.cached);
@@ -24,17 +27,23 @@ void combine_pool(pool_record& to, const pool_record& from)
     to.bytes_held      = std::max(to.bytes_held, from.bytes_held);
 }
 
+auto key_of(const pool_record& pool)
+{
+    return std::make_tuple(pool.name, pool.block_bytes, pool.is_size_class);
+}
+
 void combine_pools(std::vector<pool_record>& to, const std::vector<pool_record>& from)
 {
+    std::map<decltype(key_of(to.front())), std::size_t> places;
+    for (std::size_t i = 0; i < to.size(); i++) {
+        places.emplace(key_of(to[i]), i);
+    }
     for (const pool_record& each : from) {
-        const auto found = std::find_if(to.begin(), to.end(), [&](const pool_record& other) {
-            return other.name == each.name && other.block_bytes == each.block_bytes &&
-                   other.is_size_class == each.is_size_class;
-        });
-        if (found == to.end()) {
+        const auto [found, is_new] = places.emplace(key_of(each), to.size());
+        if (is_new) {
             to.push_back(each);
         } else {
-            combine_pool(*found, each);
+            combine_pool(to[found->second], each);
         }
     }
 }
@@ -49,7 +58,8 @@ void add_leaks(process_record& to, const process_record& from)
     for (const leak_record& each : from.leaks) {
         const auto found =
             std::find_if(to.leaks.begin(), to.leaks.end(), [&](const leak_record& other) {
-                return other.site == each.site && other.pool == each.pool;
+                return other.site == each.site && other.stack == each.stack &&
+                       other.pool == each.pool;
             });
         if (found != to.leaks.end()) {
             found->blocks    = plus(found->blocks, each.blocks);
@@ -61,10 +71,25 @@ void add_leaks(process_record& to, const process_record& from)
         }
     }
     to.leaked.is_known = to.leaked.is_known || from.leaked.is_known;
-    to.leaked.places =
-        plus(to.leaked.places, from.leaked.places - std::min(known, from.leaked.places));
-    to.leaked.blocks = plus(to.leaked.blocks, from.leaked.blocks);
-    to.leaked.bytes  = plus(to.leaked.bytes, from.leaked.bytes);
+    to.leaked.places   = plus(to.leaked.places, minus(from.leaked.places, known));
+    to.leaked.blocks   = plus(to.leaked.blocks, from.leaked.blocks);
+    to.leaked.bytes    = plus(to.leaked.bytes, from.leaked.bytes);
+}
+
+// The system reuses process numbers, so the start time must agree as well.
+bool is_same_process(const process_record& a, const process_record& b)
+{
+    return a.pid == b.pid && a.process_started == b.process_started && a.process_started != 0;
+}
+
+bool began_earlier(const process_record& a, const process_record& b)
+{
+    return a.started_ns < b.started_ns;
+}
+
+bool is_in_front(const process_record& a, const process_record& b)
+{
+    return a.is_linked < b.is_linked;
 }
 
 }  // namespace
@@ -77,7 +102,7 @@ bool place_record::is_known() const
 bool place_record::operator==(const place_record& other) const
 {
     return module == other.module && offset == other.offset && address == other.address &&
-           file == other.file && line == other.line;
+           file == other.file && line == other.line && is_inlined == other.is_inlined;
 }
 
 void combine_large(large_record& to, const large_record& from)
@@ -87,20 +112,26 @@ void combine_large(large_record& to, const large_record& from)
     to.in_use       = plus(to.in_use, from.in_use);
     to.bytes_in_use = plus(to.bytes_in_use, from.bytes_in_use);
     to.failures     = plus(to.failures, from.failures);
+    to.is_tracked   = to.is_tracked && from.is_tracked;
     to.peak         = std::max(to.peak, from.peak);
     to.peak_bytes   = std::max(to.peak_bytes, from.peak_bytes);
 }
 
-void add_counted(std::vector<counted>& to, const std::vector<counted>& from)
+counted_sums::counted_sums(std::vector<counted>& to) : to_(to)
+{
+    for (std::size_t i = 0; i < to.size(); i++) {
+        places_.emplace(to[i].what, i);
+    }
+}
+
+void counted_sums::add(const std::vector<counted>& from)
 {
     for (const counted& each : from) {
-        const auto found = std::find_if(to.begin(), to.end(), [&](const counted& other) {
-            return other.what == each.what;
-        });
-        if (found == to.end()) {
-            to.push_back(each);
+        const auto [found, is_new] = places_.emplace(each.what, to_.size());
+        if (is_new) {
+            to_.push_back(each);
         } else {
-            found->count = plus(found->count, each.count);
+            to_[found->second].count = plus(to_[found->second].count, each.count);
         }
     }
 }
@@ -109,8 +140,8 @@ static void combine(process_record& to, const process_record& from)
 {
     combine_pools(to.pools, from.pools);
     combine_large(to.large, from.large);
-    add_counted(to.not_served, from.not_served);
-    add_counted(to.misuse, from.misuse);
+    counted_sums(to.not_served).add(from.not_served);
+    counted_sums(to.misuse).add(from.misuse);
     for (const event_record& each : from.events) {
         if (to.events.size() < events_max) {
             to.events.push_back(each);
@@ -121,17 +152,47 @@ static void combine(process_record& to, const process_record& from)
     to.is_measured         = to.is_measured && from.is_measured;
 }
 
-void become(process_record& process, const process_record& next)
+// The process called exec, which discarded the blocks of the previous program.
+static void become(process_record& process, const process_record& next)
 {
+    for (pool_record& each : process.pools) {
+        each.in_use = each.in_use_over = 0;
+    }
+    process.large.in_use = process.large.bytes_in_use = 0;
     combine(process, next);
     process.program      = next.program;
     process.arguments    = next.arguments;
     process.level        = next.level;
+    process.no_report    = next.no_report;
     process.library      = next.library;
-    process.leaks        = next.leaks;  // exec discarded the memory of the previous program
+    process.leaks        = next.leaks;
     process.leaked       = next.leaked;
     process.minor_faults = next.minor_faults;  // the system's counters continue over exec
     process.major_faults = next.major_faults;
+}
+
+std::vector<std::vector<process_record>> whole_processes(std::vector<process_record> files)
+{
+    std::vector<std::vector<process_record>> out;
+    std::sort(files.begin(), files.end(), began_earlier);
+    for (process_record& each : files) {
+        if (out.empty() || !is_same_process(out.back().front(), each)) {
+            out.push_back({std::move(each)});
+            continue;
+        }
+        std::vector<process_record>& records = out.back();
+        const auto same = std::find_if(records.begin(), records.end(), [&](const auto& other) {
+            return other.is_linked == each.is_linked;
+        });
+        same == records.end() ? records.push_back(std::move(each)) : become(*same, each);
+    }
+    for (std::vector<process_record>& records : out) {
+        for (process_record& each : records) {
+            each.is_beside = each.is_linked && records.size() > 1;
+        }
+        std::sort(records.begin(), records.end(), is_in_front);
+    }
+    return out;
 }
 
 void join(process_record& group, const process_record& another)

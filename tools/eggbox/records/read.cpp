@@ -28,6 +28,11 @@ std::string optional_text(const json_place& from, const char* name)
     return from.has(name) ? from.member(name).text() : "";
 }
 
+bool optional_truth(const json_place& from, const char* name)
+{
+    return from.has(name) && from.member(name).truth();
+}
+
 pool_record read_pool(const json_place& from)
 {
     pool_record out;
@@ -49,6 +54,8 @@ pool_record read_pool(const json_place& from)
     out.chunks          = from.member("chunks").count();
     out.bytes_held      = from.member("bytes_held").count();
     out.requested_bytes = from.member("requested_bytes").count();
+    out.ended           = optional_count(from, "ended", 0);
+    out.in_use_over     = optional_count(from, "in_use_over", 0);
     return out;
 }
 
@@ -62,6 +69,7 @@ large_record read_large(const json_place& from)
     out.bytes_in_use = from.member("bytes_in_use").count();
     out.peak_bytes   = from.member("peak_bytes").count();
     out.failures     = from.member("failures").count();
+    out.is_tracked   = from.has("is_tracked") && from.member("is_tracked").truth();
     return out;
 }
 
@@ -83,18 +91,32 @@ std::vector<std::string> read_texts(const json_place& from)
     return out;
 }
 
-place_record read_place(const json_place& from, const char* name)
+place_record read_place(const json_place& from)
 {
     place_record out;
+    from.require_object();
+    out.module     = optional_text(from, "module");
+    out.offset     = optional_count(from, "offset", 0);
+    out.address    = optional_count(from, "address", 0);
+    out.file       = optional_text(from, "file");
+    out.line       = optional_count(from, "line", 0);
+    out.function   = optional_text(from, "function");
+    out.is_inlined = from.has("inlined") && from.member("inlined").truth();
+    return out;
+}
+
+place_record read_place(const json_place& from, const char* name)
+{
+    return from.has(name) ? read_place(from.member(name)) : place_record{};
+}
+
+stack_record read_stack(const json_place& from, const char* name)
+{
+    stack_record out;
     if (from.has(name)) {
-        const json_place place = from.member(name);
-        place.require_object();
-        out.module   = optional_text(place, "module");
-        out.offset   = optional_count(place, "offset", 0);
-        out.address  = optional_count(place, "address", 0);
-        out.file     = optional_text(place, "file");
-        out.line     = optional_count(place, "line", 0);
-        out.function = optional_text(place, "function");
+        for (const json_place& each : from.member(name).elements()) {
+            out.push_back(read_place(each));
+        }
     }
     return out;
 }
@@ -103,6 +125,7 @@ leak_record read_leak(const json_place& from)
 {
     leak_record out;
     out.site      = read_place(from, "site");
+    out.stack     = read_stack(from, "stack");
     out.pool      = from.member("pool").text();
     out.blocks    = from.member("blocks").count();
     out.bytes     = from.member("bytes").count();
@@ -113,14 +136,17 @@ leak_record read_leak(const json_place& from)
 event_record read_event(const json_place& from)
 {
     event_record out;
-    out.kind       = from.member("kind").text();
-    out.pool       = from.member("pool").text();
-    out.bytes      = optional_count(from, "bytes", 0);
-    out.is_damaged = from.has("damaged");
-    out.damaged    = out.is_damaged ? from.member("damaged").whole() : 0;
-    out.site       = read_place(from, "site");
-    out.alloc_site = read_place(from, "alloc_site");
-    out.free_site  = read_place(from, "free_site");
+    out.kind        = from.member("kind").text();
+    out.pool        = from.member("pool").text();
+    out.bytes       = optional_count(from, "bytes", 0);
+    out.is_damaged  = from.has("damaged");
+    out.damaged     = out.is_damaged ? from.member("damaged").whole() : 0;
+    out.site        = read_place(from, "site");
+    out.alloc_site  = read_place(from, "alloc_site");
+    out.free_site   = read_place(from, "free_site");
+    out.stack       = read_stack(from, "stack");
+    out.alloc_stack = read_stack(from, "alloc_stack");
+    out.free_stack  = read_stack(from, "free_stack");
     return out;
 }
 
@@ -160,6 +186,9 @@ process_record read_process(const json_place& from)
     out.duration_s          = from.member("duration_s").number();
     out.level               = from.member("level").text();
     out.library             = from.member("library").text();
+    out.is_linked           = optional_truth(from, "is_linked");
+    out.is_beside           = optional_truth(from, "is_beside");
+    out.no_report           = optional_text(from, "no_report");
     out.peak_resident_bytes = from.member("peak_resident_bytes").count();
     out.minor_faults        = from.member("minor_faults").count();
     out.major_faults        = from.member("major_faults").count();
@@ -171,6 +200,17 @@ process_record read_process(const json_place& from)
         out.pools.push_back(read_pool(each));
     }
     read_findings(out, from);
+    return out;
+}
+
+silent_record read_silent(const json_place& from)
+{
+    silent_record out;
+    out.program   = from.member("program").text();
+    out.reason    = from.member("reason").text();
+    out.pid       = from.member("pid").count();
+    out.processes = from.member("processes").count();
+    out.is_linked = optional_truth(from, "is_linked");
     return out;
 }
 
@@ -189,20 +229,24 @@ run_record read_run(const json_place& from)
     for (const json_place& each : from.member("processes").elements()) {
         out.processes.push_back(read_process(each));
     }
-    return out;
-}
-
-// Makes a run of a single process file.
-run_record run_of(process_record process)
-{
-    run_record out;
-    out.command = process.arguments;
-    out.wall_s  = process.duration_s;
-    out.processes.push_back(std::move(process));
+    if (from.has("silent")) {
+        for (const json_place& each : from.member("silent").elements()) {
+            out.silent.push_back(read_silent(each));
+        }
+    }
     return out;
 }
 
 }  // namespace
+
+run_record run_of(std::vector<process_record> records)
+{
+    run_record out;
+    out.command   = records.front().arguments;
+    out.wall_s    = records.front().duration_s;
+    out.processes = std::move(records);
+    return out;
+}
 
 std::string read_file(const std::string& path)
 {
@@ -231,7 +275,7 @@ run_record parse_report(const std::string& text, const std::string& path)
     const nlohmann::json json = parse_json(text, path);
     const json_place     top{json, shown(path)};
     if (top.has("kind") && top.member("kind").text() == "eggbox-process") {
-        return run_of(read_process(top));
+        return run_of({read_process(top)});
     }
     return read_run(top);
 }

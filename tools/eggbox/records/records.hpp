@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct pool_record {
     std::uint64_t budget_bytes    = 0;
     std::uint64_t capacity        = 0;
     std::uint64_t in_use          = 0;
+    std::uint64_t in_use_over     = 0;  // so many of these may be free: nobody could tell
     std::uint64_t cached          = 0;
     std::uint64_t peak            = 0;
     std::uint64_t allocations     = 0;
@@ -28,6 +30,7 @@ struct pool_record {
     std::uint64_t chunks          = 0;
     std::uint64_t bytes_held      = 0;
     std::uint64_t requested_bytes = 0;  // sum over all requests; known if measured
+    std::uint64_t ended = 0;  // pools of this name that were destroyed; 0: one that was not
 };
 
 struct large_record {
@@ -38,6 +41,7 @@ struct large_record {
     std::uint64_t bytes_in_use = 0;
     std::uint64_t peak_bytes   = 0;
     std::uint64_t failures     = 0;
+    bool          is_tracked   = false;  // the leaks include large blocks
 };
 
 /// A kind of event, and its count.
@@ -54,14 +58,19 @@ struct place_record {
     std::string   file;
     std::uint64_t line = 0;
     std::string   function;
+    bool          is_inlined = false;  // into the function of the next place of its stack
 
     bool is_known() const;
     bool operator==(const place_record& other) const;
 };
 
+/// Places, each called by the next one. Empty: unknown.
+using stack_record = std::vector<place_record>;
+
 /// Blocks of one pool that one place allocated and that were never freed.
 struct leak_record {
     place_record  site;
+    stack_record  stack;  // from the site on
     std::string   pool;
     std::uint64_t blocks    = 0;
     std::uint64_t bytes     = 0;
@@ -78,6 +87,9 @@ struct event_record {
     place_record  site;
     place_record  alloc_site;
     place_record  free_site;
+    stack_record  stack;  // from each of these on
+    stack_record  alloc_stack;
+    stack_record  free_stack;
 };
 
 /// All leaks, including those that are not listed.
@@ -98,7 +110,9 @@ struct process_record {
     std::uint64_t             processes       = 1;  // number of processes in this record
     double                    duration_s      = 0;
     std::string               level;
-    std::string               library;  // version of the library
+    std::string               library;            // version of the library
+    bool                      is_linked = false;  // the library is a part of the program
+    bool                      is_beside = false;  // and the malloc library has a record as well
     std::uint64_t             peak_resident_bytes = 0;
     std::uint64_t             minor_faults        = 0;
     std::uint64_t             major_faults        = 0;
@@ -110,6 +124,18 @@ struct process_record {
     std::vector<leak_record>  leaks;
     leak_sum                  leaked;
     std::vector<event_record> events;
+    std::string               no_report;  // why the numbers are from the live file; empty: they
+                                          // are those of the process's own report
+};
+
+/// Processes of one program that began on pools, or with a library that the program links, and left
+/// no report, for one reason.
+struct silent_record {
+    std::string   program;
+    std::string   reason;         // a clause for people
+    std::uint64_t pid       = 0;  // of one of them
+    std::uint64_t processes = 1;
+    bool          is_linked = false;
 };
 
 struct run_record {
@@ -118,24 +144,47 @@ struct run_record {
     double                      wall_s      = 0;
     std::uint64_t               unreadable  = 0;  // process files that could not be read
     std::vector<process_record> processes;
+    std::vector<silent_record>  silent = {};
 };
 
 /// Reads a report, which is untrusted: it may be truncated, of another kind, or hostile. Throws
 /// failure, whose text names the file and the place in it.
 run_record read_report(const std::string& path);
 
+/// Reads a report, or each report that egb_report_write() has put into a folder: every process that
+/// wrote there is a run.
+std::vector<run_record> read_runs(const std::string& path);
+
 /// Like read_report(), from a text. `path` is for messages.
 run_record parse_report(const std::string& text, const std::string& path);
+
+/// A run of one process alone.
+run_record run_of(std::vector<process_record> records);
 
 /// Reads the file that one process wrote.
 process_record read_process(const std::string& path);
 
 /// Adds counts, and takes the maximum of peaks.
 void combine_large(large_record& to, const large_record& from);
-void add_counted(std::vector<counted>& to, const std::vector<counted>& from);
 
-/// The process called exec: `process` then covers both programs, under the name of `next`.
-void become(process_record& process, const process_record& next);
+/// Adds counts of the same kind, and keeps the order of appearance. It does not look at all kinds
+/// for each one: a file may have a million.
+class counted_sums
+{
+  public:
+    explicit counted_sums(std::vector<counted>& to);
+
+    void add(const std::vector<counted>& from);
+
+  private:
+    std::vector<counted>&              to_;
+    std::map<std::string, std::size_t> places_;
+};
+
+/// The files of one process number, in any order, become records for each process: one of the
+/// malloc library, one of a library that the program links, or both. If the process called exec, a
+/// record covers all its programs, under the name of the last.
+std::vector<std::vector<process_record>> whole_processes(std::vector<process_record> files);
 
 /// Adds another process to the record `group`.
 void join(process_record& group, const process_record& another);

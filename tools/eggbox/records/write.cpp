@@ -6,6 +6,20 @@ namespace tool
 namespace
 {
 
+void add_unless(json& to, const char* name, std::uint64_t value, std::uint64_t usual)
+{
+    if (value != usual) {
+        to[name] = value;
+    }
+}
+
+void add_truth(json& to, const char* name, bool truth)
+{
+    if (truth) {
+        to[name] = true;
+    }
+}
+
 json pool_json(const pool_record& pool)
 {
     json out = {
@@ -30,12 +44,14 @@ json pool_json(const pool_record& pool)
     if (!pool.level.empty()) {
         out["level"] = pool.level;
     }
+    add_unless(out, "in_use_over", pool.in_use_over, 0);
+    add_unless(out, "ended", pool.ended, 0);
     return out;
 }
 
 json large_json(const large_record& large)
 {
-    return {
+    json out = {
         {"allocations", large.allocations},
         {"frees", large.frees},
         {"in_use", large.in_use},
@@ -44,24 +60,23 @@ json large_json(const large_record& large)
         {"peak_bytes", large.peak_bytes},
         {"failures", large.failures},
     };
-}
-
-void add_unless(json& to, const char* name, std::uint64_t value, std::uint64_t usual)
-{
-    if (value != usual) {
-        to[name] = value;
+    if (large.is_tracked) {
+        out["is_tracked"] = true;
     }
+    return out;
 }
 
 json leak_json(const leak_record& leak)
 {
-    return {
+    json out = {
         {"site", place_json(leak.site)},
         {"pool", leak.pool},
         {"blocks", leak.blocks},
         {"bytes", leak.bytes},
         {"oldest_ms", leak.oldest_ms},
     };
+    add_stack(out, "stack", leak.stack);
+    return out;
 }
 
 void add_findings(json& to, const process_record& process)
@@ -106,6 +121,11 @@ json process_json(const process_record& process)
     add_unless(out, "process_started", process.process_started, 0);
     add_unless(out, "started_ns", process.started_ns, 0);
     add_unless(out, "processes", process.processes, 1);
+    add_truth(out, "is_linked", process.is_linked);
+    add_truth(out, "is_beside", process.is_beside);
+    if (!process.no_report.empty()) {
+        out["no_report"] = process.no_report;
+    }
     add_findings(out, process);
     return out;
 }
@@ -126,7 +146,17 @@ json place_json(const place_record& place)
     add_unless(out, "offset", place.offset, 0);
     add_unless(out, "address", place.address, 0);
     add_unless(out, "line", place.line, 0);
+    if (place.is_inlined) {
+        out["inlined"] = true;
+    }
     return out;
+}
+
+void add_stack(json& to, const char* name, const stack_record& stack)
+{
+    for (const place_record& each : stack) {
+        to[name].push_back(place_json(each));
+    }
 }
 
 json event_json(const event_record& event)
@@ -144,6 +174,9 @@ json event_json(const event_record& event)
             out[name] = place_json(*place);
         }
     }
+    add_stack(out, "stack", event.stack);
+    add_stack(out, "alloc_stack", event.alloc_stack);
+    add_stack(out, "free_stack", event.free_stack);
     return out;
 }
 
@@ -167,7 +200,7 @@ std::string report_text(const run_record& run)
     for (const process_record& process : run.processes) {
         processes.push_back(process_json(process));
     }
-    return json_text({
+    json out = {
         {"schema", schema},
         {"kind", "eggbox-report"},
         {"command", run.command},
@@ -175,7 +208,18 @@ std::string report_text(const run_record& run)
         {"wall_s", run.wall_s},
         {"unreadable", run.unreadable},
         {"processes", std::move(processes)},
-    });
+    };
+    for (const silent_record& each : run.silent) {
+        json silent = {
+            {"program", each.program},
+            {"reason", each.reason},
+            {"pid", each.pid},
+            {"processes", each.processes},
+        };
+        add_truth(silent, "is_linked", each.is_linked);
+        out["silent"].push_back(std::move(silent));
+    }
+    return json_text(out);
 }
 
 }  // namespace tool

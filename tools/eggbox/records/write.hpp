@@ -13,6 +13,8 @@ namespace tool
 json counted_json(const std::vector<counted>& all, const char* name);
 json place_json(const place_record& place);
 json event_json(const event_record& event);
+/// Adds the stack as `name`, unless it is unknown.
+void add_stack(json& to, const char* name, const stack_record& stack);
 json leaked_json(const leak_sum& sum);
 
 }  // namespace tool

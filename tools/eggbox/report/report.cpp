@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "report/report.hpp"
 
+#include "diff/diff.hpp"
+#include "export/export.hpp"
 #include "records/write.hpp"
 #include "report/page.hpp"
 #include "sums/findings.hpp"
@@ -11,21 +13,47 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace tool
 {
 namespace
 {
 
+std::string own_pools_text(const totals& sums)
+{
+    return fmt::format(
+        "{} to {} of its own",
+        number_of(sums.from_others(), "request", "requests"),
+        number_of(sums.others.size(), "pool", "pools")
+    );
+}
+
+// A program that is not on pools, but uses some of its own, has no other requests.
+bool has_own_pools_alone(const totals& sums)
+{
+    return sums.requests() == 0 && !sums.others.empty();
+}
+
+std::string served_text(const totals& sums)
+{
+    return has_own_pools_alone(sums) ? own_pools_text(sums)
+                                     : fmt::format(
+                                           "{} of {} served from pools",
+                                           percent_text(
+                                               static_cast<double>(sums.from_classes()),
+                                               static_cast<double>(sums.requests())
+                                           ),
+                                           number_of(sums.requests(), "request", "requests")
+                                       );
+}
+
 std::string answer(const totals& sums, const std::vector<run_record>& runs)
 {
     std::string out = headline(fmt::format(
-        "{}: {} of {} served from pools.",
+        "{}: {}.",
         runs.front().command.empty() ? "a program" : shown(runs.front().command.front()),
-        percent_text(
-            static_cast<double>(sums.from_classes()), static_cast<double>(sums.requests())
-        ),
-        number_of(sums.requests(), "request", "requests")
+        served_text(sums)
     ));
     out += fmt::format(
         "\n{}, {}, {}; peak resident {}; {} page faults, {} of them from disk.\n",
@@ -36,6 +64,10 @@ std::string answer(const totals& sums, const std::vector<run_record>& runs)
         grouped(plus(sums.minor_faults, sums.major_faults)),
         grouped(sums.major_faults)
     );
+    if (!sums.others.empty() && !has_own_pools_alone(sums)) {
+        out +=
+            own_pools_text(sums) + (sums.has_beside ? ", by the library that it links.\n" : ".\n");
+    }
     for (const counted& each : sums.misuse) {
         out += fmt::format(
             "MISUSE: {}, {}.\n", shown(each.what), number_of(each.count, "time", "times")
@@ -45,6 +77,25 @@ std::string answer(const totals& sums, const std::vector<run_record>& runs)
         out += fmt::format(
             "The figures omit {} without a readable report.\n",
             number_of(sums.unreadable, "process", "processes")
+        );
+    }
+    if (sums.silent > 0) {
+        out += fmt::format(
+            "The figures omit {} without a report.\n",
+            number_of(sums.silent, "process", "processes")
+        );
+    }
+    if (sums.no_report > 0) {
+        out += fmt::format(
+            "{} left no report: the numbers are those of the last moment, and blocks in use may be "
+            "fewer.\n",
+            number_of(sums.no_report, "process", "processes")
+        );
+    }
+    if (sums.silent_linked > 0) {
+        out += fmt::format(
+            "The figures omit the pools of {} that did not end by exit().\n",
+            number_of(sums.silent_linked, "process", "processes")
         );
     }
     return out;
@@ -160,6 +211,9 @@ std::string process_text(const std::vector<run_record>& runs)
     std::uint64_t             processes = 0;
     for (const run_record& run : runs) {
         for (const process_record& each : run.processes) {
+            if (each.is_beside) {
+                continue;
+            }
             lines.push_back({&each, sum_up({run_record{{}, 0, 0, 0, {each}}}).requests()});
             processes = plus(processes, each.processes);
         }
@@ -188,6 +242,19 @@ std::string process_text(const std::vector<run_record>& runs)
                                      : "");
 }
 
+// All that is known of processes that were on pools if none of them left a report.
+std::string silence(const std::vector<run_record>& runs)
+{
+    std::string out = headline("No numbers: no process that was on pools left a report.") + "\n\n";
+    table       reasons{{"program", "processes", "reason"}, true};
+    for (const run_record& run : runs) {
+        for (const silent_record& each : run.silent) {
+            reasons.add({shown(each.program), grouped(each.processes), shown(each.reason)});
+        }
+    }
+    return out + reasons.text();
+}
+
 json pool_json(const pool_total& pool)
 {
     return {
@@ -212,11 +279,38 @@ json pools_json(const std::vector<pool_total>& pools)
     return out;
 }
 
+int export_command(const report_options& wanted)
+{
+    if (is_binary(wanted.format) && isatty(STDOUT_FILENO) != 0) {
+        throw bad_usage(wanted.format + " is not text; send it to a file with >");
+    }
+    print(exported(read_reports(wanted.files), wanted.format, wanted.what));
+    return exit_done;
+}
+
+int diff_command(const report_options& wanted)
+{
+    if (wanted.files.size() != 2) {
+        throw bad_usage("--diff takes two reports, OLD and NEW");
+    }
+    const double     percent = wanted.fail_above ? percent_of(*wanted.fail_above) : -1;
+    const difference found =
+        difference_of(read_runs(wanted.files.front()), read_runs(wanted.files.back()));
+    print(
+        wanted.json ? difference_data(found, percent)
+                    : difference_page(found, percent, wanted.files.back())
+    );
+    return percent >= 0 && found.count_above(percent) > 0 ? exit_limit : exit_done;
+}
+
 }  // namespace
 
 std::string report_page(const std::vector<run_record>& runs, const std::vector<std::string>& files)
 {
     const totals sums = sum_up(runs);
+    if (sums.processes == 0 && plus(sums.silent, sums.silent_linked) > 0) {
+        return silence(runs);
+    }
     if (sums.processes == 0) {
         return headline("Nothing ran on pools: no process wrote a report.") + "\n" +
                (runs.front().command.empty()
@@ -226,9 +320,10 @@ std::string report_page(const std::vector<run_record>& runs, const std::vector<s
     return answer(sums, runs) + found_text(find_all(runs)) + classes_text(sums) +
            others_text(sums) + rest_text(sums) + process_text(runs) +
            "\nEach peak and byte count is the maximum over single processes. Waste is the share of "
-           "block\nbytes that no request asked for; \"-\": not measured.\n"
-           "\nNext: eggbox size " +
-           shell_quoted(files) + "\n";
+           "block\nbytes that no request asked for; \"-\": not measured.\n" +
+           (sums.classes.empty() && sums.others.empty()
+                ? "\nThere is nothing to size: no pool served a request.\n"
+                : "\nNext: eggbox size " + shell_quoted(files) + "\n");
 }
 
 std::string report_data(const std::vector<run_record>& runs)
@@ -241,6 +336,8 @@ std::string report_data(const std::vector<run_record>& runs)
         {"runs", sums.runs},
         {"processes", sums.processes},
         {"unreadable", sums.unreadable},
+        {"silent_processes", sums.silent},
+        {"silent_linked", sums.silent_linked},
         {"duration_s", sums.duration_s},
         {"library", sums.library},
         {"requests", sums.requests()},
@@ -264,6 +361,12 @@ std::string report_data(const std::vector<run_record>& runs)
 
 int report_command(const report_options& wanted)
 {
+    if (!wanted.format.empty()) {
+        return export_command(wanted);
+    }
+    if (wanted.diff) {
+        return diff_command(wanted);
+    }
     const std::vector<run_record> runs = read_reports(wanted.files);
     print(wanted.json ? report_data(runs) : report_page(runs, wanted.files));
     return exit_done;

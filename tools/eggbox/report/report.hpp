@@ -2,6 +2,7 @@
 // `eggbox report`: summarizes recorded runs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,8 +10,12 @@ namespace tool
 {
 
 struct report_options {
-    std::vector<std::string> files;
-    bool                     json = false;
+    std::vector<std::string>   files;
+    std::string                format;        // of another tool; empty: text
+    std::string                what;          // what such a file shows; empty: leaks
+    bool                       diff = false;  // the files are OLD and NEW
+    std::optional<std::string> fail_above;    // a limit of growth, in percent
+    bool                       json = false;
 };
 
 /// Returns the exit status of the command.

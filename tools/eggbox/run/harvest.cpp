@@ -8,8 +8,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace tool
 {
@@ -20,6 +25,27 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t files_at_once = 100;  // about 20 ms, and signals wait for that time
 
+// The files of a process, as report.h describes them.
+constexpr const char* report_ending = ".json";
+constexpr const char* begun_ending  = ".begun";
+constexpr const char* linked_ending = ".linked";
+constexpr const char* failed_ending = ".failed";
+
+// Nobody but its parent sees how a process ended.
+const seen_end unseen{"a signal or a system call of its own ended it", true};
+const seen_end running{"still running", false};
+
+// Why a process has no report and no slot. One that tried to write its report says so in its slot.
+std::string silence_after(const seen_end& end)
+{
+    return end.text + (end.may_lack_rights
+                           ? ", or it could not write as another user or under another root"
+                           : "");
+}
+
+// A library that the program links sees no other end.
+constexpr const char* unseen_by_linked = "it writes a report at exit() alone";
+
 // True if the process, or a new one with the same number, is running. A running process may write
 // its file once more.
 bool is_there(std::uint64_t pid)
@@ -27,76 +53,251 @@ bool is_there(std::uint64_t pid)
     return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
-// The system reuses process numbers, so the start time must agree as well.
-bool is_same_process(const process_record& a, const process_record& b)
+// False for a process that has ended, whether its parent has waited for it or not.
+bool is_running(std::uint64_t pid)
 {
-    return a.pid == b.pid && a.process_started == b.process_started && a.process_started != 0;
+    std::ifstream     file{fmt::format("/proc/{}/stat", pid)};
+    const std::string text{std::istreambuf_iterator<char>{file}, {}};
+    const std::size_t state = text.rfind(") ");  // the name in front of it may hold anything
+    return state != std::string::npos && text[state + 2] != 'Z' && text[state + 2] != 'X';
 }
 
-bool began_earlier(const process_record& a, const process_record& b)
+// The text that a mark holds.
+std::string note_in(const fs::path& mark)
 {
-    return a.started_ns < b.started_ns;
+    std::error_code ignored;
+    return fs::read_symlink(mark, ignored).string();
+}
+
+std::string failure_text(const std::string& number)
+{
+    const int error = std::atoi(number.c_str());
+    return error == 0 ? "a lock was held when it should be written"
+                      : fmt::format("it could not be written: {}", std::strerror(error));
+}
+
+using file_names = std::map<std::uint64_t, std::vector<std::string>>;
+
+bool has(const file_names& files, std::uint64_t pid, const std::string& path)
+{
+    const auto found = files.find(pid);
+    return found != files.end() &&
+           std::find(found->second.begin(), found->second.end(), path) != found->second.end();
+}
+
+void forget(file_names* files, std::uint64_t pid, const std::string& path)
+{
+    if (files == nullptr || !has(*files, pid, path)) {
+        return;
+    }
+    std::vector<std::string>& all = (*files)[pid];
+    all.erase(std::find(all.begin(), all.end(), path));
+    if (all.empty()) {
+        files->erase(pid);
+    }
+}
+
+// The child of a fork does not ask when it began. The program that it becomes does.
+std::uint64_t started_of_other(const std::vector<process_record>& records, std::uint64_t parent_pid)
+{
+    for (const process_record& each : records) {
+        if (each.parent_pid == parent_pid && each.process_started != 0) {
+            return each.process_started;
+        }
+    }
+    return 0;
 }
 
 bool has_lower_pid(const process_record& a, const process_record& b)
 {
-    return a.pid < b.pid;
+    return std::pair{a.pid, a.is_linked} < std::pair{b.pid, b.is_linked};
 }
 
 }  // namespace
 
-harvest::harvest(std::string folder, std::size_t apart_max)
-    : folder_(std::move(folder)), apart_max_(apart_max)
+harvest::harvest(
+    std::string folder, std::size_t apart_max, std::size_t stacked_max, live_file* live
+)
+    : folder_(std::move(folder)), apart_max_(apart_max), stacked_max_(stacked_max),
+      stacked_left_(stacked_max), live_(live != nullptr && live->is_there() ? live : nullptr)
 {
 }
 
-// A file has a name without ".json" until it is complete.
-harvest::file_names harvest::list() const
+// A file has another name until it is complete.
+harvest::file_names harvest::list()
 {
     file_names      out;
-    std::error_code ignored;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored)) {
-        if (entry.path().extension() == ".json") {
+    std::error_code error, gone;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
+        const std::string ending = entry.path().extension();
+        if ((ending == report_ending && entry.is_regular_file(gone)) || ending == begun_ending ||
+            ending == linked_ending || ending == failed_ending) {
             const std::string name = entry.path().filename().string();
             out[std::strtoull(name.c_str(), nullptr, 10)].push_back(entry.path().string());
         }
     }
+    trouble_ = error ? error.message() : "";
     return out;
+}
+
+// Stacks are most of what is known of a leak. A script may have any number of processes that leak
+// alike: the later ones have their sites alone.
+void harvest::limit_stacks(process_record& process)
+{
+    for (leak_record& leak : process.leaks) {
+        if (leak.stack.size() > stacked_left_) {
+            leak.stack.clear();
+        }
+        stacked_left_ -= leak.stack.size();
+    }
 }
 
 void harvest::add(process_record process)
 {
+    limit_stacks(process);
     if (apart_.size() < apart_max_) {
         apart_.push_back(std::move(process));
         return;
     }
-    const auto [group, is_new] = together_.try_emplace(process.program, process);
+    const auto [group, is_new] =
+        together_.try_emplace({process.program, process.is_linked, process.no_report}, process);
     if (!is_new) {
         join(group->second, process);
     }
 }
 
-// Reads all files of one process number. A process killed while writing leaves an incomplete file;
-// its other files still count.
-void harvest::take(const std::vector<std::string>& files)
+void harvest::add(silent_record silent)
 {
-    std::vector<process_record> programs;
+    const auto [group, is_new] = silent_.try_emplace({silent.program, silent.reason}, silent);
+    if (!is_new) {
+        group->second.processes++;
+    }
+}
+
+// Reads the reports of one process number. A process killed while writing leaves an incomplete
+// file; its other files still count.
+void harvest::take_reports(
+    const std::vector<std::string>& files, std::vector<process_record> without_report
+)
+{
+    std::vector<process_record> read = std::move(without_report);
     for (const std::string& file : files) {
         try {
-            programs.push_back(read_process(file));
+            read.push_back(read_process(file));
         } catch (const failure& error) {
             complaints_.emplace_back(error.what());
         }
+    }
+    for (std::vector<process_record>& records : whole_processes(std::move(read))) {
+        for (process_record& each : records) {
+            add(std::move(each));
+        }
+    }
+}
+
+// ---- processes without a report -----------------------------------------------------------------
+
+// Its counts are final if it had ended before they are copied. `left`: the files that are taken
+// last, which alone tell then whether there is a report; null: there will be another look.
+void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
+{
+    const live_slot   slot = live_->copy(place);
+    const auto        pid  = slot.data.pid;
+    const std::string stem = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
+    std::error_code   ignored;
+    const bool        is_reported = left != nullptr ? has(*left, pid, stem + report_ending)
+                                                    : slot.data.state == EGB_LIVE_REPORTED ||
+                                                   fs::exists(stem + report_ending, ignored);
+    if (!is_reported && slot.data.is_linked == 0) {
+        process_record record = record_of(slot.data);
+        if (slot.data.state == EGB_LIVE_FAILED) {
+            record.no_report = failure_text(std::to_string(slot.data.report_error));
+        }
+        lost_[pid].push_back(std::move(record));
+        for (const std::string& mark : {stem + begun_ending, stem + failed_ending}) {
+            fs::remove(mark, ignored);
+            forget(left, pid, mark);
+        }
+    }
+    if (has_ended) {
+        live_->release(place);
+    }
+}
+
+// The slots of processes that have ended; the last time those of all.
+void harvest::take_slots(file_names* left)
+{
+    for (std::uint32_t place = 0; live_ != nullptr && place < live_->slots(); place++) {
+        const std::uint32_t pid       = live_->pid_at(place);
+        const bool          has_ended = pid != 0 && !is_there(pid);
+        if (has_ended || (pid != 0 && left != nullptr)) {
+            take_slot(place, has_ended, left);
+        }
+    }
+}
+
+// The programs of one process number that left no report, and why they did not, if they do not say
+// it themselves.
+std::vector<process_record> harvest::slots_of(std::uint64_t pid, const std::string& reason)
+{
+    std::vector<process_record> out = std::exchange(lost_[pid], {});
+    lost_.erase(pid);
+    for (process_record& each : out) {
+        each.no_report       = each.no_report.empty() ? reason : each.no_report;
+        each.process_started = each.process_started != 0 ? each.process_started
+                                                         : started_of_other(out, each.parent_pid);
+    }
+    return out;
+}
+
+// Those of process numbers that have no files.
+void harvest::take_lost_without(
+    const file_names& files, const std::function<seen_end(std::uint64_t)>& end_of
+)
+{
+    std::vector<std::uint64_t> pids;
+    for (const auto& [pid, records] : lost_) {
+        if (files.count(pid) == 0) {
+            pids.push_back(pid);
+        }
+    }
+    for (const std::uint64_t pid : pids) {
+        take(pid, {}, end_of(pid));
+    }
+}
+
+// Takes all files of one process number. `end`: of a process that says nothing itself.
+void harvest::take(std::uint64_t pid, const std::vector<std::string>& files, const seen_end& end)
+{
+    std::vector<std::string>             reports;
+    std::map<std::string, silent_record> begun;
+    std::map<std::string, std::string>   failed;
+    for (const std::string& file : files) {
+        const fs::path path{file};
+        const auto     ending = path.extension();
+        if (ending == report_ending) {
+            reports.push_back(file);
+        } else if (ending == failed_ending) {
+            failed[path.stem()] = note_in(path);
+        } else {
+            const bool is_linked = ending == linked_ending;
+            begun[path.stem()]   = {
+                note_in(path), is_linked ? unseen_by_linked : silence_after(end), pid, 1, is_linked
+            };
+        }
+    }
+    for (const std::string& each : reports) {
+        begun.erase(fs::path(each).stem());
+    }
+    take_reports(reports, slots_of(pid, end.text));
+    for (auto& [stem, silent] : begun) {
+        const auto own = failed.find(stem);
+        silent.reason  = own == failed.end() ? silent.reason : failure_text(own->second);
+        add(std::move(silent));
+    }
+    for (const std::string& file : files) {
         std::error_code ignored;
         fs::remove(file, ignored);
-    }
-    std::sort(programs.begin(), programs.end(), began_earlier);
-    for (std::size_t i = 0; i < programs.size();) {
-        process_record process = programs[i++];
-        while (i < programs.size() && is_same_process(process, programs[i])) {
-            become(process, programs[i++]);
-        }
-        add(std::move(process));
     }
 }
 
@@ -106,31 +307,49 @@ bool harvest::look()
 {
     std::set<std::uint64_t> ended;
     std::size_t             taken = 0;
-    for (const auto& [pid, files] : list()) {
+    take_slots(nullptr);
+    const file_names all = list();
+    for (const auto& [pid, files] : all) {
         if (ended_.count(pid) != 0 && taken < files_at_once) {
-            take(files);
+            take(pid, files, unseen);
             taken += files.size();
         } else if (!is_there(pid)) {
             ended.insert(pid);
         }
     }
     ended_ = std::move(ended);
+    take_lost_without(all, [](std::uint64_t) { return unseen; });
     return !ended_.empty();
 }
 
-void harvest::finish(run_record& run, std::uint64_t first)
+void harvest::add_silent(run_record& run) const
+{
+    for (const auto& [key, group] : silent_) {
+        run.silent.push_back(group);
+    }
+}
+
+void harvest::finish(run_record& run, std::uint64_t first, const seen_end& its_end)
 {
     file_names left = list();
-    // The first process gets a record of its own even if it wrote last.
-    const auto found = left.find(first);
-    if (found != left.end()) {
+    take_slots(&left);
+    // The first process gets a record of its own even if it wrote last, and also for its silence.
+    if (left.count(first) != 0 || lost_.count(first) != 0) {
+        const auto others = std::exchange(silent_, {});
         apart_max_++;
-        take(found->second);
-        left.erase(found);
+        stacked_left_ = stacked_max_;
+        take(first, left[first], its_end);
+        left.erase(first);
+        add_silent(run);
+        silent_ = others;
     }
+    const auto end_of = [](std::uint64_t pid) {
+        return is_running(pid) ? running : unseen;
+    };
     for (const auto& [pid, files] : left) {
-        take(files);
+        take(pid, files, end_of(pid));
     }
+    take_lost_without({}, end_of);
     for (const std::string& each : complaints_) {
         say(each);
     }
@@ -145,6 +364,7 @@ void harvest::finish(run_record& run, std::uint64_t first)
     for (auto& [program, group] : together_) {
         run.processes.push_back(std::move(group));
     }
+    add_silent(run);
 }
 
 }  // namespace tool

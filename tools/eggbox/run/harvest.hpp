@@ -1,44 +1,88 @@
 // SPDX-License-Identifier: MIT
-// Collects the report file of each process while the run goes on. A shell script may start any
-// number of processes; disk use and the report must not grow with that number.
+// Collects the files of each process while the run goes on: its report, or the marks of one that
+// left none. A shell script may start any number of processes; disk use and the report must not
+// grow with that number.
 #pragma once
 
+#include "live/live.hpp"
 #include "records/records.hpp"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace tool
 {
 
+/// How a process without a report ended, as a clause. `may_lack_rights`: perhaps it wanted to write
+/// one.
+struct seen_end {
+    std::string text;
+    bool        may_lack_rights;
+};
+
 class harvest
 {
   public:
     /// `folder`: the processes write their files there. The first process and up to `apart_max`
-    /// others get a record each; further processes share one record per program.
-    explicit harvest(std::string folder, std::size_t apart_max = 1000);
+    /// others get a record each; further processes share one record per program. The stacks of
+    /// leaks have `stacked_max` places in all, and those of the first process as many. `live`: has
+    /// the numbers of processes that leave no report; null: there are none.
+    explicit harvest(
+        std::string folder,
+        std::size_t apart_max   = 1000,
+        std::size_t stacked_max = 200000,
+        live_file*  live        = nullptr
+    );
 
     /// Reads and removes a limited number of files of ended processes. True if more may be left.
     bool look();
 
-    /// Reads all remaining files and fills in `run`. `first`: the process that was started first.
-    void finish(run_record& run, std::uint64_t first);
+    /// Reads all remaining files and fills in `run`. `first`: the process that was started first;
+    /// `its_end`: how it ended.
+    void finish(run_record& run, std::uint64_t first, const seen_end& its_end);
+
+    /// Why no file could be read at all, as the system says it. Empty: nothing is known against it.
+    const std::string& trouble() const
+    {
+        return trouble_;
+    }
 
   private:
     using file_names = std::map<std::uint64_t, std::vector<std::string>>;  // by pid
 
-    file_names list() const;
-    void       take(const std::vector<std::string>& files);
-    void       add(process_record process);
+    file_names list();
+    void       take(std::uint64_t pid, const std::vector<std::string>& files, const seen_end& end);
+    void
+    take_reports(const std::vector<std::string>& files, std::vector<process_record> without_report);
+    void take_slot(std::uint32_t place, bool has_ended, file_names* left);
+    void take_slots(file_names* left);
+    void take_lost_without(
+        const file_names& files, const std::function<seen_end(std::uint64_t)>& end_of
+    );
+    std::vector<process_record> slots_of(std::uint64_t pid, const std::string& reason);
+    void                        limit_stacks(process_record& process);
+    void                        add(process_record process);
+    void                        add(silent_record silent);
+    void                        add_silent(run_record& run) const;
 
-    std::string                           folder_;
-    std::size_t                           apart_max_;
-    std::set<std::uint64_t>               ended_;  // processes that had ended at the last look()
-    std::vector<process_record>           apart_;
-    std::map<std::string, process_record> together_;  // by program
-    std::vector<std::string>              complaints_;
+    std::string                                          folder_;
+    std::size_t                                          apart_max_;
+    std::size_t                                          stacked_max_;
+    std::size_t                                          stacked_left_;  // places of stacks
+    live_file*                                           live_;
+    std::map<std::uint64_t, std::vector<process_record>> lost_;  // from slots, to be taken
+    std::set<std::uint64_t>     ended_;  // processes that had ended at the last look()
+    std::vector<process_record> apart_;
+    std::map<std::tuple<std::string, bool, std::string>, process_record>
+        together_;  // by program, library, and why there is no report
+    std::map<std::pair<std::string, std::string>, silent_record> silent_;  // by program and reason
+    std::vector<std::string>                                     complaints_;
+    std::string                                                  trouble_;
 };
 
 }  // namespace tool

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "run/run.hpp"
 
+#include "live/live.hpp"
 #include "preload/judge.hpp"
 #include "preload/library.hpp"
 #include "process/process.hpp"
 #include "process/temporary.hpp"
 #include "records/write.hpp"
 #include "run/harvest.hpp"
+#include "run/report_file.hpp"
 #include "run/symbols.hpp"
 #include "sums/findings.hpp"
 #include "sums/totals.hpp"
@@ -14,14 +16,10 @@
 #include "text/text.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
+#include <csignal>
 #include <filesystem>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace tool
 {
@@ -30,85 +28,178 @@ namespace
 
 namespace fs = std::filesystem;
 
-// Opens the report before the program runs, so that a path that cannot be written fails at once
-// and not after an hour of work.
-class report_file
-{
-  public:
-    explicit report_file(const std::string& wanted)
+struct outcome {
+    verdict     judged;
+    process_end end;
+    run_record  run;
+    std::string trouble;  // why no file of a process could be read; empty: nothing is known
+    std::string report;   // the file; empty: it could not be written
+
+    std::uint64_t refused = 0;  // processes that found no place in the live file
+
+    std::uint64_t first() const
     {
-        path_ = wanted.empty() ? temporary_name() + ".json" : wanted;
-        file_ = wanted.empty() ? mkostemps(path_.data(), 5, O_CLOEXEC)
-                               : open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (file_ < 0) {
-            throw failure(
-                fmt::format("{}: cannot be written: {}", shown(path_), std::strerror(errno))
-            );
-        }
+        return static_cast<std::uint64_t>(end.pid);
     }
 
-    ~report_file()
+    // The first process, if its numbers are known.
+    bool has_numbers() const
     {
-        close(file_);
+        return !run.processes.empty() && run.processes.front().pid == first() &&
+               !run.processes.front().library.empty() && !run.processes.front().is_linked;
     }
 
-    report_file(const report_file&)            = delete;
-    report_file& operator=(const report_file&) = delete;
-
-    void write(const std::string& text) const
+    // That the first process left no report, though the library was in it; null: not so.
+    const silent_record* silence() const
     {
-        int error =
-            ftruncate(file_, 0) != 0 && errno != EINVAL ? errno : 0;  // a pipe cannot be cut
-        for (std::size_t at = 0; at < text.size() && error == 0;) {
-            const ssize_t written = ::write(file_, text.data() + at, text.size() - at);
-            at += written > 0 ? static_cast<std::size_t>(written) : 0;
-            error = written < 0 && errno != EINTR ? errno : 0;
-        }
-        if (error != 0) {
-            throw failure(
-                fmt::format("{}: cannot be written: {}", shown(path_), std::strerror(error))
-            );
-        }
+        const auto found =
+            std::find_if(run.silent.begin(), run.silent.end(), [&](const silent_record& each) {
+                return each.pid == first() && !each.is_linked;
+            });
+        return has_numbers() || found == run.silent.end() ? nullptr : &*found;
     }
 
-    const std::string& path() const
+    bool took_effect() const
     {
-        return path_;
+        return has_numbers() || silence() != nullptr;
     }
-
-  private:
-    std::string path_;
-    int         file_ = -1;
 };
 
-bool took_effect(const run_record& run, const process_end& end)
+seen_end how_it_ended(const process_end& end)
 {
-    return !run.processes.empty() &&
-           run.processes.front().pid == static_cast<std::uint64_t>(end.pid) &&
-           !run.processes.front().library.empty();
+    if (end.signal() != 0) {
+        return {end.text() + " ended it", false};
+    }
+    return {"a system call of its own ended it with " + end.text(), true};
 }
 
-std::string why_not(const verdict& judged, const process_end& end)
+std::string why_no_numbers(const outcome& of)
 {
-    if (const finding* const blocker = judged.blocker()) {
+    if (const silent_record* const silence = of.silence()) {
+        return silence->reason;
+    }
+    if (const finding* const blocker = of.judged.blocker()) {
         return blocker->text;
     }
-    if (end.signal() != 0) {
-        return fmt::format("{} ended process {}, which wrote no report", end.text(), end.pid);
+    if (!of.trouble.empty()) {
+        return "the folder of the reports cannot be read: " + of.trouble;
     }
-    return "no obstacle is known, but the process wrote no report: it ended without its exit "
-           "handlers, or it called exec and the new program cannot be served";
+    if (of.run.unreadable > 0) {
+        return "a report cannot be read";
+    }
+    return fmt::format(
+        "no obstacle is known, but the library did not begin in process {}, which ended with {}",
+        of.end.pid,
+        of.end.text()
+    );
 }
 
-void say_served(const totals& sums, const run_record& run, const std::string& library)
+// The program's own pools are those of a library that it links, wherever malloc is served.
+void say_own_pools(const totals& sums)
 {
-    const process_record& first = run.processes.front();
+    if (!sums.others.empty()) {
+        say(fmt::format(
+            "{} to {} of the library that the program links",
+            number_of(sums.from_others(), "request", "requests"),
+            number_of(sums.others.size(), "pool", "pools")
+        ));
+    }
+}
+
+// That the summary is not whole, before all else that it says.
+void say_what_is_missing(const outcome& of, const totals& sums)
+{
+    if (sums.silent > 0) {
+        say(fmt::format(
+            "NOT whole: {} no numbers",
+            sums.silent == 1 ? "1 process has" : grouped(sums.silent) + " processes have"
+        ));
+    }
+    if (of.refused > 0) {
+        say(fmt::format(
+            "NOT whole: {} could not be recorded before its end, because {} others were: a report "
+            "at exit is all that is known of it",
+            number_of(of.refused, "process", "processes"),
+            grouped(EGB_LIVE_SLOTS_MAX)
+        ));
+    }
+}
+
+// The most bytes of blocks that it had in use, if all its peaks came at once.
+std::uint64_t peak_bytes_of(const process_record& process)
+{
+    std::uint64_t out = process.large.peak_bytes;
+    for (const pool_record& each : process.pools) {
+        out = plus(out, times(each.peak, each.block_bytes));
+    }
+    return out;
+}
+
+std::string in_use_text(const process_record& process)
+{
+    std::uint64_t most = process.large.in_use;
+    std::uint64_t over = 0;
+    for (const pool_record& each : process.pools) {
+        most = plus(most, each.in_use);
+        over = plus(over, each.in_use_over);
+    }
+    return over == 0 ? number_of(most, "block", "blocks")
+                     : fmt::format("{} to {} blocks", grouped(minus(most, over)), grouped(most));
+}
+
+// A process of which the live file alone has numbers.
+std::string no_report_text(const process_record& process)
+{
+    const totals sums = sum_up({run_record{{}, 0, 0, 0, {process}}});
+    return fmt::format(
+        "{} of {} left no report: {}; until then {}, peak {}, {} in use at the end",
+        process.processes == 1 ? fmt::format("process {}", process.pid)
+                               : grouped(process.processes) + " processes",
+        shown(process.program),
+        shown(process.no_report),
+        number_of(sums.requests(), "request", "requests"),
+        bytes_text(peak_bytes_of(process)),
+        in_use_text(process)
+    );
+}
+
+// A script may have many.
+void say_without_report(const outcome& of)
+{
+    constexpr std::size_t lines_max = 5;
+    std::size_t           lines     = 0;
+    std::uint64_t         more      = 0;
+    for (const process_record& each : of.run.processes) {
+        if (each.no_report.empty()) {
+            continue;
+        }
+        if (lines++ < lines_max) {
+            say(no_report_text(each));
+        } else {
+            more = plus(more, each.processes);
+        }
+    }
+    if (more > 0) {
+        say(fmt::format(
+            "{} left no report; {} counted until {} end",
+            number_of(more, "further process", "further processes"),
+            more == 1 ? "it is" : "they are",
+            more == 1 ? "its" : "their"
+        ));
+    }
+}
+
+void say_served(const totals& sums, const outcome& of, const std::string& library)
+{
+    const process_record& first = of.run.processes.front();
     say(fmt::format(
-        "{} of {} served from pools, in {}; peak resident {}",
+        "{} of {} served from pools, in {}{}{}",
         grouped(sums.from_classes()),
         number_of(sums.requests(), "request", "requests"),
-        number_of(sums.processes, "process", "processes"),
-        bytes_text(sums.peak_resident_bytes)
+        sums.silent == 0 ? "" : grouped(sums.processes) + " of ",
+        number_of(plus(sums.processes, sums.silent), "process", "processes"),
+        sums.peak_resident_bytes == 0 ? ""
+                                      : "; peak resident " + bytes_text(sums.peak_resident_bytes)
     ));
     say(fmt::format(
         "took effect: {} {} in {}, process {}",
@@ -128,24 +219,74 @@ void say_served(const totals& sums, const run_record& run, const std::string& li
             "{} not served: {}", number_of(each.count, "request", "requests"), shown(each.what)
         ));
     }
+    say_own_pools(sums);
     for (const counted& each : sums.misuse) {
         say(fmt::format("MISUSE: {}, {}", shown(each.what), number_of(each.count, "time", "times"))
         );
     }
 }
 
-void say_not_served(const verdict& judged, std::uint64_t children, const process_end& end)
+// The processes beside the first one that left a report.
+std::uint64_t other_processes(const outcome& of, const totals& sums)
 {
-    const bool is_known = judged.blocker() != nullptr || end.signal() == 0;
-    say(fmt::format(
-        "{}: {}: {}",
-        is_known ? "NOT on pools" : "unknown",
-        shown(judged.asked),
-        why_not(judged, end)
-    ));
-    if (children > 0) {
-        say(fmt::format("{} ran on pools", number_of(children, "child process", "child processes"))
-        );
+    const std::vector<process_record>& all = of.run.processes;
+    return sums.processes - (!all.empty() && all.front().pid == of.first() ? 1 : 0);
+}
+
+void say_no_numbers(const outcome& of, const totals& sums)
+{
+    if (of.silence() != nullptr) {
+        say(fmt::format(
+            "no numbers: {} was on pools, process {}, but left no report: {}",
+            shown(of.judged.asked),
+            of.end.pid,
+            why_no_numbers(of)
+        ));
+    } else {
+        const bool is_known =
+            of.judged.blocker() != nullptr || (of.trouble.empty() && of.run.unreadable == 0);
+        say(fmt::format(
+            "{}: {}: {}",
+            is_known ? "NOT on pools" : "unknown",
+            shown(of.judged.asked),
+            why_no_numbers(of)
+        ));
+    }
+    say_own_pools(sums);
+    if (const std::uint64_t others = other_processes(of, sums); others > 0) {
+        say(fmt::format("{} left a report", number_of(others, "child process", "child processes")));
+    }
+}
+
+// Those beside the first one. A script may have many.
+void say_silent(const outcome& of)
+{
+    constexpr std::size_t lines_max = 5;
+    std::size_t           lines     = 0;
+    std::uint64_t         more      = 0;
+    for (const silent_record& each : of.run.silent) {
+        if (&each == of.silence()) {
+            continue;
+        }
+        if (lines++ < lines_max) {
+            say(fmt::format(
+                "no numbers of {}{} of {}, {}without a report: {}",
+                each.is_linked ? "the library that the program links in " : "",
+                each.processes == 1 ? fmt::format("process {}", each.pid)
+                                    : grouped(each.processes) + " processes",
+                shown(each.program),
+                each.is_linked ? "" : "on pools but ",
+                shown(each.reason)
+            ));
+        } else {
+            more = plus(more, each.processes);
+        }
+    }
+    if (more > 0) {
+        say(fmt::format(
+            "no numbers of {}, for other reasons or of other programs",
+            number_of(more, "further process", "further processes")
+        ));
     }
 }
 
@@ -159,50 +300,91 @@ void say_found(const findings& found, const std::string& report)
     }
 }
 
-// After misuse the next command is a run at level "track", which knows more about each block.
-std::string next_command(
-    const run_options& wanted, const run_record& run, const totals& sums, const std::string& report
-)
+bool is_tracked(const process_record& of)
 {
-    if (run.processes.empty()) {
-        return "doctor " + shell_quoted(wanted.command.front());
-    }
-    const bool is_tracked =
-        std::any_of(run.processes.begin(), run.processes.end(), [](const process_record& each) {
-            return each.level == "track" || each.level == "mixed";
-        });
-    return sums.misuse.empty() || is_tracked
-               ? "report " + shell_quoted(report)
-               : "run --check track -- " + shell_quoted(wanted.command);
+    return of.level == "track" || of.level == "mixed";
 }
 
-void say_json(
-    const totals&      sums,
-    const findings&    found,
-    const verdict&     judged,
-    const run_record&  run,
-    const process_end& end,
-    const std::string& report
-)
+// After misuse the next command is a run at level "track", which knows more about each block. After
+// a crash it is a run that finds misuse where it happens. Empty: there is nothing better to do.
+std::string next_command(const run_options& wanted, const outcome& of, const totals& sums)
 {
-    const bool served = took_effect(run, end);
-    json       line   = {
+    const std::vector<process_record>& all     = of.run.processes;
+    const std::string                  command = " -- " + shell_quoted(wanted.command);
+    if (!of.took_effect() && all.empty() && of.trouble.empty() && of.run.unreadable == 0) {
+        return "doctor " + shell_quoted(wanted.command.front());
+    }
+    const int  signal   = of.end.signal();
+    const bool is_crash = signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT;
+    if (!of.has_numbers() && is_crash && wanted.check.empty()) {
+        return "run --check guard" + command;
+    }
+    if (!sums.misuse.empty() && !std::any_of(all.begin(), all.end(), is_tracked)) {
+        return "run --check track" + command;
+    }
+    return all.empty() || of.report.empty() ? "" : "report " + shell_quoted(of.report);
+}
+
+void say_json(const outcome& of, const totals& sums, const findings& found)
+{
+    json line = {
         {"schema", schema},
         {"kind", "eggbox-run"},
-        {"took_effect", served},
-        {"reason", served ? "" : why_not(judged, end)},
-        {"exit_status", end.exit_status()},
+        {"took_effect", of.took_effect()},
+        {"reason", of.has_numbers() ? "" : why_no_numbers(of)},
+        {"exit_status", of.end.exit_status()},
         {"processes", sums.processes},
+        {"silent_processes", sums.silent},
+        {"processes_without_report", sums.no_report},
         {"requests", sums.requests()},
         {"from_pools", sums.from_classes()},
+        {"to_own_pools", sums.from_others()},
         {"peak_resident_bytes", sums.peak_resident_bytes},
         {"misuse", sum_of(sums.misuse)},
-        {"report", report},
+        {"report", of.report},
     };
     if (found.all.is_known) {
         line["leaked"] = leaked_json(found.all);
     }
     std::fputs(json_line(line).c_str(), stderr);
+}
+
+void say_text(
+    const run_options& wanted,
+    const outcome&     of,
+    const totals&      sums,
+    const findings&    found,
+    const std::string& library
+)
+{
+    say_what_is_missing(of, sums);
+    of.has_numbers() ? say_served(sums, of, library) : say_no_numbers(of, sums);
+    say_without_report(of);
+    say_silent(of);
+    say_found(found, of.report);
+    const std::string next = next_command(wanted, of, sums);
+    if (!next.empty()) {
+        say("next: eggbox " + next);
+    }
+}
+
+environment changes_for(
+    const run_options& wanted,
+    const std::string& preload,
+    const std::string& folder,
+    const live_file&   live
+)
+{
+    environment out = {
+        {"LD_PRELOAD", preload}, {"EGGBOX_REPORT", folder}, {"EGGBOX_LIVE", live.variable()}
+    };
+    if (!wanted.check.empty()) {
+        out.emplace_back("EGGBOX_CHECK", wanted.check);
+    }
+    if (!wanted.guard_pages.empty()) {
+        out.emplace_back("EGGBOX_GUARD_PAGES", wanted.guard_pages);
+    }
+    return out;
 }
 
 }  // namespace
@@ -211,43 +393,46 @@ int run_command(const run_options& wanted)
 {
     const std::string library = find_malloc_library();
     const std::string preload = preload_value(library);
-    const verdict     judged  = judge(wanted.command.front(), library);
-    if (!judged.can_run()) {
-        throw failure(fmt::format("{}: {}", shown(judged.asked), judged.blocker()->text));
+    outcome           of      = {};
+    of.judged                 = judge(wanted.command.front(), library);
+    if (!of.judged.can_run()) {
+        throw failure(fmt::format("{}: {}", shown(of.judged.asked), of.judged.blocker()->text));
     }
-    const report_file      report{wanted.report};
+    report_file            report{wanted.report};
     const temporary_folder folder;
-    environment            changes = {{"LD_PRELOAD", preload}, {"EGGBOX_REPORT", folder.path()}};
-    if (!wanted.check.empty()) {
-        changes.emplace_back("EGGBOX_CHECK", wanted.check);
+    live_file              live;
+    if (!live.is_there()) {
+        say(fmt::format(
+            "processes that leave no report will have no numbers: there is no memory for them "
+            "that outlives a process: {}",
+            live.trouble()
+        ));
     }
-    if (!wanted.guard_pages.empty()) {
-        changes.emplace_back("EGGBOX_GUARD_PAGES", wanted.guard_pages);
-    }
-    harvest           processes{folder.path()};
-    const process_end end = run_through(wanted.command, changes, [&] { return processes.look(); });
+    harvest processes{folder.path(), 1000, 200000, &live};
+    of.end = run_through(wanted.command, changes_for(wanted, preload, folder.path(), live), [&] {
+        return processes.look();
+    });
 
-    run_record run;
-    run.command     = wanted.command;
-    run.exit_status = end.exit_status();
-    run.wall_s      = end.wall_s;
-    processes.finish(run, static_cast<std::uint64_t>(end.pid));
-    find_sources(run);
-    report.write(report_text(run));
-
-    const totals   sums  = sum_up({run});
-    const findings found = find_all({run});
-    if (wanted.json) {
-        say_json(sums, found, judged, run, end, report.path());
+    of.run.command     = wanted.command;
+    of.run.exit_status = of.end.exit_status();
+    of.run.wall_s      = of.end.wall_s;
+    processes.finish(of.run, of.first(), how_it_ended(of.end));
+    of.trouble = processes.trouble();
+    of.refused = live.refused();
+    find_sources(of.run);
+    const std::string error = report.write(report_text(of.run));
+    if (error.empty()) {
+        of.report = report.path();
     } else {
-        took_effect(run, end) ? say_served(sums, run, library)
-                              : say_not_served(judged, sums.processes, end);
-        say_found(found, report.path());
-        say("next: eggbox " + next_command(wanted, run, sums, report.path()));
+        say(fmt::format("{}: cannot be written: {}", shown(report.path()), error));
     }
+
+    const totals   sums  = sum_up({of.run});
+    const findings found = find_all({of.run});
+    wanted.json ? say_json(of, sums, found) : say_text(wanted, of, sums, found, library);
     std::error_code ignored;
     fs::remove_all(folder.path(), ignored);  // end_like() calls no destructor
-    end_like(end);
+    end_like(of.end);
 }
 
 }  // namespace tool

@@ -158,18 +158,19 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 void require_possible(const configuration& plan)
 {
-    if (plan.rows.empty()) {
-        throw failure("there is no size to emit");
+    const std::string obstacle = plan.obstacle();
+    if (!obstacle.empty()) {
+        throw failure(obstacle);
     }
-    for (const size_row& row : plan.rows) {
-        if (EGB_FIXED_BYTES(row.block_bytes, row.blocks) == 0) {
-            throw failure(fmt::format(
-                "a pool cannot have {} blocks of {} bytes",
-                grouped(row.blocks),
-                grouped(row.block_bytes)
-            ));
-        }
-    }
+}
+
+std::string purpose(const configuration& plan)
+{
+    return plan.rows.empty()
+               ? number_of(plan.pools.size(), "pool", "pools") + " of the program"
+               : fmt::format(
+                     "{:.2f} % of {}", plan.share(), number_of(plan.requests, "request", "requests")
+                 );
 }
 
 // The comment at the top: where the figures come from, and the data for `eggbox size --check`.
@@ -177,14 +178,13 @@ std::string head(const configuration& plan, const char* use)
 {
     std::string out = fmt::format(
         "// Static pools for {}, made by `eggbox size` from {}, {} in total.\n"
-        "// {} for {:.2f} % of {}; headroom {:g} %. A peak is not a limit.\n"
-        "// One thread at a time. {}\n//\n",
+        "// {} for {}; headroom {:g} %. A peak is not a limit.\n"
+        "// {}\n//\n",
         shown(plan.program),
         number_of(plan.runs, "run", "runs"),
         seconds_text(plan.duration_s),
         bytes_text(plan.bytes()),
-        plan.share(),
-        number_of(plan.requests, "request", "requests"),
+        purpose(plan),
         plan.headroom_percent,
         use
     );
@@ -195,15 +195,18 @@ std::string head(const configuration& plan, const char* use)
     return out;
 }
 
-}  // namespace
-
-std::string size_in_c(const configuration& plan)
+std::string guarded(const configuration& plan, const std::string& code)
 {
-    require_possible(plan);
     std::string guard = plan.name + "_POOLS_H";
     std::transform(guard.begin(), guard.end(), guard.begin(), [](unsigned char c) {
         return static_cast<char>(std::toupper(c));
     });
+    return fmt::format("#ifndef {0}\n#define {0}\n\n", guard) + code + "\n#endif\n";
+}
+
+// The pools of the size classes, and the functions over them.
+std::string rows_in_c(const configuration& plan)
+{
     std::string pools, rows;
     for (const size_row& row : plan.rows) {
         pools += fmt::format(
@@ -217,16 +220,13 @@ std::string size_in_c(const configuration& plan)
         );
         rows += fmt::format("    {{&NAME_{0}, {1}, {0}}},\n", row.block_bytes, row.least_bytes);
     }
-    const std::string code = "#include <eggbox/fixed.h>\n#include <string.h>\n" + pools +
-                             replaced(c_functions, "ROWS", rows);
-    return head(plan, "Include it in one source file: the pools are static.") +
-           fmt::format("#ifndef {0}\n#define {0}\n\n", guard) + replaced(code, "NAME", plan.name) +
-           "\n#endif\n";
+    return plan.rows.empty()
+               ? ""
+               : replaced(pools + replaced(c_functions, "ROWS", rows), "NAME", plan.name);
 }
 
-std::string size_in_cpp(const configuration& plan)
+std::string rows_in_cpp(const configuration& plan)
 {
-    require_possible(plan);
     std::string pools, rows;
     for (const size_row& row : plan.rows) {
         pools += fmt::format(
@@ -237,16 +237,53 @@ std::string size_in_cpp(const configuration& plan)
         );
         rows += fmt::format("    size_of<of_{0}>({1}, {0}),\n", row.block_bytes, row.least_bytes);
     }
-    return head(plan, "All files that include it share the pools.") +
+    return plan.rows.empty() ? ""
+                             : "template <std::size_t Bytes>\nstruct alignas(16) block {\n"
+                               "    unsigned char bytes[Bytes];\n};\n\n" +
+                                   pools + replaced(cpp_functions, "ROWS", rows);
+}
+
+}  // namespace
+
+std::string size_in_c(const configuration& plan)
+{
+    require_possible(plan);
+    const std::string includes = std::string("#include <eggbox/fixed.h>\n") +
+                                 (plan.pools.empty() ? "" : "#include <eggbox/pool.h>\n") +
+                                 (plan.rows.empty() ? "" : "#include <string.h>\n");
+    return head(
+               plan, "One thread at a time. Include it in one source file: the pools are static."
+           ) +
+           guarded(plan, includes + rows_in_c(plan) + pools_in_c(plan));
+}
+
+std::string size_in_cpp(const configuration& plan)
+{
+    require_possible(plan);
+    return head(plan, "One thread at a time. All files that include it share the pools.") +
            "#pragma once\n\n#include <cstddef>\n#include <eggbox/eggbox.hpp>\n\n" +
            fmt::format(
-               "namespace {0}_pools\n{{\n\ntemplate <std::size_t Bytes>\nstruct alignas(16) block "
-               "{{\n"
-               "    unsigned char bytes[Bytes];\n}};\n\n{1}{2}\n}}  // namespace {0}_pools\n",
+               "namespace {0}_pools\n{{\n\n{1}{2}\n}}  // namespace {0}_pools\n",
                plan.name,
-               pools,
-               replaced(cpp_functions, "ROWS", rows)
+               rows_in_cpp(plan),
+               pools_in_cpp(plan)
            );
+}
+
+std::string size_in_compat(const configuration& plan)
+{
+    require_possible(plan);
+    if (plan.pools.empty()) {
+        throw failure(
+            "the runs have no pool with a name; --emit c and --emit cpp are for size classes"
+        );
+    }
+    return head(
+               plan,
+               "Only macros, for programs that include Allocator.h or fb_allocator.h. It serves "
+               "no size class."
+           ) +
+           guarded(plan, pools_in_compat(plan));
 }
 
 }  // namespace tool

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -50,6 +51,14 @@ std::string reason_of(const pool_total& pool, std::size_t runs, double headroom_
     if (pool.runs < runs) {
         out += fmt::format("; requested in {} of {} runs only", pool.runs, runs);
     }
+    if (pool.pools > 1 && !pool.is_size_class) {
+        out += fmt::format("; for each of {} pools", grouped(pool.pools));
+    }
+    if (pool.failures > 0 && !pool.is_size_class) {
+        out += fmt::format(
+            "; it needs more, as it refused {}", number_of(pool.failures, "request", "requests")
+        );
+    }
     return out;
 }
 
@@ -57,12 +66,22 @@ size_row row_of(const pool_total& pool, std::size_t runs, double headroom_percen
 {
     size_row out;
     out.block_bytes = pool.is_size_class ? rounded_up(pool.block_bytes) : pool.block_bytes;
-    out.blocks      = with_headroom(pool.peak, headroom_percent);
+    out.blocks      = std::max<std::uint64_t>(1, with_headroom(pool.peak, headroom_percent));
     out.peak        = pool.peak;
     out.requests    = pool.allocations;
     out.runs        = pool.runs;
     out.waste       = waste_text(pool);
     out.reason      = reason_of(pool, runs, headroom_percent);
+    return out;
+}
+
+size_row pool_row_of(const pool_total& pool, std::size_t runs, double headroom_percent)
+{
+    constexpr std::uint64_t page  = 4096;  // no pool aligns its blocks to more
+    size_row                out   = row_of(pool, runs, headroom_percent);
+    const std::uint64_t     align = pool.align == 0 ? block_align : std::min(pool.align, page);
+    out.name                      = pool.name;
+    out.align                     = std::max<std::uint64_t>(EGB_WORD_BYTES, align);
     return out;
 }
 
@@ -107,16 +126,13 @@ void choose(configuration& out, const std::vector<size_row>& all)
 // because the block count of that size does not include it.
 void find_least(configuration& out)
 {
-    for (size_row& row : out.rows) {
-        for (const size_row& other : out.left_out) {
-            if (other.block_bytes < row.block_bytes) {
-                row.least_bytes = std::max(row.least_bytes, other.block_bytes + 1);
-            }
-        }
-    }
     std::uint64_t before = 0;
+    auto          other  = out.left_out.cbegin();  // by size, as the rows
     for (size_row& row : out.rows) {
-        row.least_bytes = row.least_bytes > before ? row.least_bytes : before;
+        for (; other != out.left_out.cend() && other->block_bytes < row.block_bytes; ++other) {
+            before = std::max(before, other->block_bytes + 1);
+        }
+        row.least_bytes = std::max(row.least_bytes, before);
         before          = row.block_bytes + 1;
     }
 }
@@ -131,32 +147,80 @@ std::string program_of(const std::vector<run_record>& runs)
     return "program";
 }
 
-std::string identifier_of(const std::string& program)
+std::string identifier_of(std::string name)
 {
-    std::string out = program.substr(program.rfind('/') + 1);
-    for (char& c : out) {
+    for (char& c : name) {
         c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
     }
-    const bool is_fine = !out.empty() && std::isalpha(static_cast<unsigned char>(out[0])) != 0;
-    return is_fine ? out.substr(0, 40) : "pools_" + out.substr(0, 40);
+    const auto are_two = [](char a, char b) {
+        return a == '_' && b == '_';
+    };
+    name.erase(std::unique(name.begin(), name.end(), are_two), name.end());  // __ is C++'s own
+    const std::size_t first = std::min(name.find_first_not_of('_'), name.size());
+    name                    = name.substr(first, name.find_last_not_of('_') + 1 - first);
+    name                    = name.substr(0, 40);
+    name.erase(name.find_last_not_of('_') + 1);
+    const bool is_fine = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0])) != 0;
+    return is_fine ? name : name.empty() ? "pools" : "pools_" + name;
+}
+
+// Names that differ may become the same identifier, and pools of one name may differ in size.
+void find_identifiers(std::vector<size_row>& pools)
+{
+    std::set<std::string> taken;
+    for (size_row& each : pools) {
+        const std::string base = identifier_of(each.name);
+        each.identifier        = base;
+        for (std::size_t more = 2; !taken.insert(each.identifier).second; more++) {
+            each.identifier = fmt::format("{}_{}", base, more);
+        }
+    }
 }
 
 }  // namespace
+
+std::string usual_name(const std::string& program)
+{
+    return identifier_of(program.substr(program.rfind('/') + 1));
+}
+
+std::uint64_t size_row::stride() const
+{
+    return times(plus(block_bytes, align - 1) / align, align);
+}
 
 std::uint64_t size_row::bytes() const
 {
     const std::uint64_t live_bits =
         EGB_FIXED_LIVE_BYTES(std::min<std::uint64_t>(blocks, UINT32_MAX));
-    return plus(times(block_bytes, blocks), live_bits + sizeof(egb_fixed));
+    return plus(times(stride(), blocks), live_bits + sizeof(egb_fixed));
 }
 
 std::uint64_t configuration::bytes() const
 {
     std::uint64_t sum = 0;
-    for (const size_row& row : rows) {
-        sum = plus(sum, row.bytes());
+    for (const std::vector<size_row>* const part : {&rows, &pools}) {
+        for (const size_row& row : *part) {
+            sum = plus(sum, row.bytes());
+        }
     }
     return sum;
+}
+
+std::string configuration::obstacle() const
+{
+    for (const std::vector<size_row>* const part : {&rows, &pools}) {
+        for (const size_row& row : *part) {
+            if (EGB_FIXED_BYTES(row.stride(), row.blocks) == 0) {
+                return fmt::format(
+                    "a pool cannot have {} of {} bytes",
+                    number_of(row.blocks, "block", "blocks"),
+                    grouped(row.block_bytes)
+                );
+            }
+        }
+    }
+    return "";
 }
 
 double configuration::share() const
@@ -174,7 +238,7 @@ configuration plan(
     const totals  sums = sum_up(runs);
     configuration out;
     out.program          = program_of(runs);
-    out.name             = name.empty() ? identifier_of(out.program) : name;
+    out.name             = name.empty() ? usual_name(out.program) : name;
     out.runs             = sums.runs;
     out.processes        = sums.processes;
     out.duration_s       = sums.duration_s;
@@ -193,9 +257,9 @@ configuration plan(
     choose(out, all);
     find_least(out);
     for (const pool_total& each : sums.others) {
-        out.pools.push_back(row_of(each, sums.runs, headroom_percent));
-        out.pool_names.push_back(each.name);
+        out.pools.push_back(pool_row_of(each, sums.runs, headroom_percent));
     }
+    find_identifiers(out.pools);
     return out;
 }
 

@@ -4,7 +4,6 @@
 #include "size/configuration.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
-#include "json/reader.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
@@ -16,15 +15,24 @@ namespace tool
 namespace
 {
 
-std::string answer(const configuration& plan)
+std::string subject(const configuration& plan)
 {
-    std::string out = headline(fmt::format(
-        "{}: blocks of {}, {} in total, cover {} of the requests.",
-        shown(plan.program),
+    const std::string pools = number_of(plan.pools.size(), "pool", "pools") + " of the program";
+    if (plan.rows.empty()) {
+        return pools + ", " + bytes_text(plan.bytes()) + " in total";
+    }
+    return fmt::format(
+        "blocks of {}{}, {} in total, cover {} of the requests",
         number_of(plan.rows.size(), "size", "sizes"),
+        plan.pools.empty() ? "" : " and " + pools,
         bytes_text(plan.bytes()),
         percent_text(static_cast<double>(plan.covered), static_cast<double>(plan.requests))
-    ));
+    );
+}
+
+std::string answer(const configuration& plan)
+{
+    std::string out = headline(fmt::format("{}: {}.", shown(plan.program), subject(plan)));
     return out + fmt::format(
                      "\nMeasured in {}, {}, {} in total; headroom {:g} %.\n"
                      "A peak is not a limit: other input may need more.{}\n",
@@ -110,13 +118,13 @@ std::string uncovered_text(const configuration& plan)
 
 std::string limits_text(const configuration& plan)
 {
-    table out{{"pool", "block", "max_blocks", "requests", "reason"}, true};
-    for (std::size_t i = 0; i < plan.pools.size(); i++) {
-        const size_row& row = plan.pools[i];
+    table out{{"pool", "block", "max_blocks", "memory", "requests", "reason"}, true};
+    for (const size_row& row : plan.pools) {
         out.add(
-            {shown(plan.pool_names[i]),
+            {shown(row.name),
              grouped(row.block_bytes),
              grouped(row.blocks),
+             bytes_text(row.bytes()),
              grouped(row.requests),
              row.reason}
         );
@@ -148,46 +156,6 @@ json rows_json(const std::vector<size_row>& rows)
     return out;
 }
 
-size_row read_row(const json_place& from)
-{
-    size_row out;
-    out.block_bytes = from.member("block_bytes").count();
-    out.least_bytes = from.member("least_bytes").count();
-    out.blocks      = from.member("blocks").count();
-    out.peak        = from.member("peak").count();
-    out.requests    = from.member("requests").count();
-    out.reason      = from.member("reason").text();
-    return out;
-}
-
-std::vector<size_row> read_rows(const json_place& from)
-{
-    std::vector<size_row> out;
-    for (const json_place& each : from.elements()) {
-        out.push_back(read_row(each));
-        if (out.size() > 1 && out[out.size() - 2].block_bytes >= out.back().block_bytes) {
-            each.refuse("should be larger than the previous size");
-        }
-    }
-    return out;
-}
-
-// A generated header holds the configuration in comments that begin with this text.
-constexpr char comment[] = "//: ";
-
-std::string without_code(const std::string& text)
-{
-    std::string out;
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = std::min(text.find('\n', at), text.size());
-        if (text.compare(at, sizeof comment - 1, comment) == 0) {
-            out += text.substr(at + sizeof comment - 1, end - at - (sizeof comment - 1)) + "\n";
-        }
-        at = end + 1;
-    }
-    return out;
-}
-
 bool is_identifier(const std::string& name)
 {
     return !name.empty() && name.size() <= 60 &&
@@ -201,12 +169,39 @@ int check(const size_options& wanted)
 {
     const configuration earlier = parse_configuration(read_file(wanted.check), wanted.check);
     const totals        now     = sum_up(read_reports(wanted.files));
-    if (now.requests() == 0) {
-        throw failure("nothing to check: the runs contain no request");
+    if (now.requests() == 0 && now.others.empty()) {
+        throw failure("nothing to check: the runs contain no request; fixed pools are in no report"
+        );
     }
     const fit found = check_fit(earlier, now);
-    print(wanted.json ? fit_data(found) : fit_page(found, wanted.check, now));
+    print(wanted.json ? fit_data(found) : fit_page(found, wanted.check, now, wanted.files));
     return found.fits() ? exit_done : exit_limit;
+}
+
+// With the options that made this page.
+std::string next_text(const configuration& plan, const std::vector<std::string>& files)
+{
+    const std::string obstacle = plan.obstacle();
+    if (!obstacle.empty()) {
+        return fmt::format("\nNo header can be made: {}.\n", obstacle);
+    }
+    const configuration usual;
+    std::string         options;
+    if (plan.cover_percent < 100) {
+        options += fmt::format(" --cover {}", plan.cover_percent);
+    }
+    if (plan.headroom_percent != usual.headroom_percent) {
+        options += fmt::format(" --headroom {}", plan.headroom_percent);
+    }
+    if (plan.name != usual_name(plan.program)) {
+        options += " --name " + plan.name;
+    }
+    return fmt::format(
+        "\nBlock counts are for one process.\nNext: eggbox size --emit c{} {} > {}_pools.h\n",
+        options,
+        shell_quoted(files),
+        plan.name
+    );
 }
 
 }  // namespace
@@ -214,24 +209,22 @@ int check(const size_options& wanted)
 std::string size_page(const configuration& plan, const std::vector<std::string>& files)
 {
     return answer(plan) + rows_text(plan) + uncovered_text(plan) + limits_text(plan) +
-           fmt::format(
-               "\nBlock counts are for one process. Next: eggbox size --emit c {} > {}_pools.h\n",
-               shell_quoted(files),
-               plan.name
-           );
+           next_text(plan, files);
 }
 
 std::string size_data(const configuration& plan)
 {
     json pools = json::array();
-    for (std::size_t i = 0; i < plan.pools.size(); i++) {
+    for (const size_row& row : plan.pools) {
         pools.push_back(
-            {{"name", plan.pool_names[i]},
-             {"block_bytes", plan.pools[i].block_bytes},
-             {"max_blocks", plan.pools[i].blocks},
-             {"peak", plan.pools[i].peak},
-             {"requests", plan.pools[i].requests},
-             {"reason", plan.pools[i].reason}}
+            {{"name", row.name},
+             {"identifier", row.identifier},
+             {"block_bytes", row.block_bytes},
+             {"max_blocks", row.blocks},
+             {"peak", row.peak},
+             {"requests", row.requests},
+             {"bytes", row.bytes()},
+             {"reason", row.reason}}
         );
     }
     return json_text({
@@ -256,24 +249,6 @@ std::string size_data(const configuration& plan)
     });
 }
 
-configuration parse_configuration(const std::string& text, const std::string& path)
-{
-    const std::string    embedded = without_code(text);
-    const nlohmann::json parsed   = parse_json(embedded.empty() ? text : embedded, path);
-    const json_place     top{parsed, shown(path)};
-    require_kind(top, "eggbox-size");
-    configuration out;
-    out.name             = top.member("name").text();
-    out.program          = top.member("program").text();
-    out.headroom_percent = top.member("headroom_percent").number();
-    out.cover_percent    = top.member("cover_percent").number();
-    out.requests         = top.member("requests").count();
-    out.covered          = top.member("covered").count();
-    out.rows             = read_rows(top.member("rows"));
-    out.left_out         = read_rows(top.member("left_out"));
-    return out;
-}
-
 int size_command(const size_options& wanted)
 {
     if (!wanted.name.empty() && !is_identifier(wanted.name)) {
@@ -285,14 +260,15 @@ int size_command(const size_options& wanted)
     const configuration made = plan(
         read_reports(wanted.files), wanted.name, wanted.headroom_percent, wanted.cover_percent
     );
-    const bool is_code = wanted.emit == "c" || wanted.emit == "cpp";
+    const bool has_functions = wanted.emit == "c" || wanted.emit == "cpp";
     print(
         wanted.emit == "c"                     ? size_in_c(made)
         : wanted.emit == "cpp"                 ? size_in_cpp(made)
+        : wanted.emit == "compat"              ? size_in_compat(made)
         : wanted.emit == "json" || wanted.json ? size_data(made)
                                                : size_page(made, wanted.files)
     );
-    if (is_code && made.large.allocations > 0) {
+    if (has_functions && made.large.allocations > 0) {
         say(fmt::format(
             "{} larger than any size class: the header refuses {}",
             number_of(made.large.allocations, "request was", "requests were"),

@@ -10,7 +10,7 @@ namespace tool
 
 struct size_options {
     std::vector<std::string> files;
-    std::string              emit;   // "c", "cpp", "json" or empty: a table for people
+    std::string              emit;   // "c", "cpp", "compat", "json" or empty: a table for people
     std::string              check;  // an earlier configuration to check the runs against
     std::string              name;   // prefix of the emitted names; empty: from the program's name
     double                   cover_percent    = 100;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "sums/findings.hpp"
 
+#include "sums/stacks.hpp"
 #include "text/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 
 #include <fmt/format.h>
@@ -18,18 +18,11 @@ namespace
 {
 
 constexpr std::size_t lines_max = 10;
+constexpr std::size_t calls_max = 8;
 
 std::string last_part(const std::string& path)
 {
     return path.substr(path.rfind('/') + 1);
-}
-
-// Relative to the current folder if the path is below it.
-std::string near_path(const std::string& path)
-{
-    std::error_code   failed;
-    const std::string here = std::filesystem::current_path(failed).string() + "/";
-    return failed || path.compare(0, here.size(), here) != 0 ? path : path.substr(here.size());
 }
 
 bool begins_with(const std::string& text, const char* beginning)
@@ -37,10 +30,31 @@ bool begins_with(const std::string& text, const char* beginning)
     return text.rfind(beginning, 0) == 0;
 }
 
-// True for blocks that the C library and the loader keep for themselves, such as buffers of stdio:
-// the user cannot free them. `callers` are functions of the C library whose caller must free the
-// block.
-bool is_kept(const place_record& place)
+bool is_in_loader(const std::string& name)
+{
+    return begins_with(name, "ld-linux") || begins_with(name, "ld-2.") ||
+           begins_with(name, "ld.so") || begins_with(name, "ld64.so");
+}
+
+bool is_in_runtime(const place_record& place)
+{
+    const std::string name = last_part(place.module);
+    return is_in_loader(name) || begins_with(name, "libc.so") || begins_with(name, "libc-2.") ||
+           begins_with(name, "libstdc++.so") || begins_with(name, "libgcc_s.so");
+}
+
+// What the C++ library reserves for exceptions when memory has run out, as it begins. The stacks
+// begin later as a rule.
+bool is_for_exceptions(const leak_record& leak)
+{
+    return leak.pool == "large" && leak.stack.empty() &&
+           begins_with(last_part(leak.site.module), "libstdc++.so");
+}
+
+// True for blocks that the C library, the C++ library and the loader keep for themselves, such as
+// buffers of stdio: the user cannot free them. `callers` are functions of the C library whose
+// caller must free the block.
+bool is_kept(const leak_record& leak)
 {
     static constexpr std::array callers = {
         "strdup",
@@ -62,13 +76,20 @@ bool is_kept(const place_record& place)
         "getcwd",
         "get_current_dir_name",
     };
-    const std::string name = last_part(place.module);
-    if (begins_with(name, "ld-linux") || begins_with(name, "ld-2.") || begins_with(name, "ld.so") ||
-        begins_with(name, "ld64.so")) {
+    const std::string name = last_part(leak.site.module);
+    const bool        is_all_theirs =
+        !leak.stack.empty() && std::all_of(leak.stack.begin(), leak.stack.end(), is_in_runtime);
+    if (is_in_loader(name) || is_all_theirs || is_for_exceptions(leak)) {
         return true;
     }
     return (begins_with(name, "libc.so") || begins_with(name, "libc-2.")) &&
-           std::find(callers.begin(), callers.end(), place.function) == callers.end();
+           std::find(callers.begin(), callers.end(), leak.site.function) == callers.end();
+}
+
+// The stack as far as it is known, and at least the site.
+std::string leak_text(const place_record& site, const stack_record& stack, std::size_t calls)
+{
+    return stack.empty() ? place_text(site) : stack_text(stack, calls);
 }
 
 void add_to(leak_sum& sum, std::uint64_t blocks, std::uint64_t bytes)
@@ -85,25 +106,26 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
     leak_sum listed;
     for (const leak_record& each : process.leaks) {
         add_to(listed, each.blocks, each.bytes);
-        if (is_kept(each.site)) {
+        if (is_kept(each)) {
             add_to(to.kept, each.blocks, each.bytes);
             continue;
         }
-        leak_total& total = places[place_text(each.site)];
+        leak_total& total = places[leak_text(each.site, each.stack, each.stack.size())];
         total.site        = each.site;
+        total.stack       = each.stack;
         total.blocks      = plus(total.blocks, each.blocks);
         total.bytes       = plus(total.bytes, each.bytes);
         total.oldest_ms   = std::max(total.oldest_ms, each.oldest_ms);
     }
-    if (process.leaked.is_known) {
+    if (process.leaked.is_known && !process.large.is_tracked) {
         to.large.blocks = plus(to.large.blocks, process.large.in_use);
         to.large.bytes  = plus(to.large.bytes, process.large.bytes_in_use);
     }
     const leak_sum& all = process.leaked;
     to.all.is_known     = to.all.is_known || all.is_known;
-    to.all.places       = plus(to.all.places, all.places - std::min(all.places, listed.places));
-    to.all.blocks       = plus(to.all.blocks, all.blocks - std::min(all.blocks, listed.blocks));
-    to.all.bytes        = plus(to.all.bytes, all.bytes - std::min(all.bytes, listed.bytes));
+    to.all.places       = plus(to.all.places, minus(all.places, listed.places));
+    to.all.blocks       = plus(to.all.blocks, minus(all.blocks, listed.blocks));
+    to.all.bytes        = plus(to.all.bytes, minus(all.bytes, listed.bytes));
 }
 
 // A damaged block is found during a correct call, so the call is not the fault.
@@ -138,19 +160,21 @@ std::string damage_text(const event_record& event)
 }
 
 // The library itself checks all blocks when the program ends.
-std::string where(const place_record& place)
+std::string where(const place_record& place, const stack_record& stack)
 {
     return begins_with(last_part(place.module), "libeggbox-malloc.so") ? "the end of the program"
-           : place.is_known()                                          ? place_text(place)
-                                                                       : "";
+           : place.is_known() ? leak_text(place, stack, calls_max)
+                              : "";
 }
 
 std::string event_text(const event_record& event)
 {
-    return line_of(is_found_later(event.kind) ? "found at" : "called at", where(event.site)) +
+    return line_of(
+               is_found_later(event.kind) ? "found at" : "called at", where(event.site, event.stack)
+           ) +
            line_of("overwritten", damage_text(event)) + block_text(event) +
-           line_of("allocated at", where(event.alloc_site)) +
-           line_of("freed at", where(event.free_site));
+           line_of("allocated at", where(event.alloc_site, event.alloc_stack)) +
+           line_of("freed at", where(event.free_site, event.free_stack));
 }
 
 void add_events(findings& to, std::map<std::string, std::size_t>& seen, const process_record& of)
@@ -194,30 +218,17 @@ std::string large_text(const leak_sum& large)
 
 json leak_json(const leak_total& leak)
 {
-    return {
+    json out = {
         {"site", place_json(leak.site)},
         {"blocks", leak.blocks},
         {"bytes", leak.bytes},
         {"oldest_ms", leak.oldest_ms},
     };
+    add_stack(out, "stack", leak.stack);
+    return out;
 }
 
 }  // namespace
-
-std::string place_text(const place_record& place)
-{
-    const std::string in = fmt::format("{}+{:#x}", shown(place.module), place.offset);
-    if (!place.file.empty()) {
-        return fmt::format("{}:{}", shown(near_path(place.file)), place.line) +
-               (place.function.empty() ? "" : fmt::format(" ({})", shown(place.function)));
-    }
-    if (!place.function.empty()) {
-        return fmt::format("{} ({})", shown(place.function), last_part(in));
-    }
-    return !place.module.empty() ? in
-           : place.address != 0  ? fmt::format("{:#x}", place.address)
-                                 : "unknown place";
-}
 
 findings find_all(const std::vector<run_record>& runs)
 {
@@ -292,7 +303,7 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
             number_of(each.bytes, "byte", "bytes"),
             number_of(each.blocks, "block", "blocks"),
             seconds_text(static_cast<double>(each.oldest_ms) / 1000),
-            place_text(each.site)
+            leak_text(each.site, each.stack, calls_max)
         ));
     }
     if (all.places > count) {

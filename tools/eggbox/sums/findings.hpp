@@ -10,9 +10,10 @@
 namespace tool
 {
 
-/// All leaks of one place, over all processes and pools.
+/// All leaks of one place or stack, over all processes and pools.
 struct leak_total {
     place_record  site;
+    stack_record  stack;
     std::uint64_t blocks    = 0;
     std::uint64_t bytes     = 0;
     std::uint64_t oldest_ms = 0;
@@ -42,8 +43,5 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
 
 /// Adds "leaks", "leaked" and "events".
 void add_findings(json& to, const findings& found);
-
-/// FILE:LINE (FUNCTION), or the part of it that is known.
-std::string place_text(const place_record& place);
 
 }  // namespace tool

@@ -4,6 +4,7 @@
 #include "text/text.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace tool
 {
@@ -13,14 +14,20 @@ namespace
 // Size classes by size, other pools by name and size.
 using pool_key = std::pair<std::string, std::uint64_t>;
 
-void add_pool(
+pool_key key_of(const pool_record& pool)
+{
+    return {pool.is_size_class ? "" : pool.name, pool.block_bytes};
+}
+
+pool_total& add_pool(
     std::map<pool_key, pool_total>& to, const pool_record& pool, bool is_measured, std::size_t run
 )
 {
-    pool_total& total   = to[{pool.is_size_class ? "" : pool.name, pool.block_bytes}];
+    pool_total& total   = to[key_of(pool)];
     total.name          = pool.name;
     total.is_size_class = pool.is_size_class;
     total.block_bytes   = pool.block_bytes;
+    total.align         = std::max(total.align, pool.stride_bytes & (0 - pool.stride_bytes));
     total.allocations   = plus(total.allocations, pool.allocations);
     total.failures      = plus(total.failures, pool.failures);
     total.in_use        = plus(total.in_use, pool.in_use);
@@ -34,23 +41,51 @@ void add_pool(
             plus(total.measured_bytes, times(pool.allocations, pool.block_bytes));
         total.requested_bytes = plus(total.requested_bytes, pool.requested_bytes);
     }
+    return total;
 }
 
-void add_process(totals& to, const process_record& process)
+void add_pools(std::map<pool_key, pool_total>& to, const process_record& process, std::size_t run)
+{
+    std::map<pool_key, std::uint64_t> count;
+    for (pool_record pool : process.pools) {
+        // Its program has two heaps, and size classes are those of malloc.
+        pool.is_size_class = pool.is_size_class && !process.is_beside;
+        if (pool.is_size_class || pool.allocations > 0 || pool.failures > 0) {
+            std::uint64_t& pools = count[key_of(pool)];
+            pools                = plus(pools, std::max<std::uint64_t>(1, pool.ended));
+            pool_total& total    = add_pool(to, pool, process.is_measured, run);
+            total.pools          = std::max(total.pools, pools);
+        }
+    }
+}
+
+// How a sum is found without a look at all of them, while they are made.
+struct places {
+    std::map<pool_key, pool_total> pools;
+    counted_sums                   not_served;
+    counted_sums                   misuse;
+    std::set<std::string>          libraries;
+};
+
+void add_process(totals& to, places& at, const process_record& process)
 {
     std::uint64_t peak = 0;
     for (const pool_record& pool : process.pools) {
         peak = plus(peak, times(pool.peak, pool.block_bytes));
     }
-    to.processes           = plus(to.processes, process.processes);
     to.block_bytes_peak    = std::max(to.block_bytes_peak, plus(peak, process.large.peak_bytes));
     to.peak_resident_bytes = std::max(to.peak_resident_bytes, process.peak_resident_bytes);
-    to.minor_faults        = plus(to.minor_faults, process.minor_faults);
-    to.major_faults        = plus(to.major_faults, process.major_faults);
+    to.has_beside          = to.has_beside || process.is_beside;
+    if (!process.is_beside) {  // else another record has counted the process
+        to.processes    = plus(to.processes, process.processes);
+        to.no_report    = plus(to.no_report, process.no_report.empty() ? 0 : process.processes);
+        to.minor_faults = plus(to.minor_faults, process.minor_faults);
+        to.major_faults = plus(to.major_faults, process.major_faults);
+    }
     combine_large(to.large, process.large);
-    add_counted(to.not_served, process.not_served);
-    add_counted(to.misuse, process.misuse);
-    if (to.library.find(process.library) == std::string::npos) {
+    at.not_served.add(process.not_served);
+    at.misuse.add(process.misuse);
+    if (!process.library.empty() && at.libraries.insert(process.library).second) {
         to.library += (to.library.empty() ? "" : ", ") + process.library;
     }
 }
@@ -66,13 +101,23 @@ std::uint64_t sum_of(const std::vector<counted>& all)
     return sum;
 }
 
-std::uint64_t totals::from_classes() const
+static std::uint64_t requests_to(const std::vector<pool_total>& pools)
 {
     std::uint64_t sum = 0;
-    for (const pool_total& each : classes) {
+    for (const pool_total& each : pools) {
         sum = plus(sum, each.allocations);
     }
     return sum;
+}
+
+std::uint64_t totals::from_classes() const
+{
+    return requests_to(classes);
+}
+
+std::uint64_t totals::from_others() const
+{
+    return requests_to(others);
 }
 
 std::uint64_t totals::unserved() const
@@ -87,17 +132,14 @@ std::uint64_t totals::requests() const
 
 totals sum_up(const std::vector<run_record>& runs)
 {
-    totals                         out;
-    std::map<pool_key, pool_total> pools;
+    totals out;
+    places at{{}, counted_sums(out.not_served), counted_sums(out.misuse), {}};
+    auto&  pools = at.pools;
     for (const run_record& run : runs) {
         std::map<pool_key, pool_total> before = pools;
         for (const process_record& process : run.processes) {
-            add_process(out, process);
-            for (const pool_record& pool : process.pools) {
-                if (pool.is_size_class || pool.allocations > 0 || pool.failures > 0) {
-                    add_pool(pools, pool, process.is_measured, out.runs);
-                }
-            }
+            add_process(out, at, process);
+            add_pools(pools, process, out.runs);
         }
         for (auto& [key, total] : pools) {
             const auto found = before.find(key);
@@ -106,6 +148,10 @@ totals sum_up(const std::vector<run_record>& runs)
         out.runs++;
         out.duration_s += run.wall_s;
         out.unreadable = plus(out.unreadable, run.unreadable);
+        for (const silent_record& each : run.silent) {
+            std::uint64_t& sum = each.is_linked ? out.silent_linked : out.silent;
+            sum                = plus(sum, each.processes);
+        }
     }
     for (auto& [key, total] : pools) {
         if (total.allocations > 0 || total.failures > 0) {
@@ -118,11 +164,13 @@ totals sum_up(const std::vector<run_record>& runs)
     return out;
 }
 
-std::vector<run_record> read_reports(const std::vector<std::string>& files)
+std::vector<run_record> read_reports(const std::vector<std::string>& paths)
 {
     std::vector<run_record> out;
-    for (const std::string& file : files) {
-        out.push_back(read_report(file));
+    for (const std::string& path : paths) {
+        for (run_record& run : read_runs(path)) {
+            out.push_back(std::move(run));
+        }
     }
     return out;
 }

@@ -18,6 +18,7 @@ struct pool_total {
     std::string   name;
     bool          is_size_class   = false;
     std::uint64_t block_bytes     = 0;
+    std::uint64_t align           = 0;  // of blocks, as far as their distance tells
     std::uint64_t allocations     = 0;
     std::uint64_t failures        = 0;
     std::uint64_t in_use          = 0;  // not freed when the processes ended
@@ -27,16 +28,21 @@ struct pool_total {
     std::uint64_t measured_bytes  = 0;  // of the blocks of measured processes
     std::uint64_t requested_bytes = 0;  // the requested part of measured_bytes
     std::size_t   runs            = 0;  // the number of runs that used it
+    std::uint64_t pools           = 0;  // the most of this name and size in one process
 };
 
 struct totals {
-    std::size_t             runs       = 0;
-    std::uint64_t           processes  = 0;
-    std::uint64_t           unreadable = 0;
-    double                  duration_s = 0;  // sum over all runs
-    std::vector<pool_total> classes;         // by size
-    std::vector<pool_total> others;          // used pools that are no size classes, by name
-    large_record            large;           // peaks: the largest of one process
+    std::size_t             runs          = 0;
+    std::uint64_t           processes     = 0;
+    std::uint64_t           unreadable    = 0;
+    std::uint64_t           silent        = 0;   // processes on pools that left no report
+    std::uint64_t           no_report     = 0;   // processes of which the live file has numbers
+    std::uint64_t           silent_linked = 0;   // the same with a library that the program links
+    bool                    has_beside = false;  // `others` are of such a library, beside malloc's
+    double                  duration_s = 0;      // sum over all runs
+    std::vector<pool_total> classes;             // by size
+    std::vector<pool_total> others;              // used pools that are no size classes, by name
+    large_record            large;               // peaks: the largest of one process
     std::vector<counted>    not_served;
     std::vector<counted>    misuse;
     std::uint64_t           peak_resident_bytes = 0;  // the largest of one process
@@ -46,13 +52,15 @@ struct totals {
     std::string             library;               // versions of the library
 
     std::uint64_t from_classes() const;
+    std::uint64_t from_others() const;
     std::uint64_t unserved() const;
     std::uint64_t requests() const;  // served, large and not served
 };
 
 totals sum_up(const std::vector<run_record>& runs);
 
-std::vector<run_record> read_reports(const std::vector<std::string>& files);
+/// Reads files and folders.
+std::vector<run_record> read_reports(const std::vector<std::string>& paths);
 
 std::uint64_t sum_of(const std::vector<counted>& all);
 

@@ -26,7 +26,9 @@ std::size_t columns(const std::string& text)
 }
 
 // True if the byte at `at` is a control character or part of one. U+0080 to U+009F, two bytes each,
-// are control characters too: some terminals accept them in place of ESC [.
+// are control characters too: some terminals accept them in place of ESC [. So are U+202A to U+202E
+// and U+2066 to U+2069, three bytes each: they change the order in which the rest of a line is
+// shown.
 bool is_control(const std::string& text, std::size_t at)
 {
     const auto byte = [&](std::size_t i) {
@@ -35,7 +37,13 @@ bool is_control(const std::string& text, std::size_t at)
     const auto begins_c1 = [&](std::size_t i) {
         return byte(i) == 0xC2 && (byte(i + 1) & 0xE0) == 0x80;
     };
-    return byte(at) < 0x20 || byte(at) == 0x7F || begins_c1(at) || (at > 0 && begins_c1(at - 1));
+    const auto begins_order = [&](std::size_t i) {
+        const unsigned last = byte(i + 2);
+        return byte(i) == 0xE2 && ((byte(i + 1) == 0x80 && last >= 0xAA && last <= 0xAE) ||
+                                   (byte(i + 1) == 0x81 && last >= 0xA6 && last <= 0xA9));
+    };
+    return byte(at) < 0x20 || byte(at) == 0x7F || begins_c1(at) || (at > 0 && begins_c1(at - 1)) ||
+           begins_order(at) || (at > 0 && begins_order(at - 1)) || (at > 1 && begins_order(at - 2));
 }
 
 }  // namespace
@@ -142,6 +150,11 @@ std::string shell_quoted(const std::vector<std::string>& words)
 std::uint64_t plus(std::uint64_t a, std::uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+std::uint64_t minus(std::uint64_t a, std::uint64_t b)
+{
+    return a > b ? a - b : 0;
 }
 
 std::uint64_t times(std::uint64_t a, std::uint64_t b)

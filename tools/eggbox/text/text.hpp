@@ -24,6 +24,7 @@ std::string shell_quoted(const std::vector<std::string>& words);
 
 /// Saturating: a report may hold any number.
 std::uint64_t plus(std::uint64_t a, std::uint64_t b);
+std::uint64_t minus(std::uint64_t a, std::uint64_t b);
 std::uint64_t times(std::uint64_t a, std::uint64_t b);
 
 /// A table with columns as wide as their contents. The first column is left-aligned, and the last

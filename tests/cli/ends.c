@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// A program that uses malloc and ends in the way that its argument names.
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void use_malloc(void)
+{
+    for (int i = 0; i < 1000; i++) {
+        free(malloc(50));
+    }
+}
+
+static void end_at_once(int status)
+{
+    for (;;) {
+        syscall(SYS_exit_group, status);
+    }
+}
+
+static void as_nobody(void)
+{
+    if (setgid(65534) != 0 || setuid(65534) != 0) {
+        end_at_once(99);
+    }
+    use_malloc();
+    exit(0);
+}
+
+// As a daemon does it, which cannot open a file any more.
+static void under_another_root(const char* root)
+{
+    if (chroot(root) != 0 || chdir("/") != 0) {
+        end_at_once(99);
+    }
+    use_malloc();
+    exit(0);
+}
+
+// As a worker that keeps read, write and the end alone: whatever else it calls ends it.
+static void in_a_sandbox(void)
+{
+    static struct sock_filter allowed[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog filter = {sizeof allowed / sizeof *allowed, allowed};
+    syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+    use_malloc();
+    end_at_once(0);
+}
+
+// As a daemon and a careful parent do it.
+static void without_descriptors(const char* program)
+{
+    static char last[] = "raw";
+    for (int file = 3; file < 1024; file++) {
+        close(file);
+    }
+    if (fork() == 0) {
+        use_malloc();
+        raise(SIGKILL);
+    }
+    wait(NULL);
+    execl(program, program, last, NULL);
+}
+
+// A program that is started as another user, who may not look at the processes of the first one.
+static void start_as_nobody(const char* program)
+{
+    if (setgid(65534) == 0 && setuid(65534) == 0) {
+        execl(program, program, "raw", NULL);
+    }
+    end_at_once(99);
+}
+
+static void in_child(const char* how, const char* word)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        use_malloc();
+        if (strcmp(how, "child-killed") == 0) {
+            raise(SIGKILL);
+        } else if (strcmp(how, "child-ended") == 0) {
+            raise(SIGTERM);
+        } else if (strcmp(how, "child-nobody") == 0) {
+            as_nobody();
+        } else if (strcmp(how, "child-root") == 0) {
+            under_another_root(word);
+        } else if (strcmp(how, "child-sandbox") == 0) {
+            in_a_sandbox();
+        } else if (strcmp(how, "child-closed") == 0) {
+            without_descriptors(word);
+        } else if (strcmp(how, "child-started") == 0) {
+            start_as_nobody(word);
+        }
+        end_at_once(0);
+    }
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+// ---- what a program sees of its signals ---------------------------------------------------------
+
+static int served;
+
+static void serve(int number)
+{
+    served += number == SIGTERM;
+}
+
+static void require(int truth, const char* what)
+{
+    if (!truth) {
+        printf("wrong: %s\n", what);
+    }
+}
+
+static void see_the_default_action(void)
+{
+    const struct sigaction own = {.sa_handler = serve, .sa_flags = SA_RESTART};
+    struct sigaction       was;
+    sigset_t               all;
+    int                    number = 0;
+    sigaction(SIGTERM, NULL, &was);
+    require(was.sa_handler == SIG_DFL && was.sa_flags == 0, "the action at the start");
+    require(sigismember(&was.sa_mask, SIGINT) == 0, "the mask at the start");
+    require(sigaction(SIGTERM, &own, &was) == 0 && was.sa_handler == SIG_DFL, "the action before");
+    raise(SIGTERM);
+    require(served == 1, "its own handler");
+    sigaction(SIGTERM, NULL, &was);
+    require(was.sa_handler == serve && (was.sa_flags & SA_RESTART) != 0, "its own action");
+    require(signal(SIGTERM, SIG_DFL) == serve, "the action that signal() replaces");
+    require(signal(SIGTERM, serve) == SIG_DFL, "the action that signal() has set");
+    require(sigset(SIGTERM, SIG_DFL) == serve && sigset(SIGTERM, SIG_IGN) == SIG_DFL, "sigset()");
+    raise(SIGTERM);
+    require(served == 1, "it is ignored");
+    require(sysv_signal(SIGTERM, serve) == SIG_IGN, "the action that sysv_signal() replaces");
+    raise(SIGTERM);
+    sigaction(SIGTERM, NULL, &was);
+    require(served == 2 && was.sa_handler == SIG_DFL, "a handler for one signal");
+    sigaction(SIGHUP, NULL, &was);
+    require(was.sa_handler == SIG_IGN, "what its parent ignores");
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    raise(SIGINT);
+    require(sigwait(&all, &number) == 0 && number == SIGINT, "sigwait()");
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    require(signal(SIGTERM, SIG_DFL) == SIG_DFL, "the end");
+    raise(SIGTERM);
+}
+
+static void* wait_for_ever(void* nothing)
+{
+    for (;;) {
+        pause();
+    }
+    return nothing;
+}
+
+// The child of a vfork has the memory of its parent, whose report is not yet to be written.
+static void end_child_of_vfork(void)
+{
+    int         status = 0;
+    const pid_t child  = vfork();
+    if (child == 0) {
+        raise(SIGTERM);
+        end_at_once(0);
+    }
+    waitpid(child, &status, 0);
+    require(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "how the child of a vfork ended");
+}
+
+int main(int count, char** words)
+{
+    const char* const how = count > 1 ? words[1] : "";
+    use_malloc();
+    puts("own output");
+    fflush(stdout);
+    if (strcmp(how, "raw") == 0) {
+        end_at_once(6);
+    } else if (strncmp(how, "child-", 6) == 0) {
+        in_child(how, count > 2 ? words[2] : "/");
+    } else if (strcmp(how, "see") == 0) {
+        see_the_default_action();
+    } else if (strcmp(how, "busy") == 0) {
+        for (size_t bytes = 0;; bytes = (bytes + 4096) % 1000000) {
+            free(malloc(bytes));
+        }
+    } else if (strcmp(how, "vfork") == 0) {
+        end_child_of_vfork();
+    } else if (strcmp(how, "threads") == 0) {
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++) {
+            pthread_create(&threads[i], NULL, wait_for_ever, NULL);
+        }
+        for (int i = 0; i < 3; i++) {
+            pthread_kill(threads[i], SIGTERM);
+        }
+        wait_for_ever(NULL);
+    } else if (strcmp(how, "wait") == 0) {
+        for (;;) {
+            pause();
+        }
+    } else if (strcmp(how, "exec-raw") == 0) {
+        static char last[] = "raw";
+        char* const next[] = {words[0], last, NULL};
+        syscall(SYS_execve, "/proc/self/exe", next, environ);
+    }
+    return 7;
+}

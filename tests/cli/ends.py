@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`eggbox run` with the real library, under programs that leave no report: it must say so, and why.
+
+usage: ends.py EGGBOX LIBRARY COMPILER
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+EGGBOX, LIBRARY = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+COMPILER = sys.argv[3]
+HERE = pathlib.Path(__file__).resolve().parent
+UNSEEN = "a signal or a system call of its own ended it"
+failures = []
+
+
+def check(truth, what, *seen):
+    if not truth:
+        failures.append(what + "".join(f"\n    {each}" for each in seen))
+
+
+def environment(**more):
+    return {**os.environ, "EGGBOX_MALLOC_LIB": str(LIBRARY), **more}
+
+
+def run(command, *options, limits="", **more):
+    """All output goes to pipes, so that a limit on the size of files is not one on them."""
+    words = [EGGBOX, "run", *options, "--", *command]
+    if limits:
+        words = ["sh", "-c", f'{limits}; exec "$@"', "sh", *words]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600,
+                          env=environment(), **more)
+    return done, json.loads(pathlib.Path(options[1]).read_text()) if options else None
+
+
+def no_numbers_of_the_first(what, done, reason):
+    check(re.search(r"eggbox: no numbers: .* was on pools, process \d+, but left no report: "
+                    + re.escape(reason), done.stderr), what, done)
+    check("NOT on pools" not in done.stderr and "doctor" not in done.stderr, f"{what}: in a circle",
+          done)
+    check(0 <= done.stderr.find("NOT whole: 1 process has no numbers") <
+          done.stderr.find("eggbox: no numbers: "), f"{what}: first of all", done)
+
+
+def numbers_until_then(what, done, program, reason, requests=1000):
+    """The requests of the program's own loops are known to the last one; a libc adds a few."""
+    found = re.findall(r"eggbox: (?:process \d+|\d+ processes) of " + re.escape(str(program)) +
+                       " left no report: " + reason + r"; until then (\d,\d\d\d) requests?, peak "
+                       r"[\d.]+ (?:B|KiB), (?:\d+ to )?\d+ blocks? in use at the end\n",
+                       done.stderr)
+    check([requests <= int(each.replace(",", "")) <= requests + 10 for each in found] == [True],
+          what, found, done)
+    check("NOT whole" not in done.stderr, f"{what}: it is whole", done)
+
+
+def requests_of(record):
+    return sum(each["allocations"] for each in record["pools"] if each["is_size_class"])
+
+
+def without_exit_handlers(program, report):
+    done, written = run([program, "raw"], "--report", report)
+    check(done.returncode == 6 and done.stdout == "own output\n", "its own end", done)
+    numbers_until_then("a raw exit", done, program,
+                       "a system call of its own ended it with exit status 6")
+    check("served from pools, in 1 process\n" in done.stderr, "the sum", done)
+    check(len(written["processes"]) == 1 and "silent" not in written, "in the report", written)
+    record = written["processes"][0]
+    check(record["no_report"].startswith("a system call of its own") and record["is_measured"] and
+          1000 <= requests_of(record) <= 1010, "its record", record)
+    used = [each for each in record["pools"] if each["block_bytes"] == 64]
+    check(used[0]["allocations"] >= 1000 and used[0]["requested_bytes"] >= 50000 and
+          1 <= used[0]["peak"] <= 1000 and used[0]["in_use"] - used[0]["in_use_over"] <= 0,
+          "its class", used)
+    done, written = run([program, "exec-raw"], "--report", report)
+    check(done.returncode == 6 and len(written["processes"]) == 1 and
+          2000 <= requests_of(written["processes"][0]) <= 2020,
+          "one program that becomes another by a raw exec", done, written)
+
+
+def by_a_signal(program, report):
+    with_report = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGALRM,
+                   signal.SIGUSR1, signal.SIGUSR2)
+    for number in (*with_report, signal.SIGKILL, signal.SIGSEGV, signal.SIGQUIT):
+        with subprocess.Popen([EGGBOX, "run", "--report", report, "--", program, "wait"],
+                              env=environment(), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+            os.kill(int(children.read_text()), number)
+            process.stdout.read()
+            talk = process.stderr.read()
+            check(process.wait() == -number, f"signal {number}", process.returncode)
+            done = subprocess.CompletedProcess([], 0, "", talk)
+            if number in with_report:
+                check("served from pools, in 1 process;" in talk, f"signal {number}", talk)
+                continue
+            numbers_until_then(f"signal {number}", done, program,
+                               rf"signal {int(number)} \([^)]*\) ended it")
+
+
+def by_the_terminal(program, report):
+    """A whole group is stopped, and a worker of it was killed before."""
+    with subprocess.Popen([EGGBOX, "run", "--report", report, "--", "sh", "-c",
+                           f"{program} child-killed >/dev/null; exec {program} wait"],
+                          env=environment(), text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)
+        talk = process.communicate()[1]
+    check(process.returncode == -signal.SIGINT, "its end", process.returncode, talk)
+    numbers_until_then("the worker", subprocess.CompletedProcess([], 0, "", talk), program, UNSEEN)
+    check("in 3 processes" in talk, "all of them", talk)
+
+
+def by_a_signal_inside_malloc(program, report):
+    """Where a lock is held, the signal comes again. In each case it ends the program."""
+    with_report = 0
+    for _ in range(10):
+        with subprocess.Popen([EGGBOX, "run", "--report", report, "--", program, "busy"],
+                              env=environment(), text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            talk = process.communicate()[1]
+        check(process.returncode == -signal.SIGTERM, "its end", process.returncode, talk)
+        check("in 1 process;" in talk or "a lock was held" in talk, "what is said of it", talk)
+        with_report += "in 1 process;" in talk
+    check(with_report > 0, "no report at all")
+
+
+def that_it_does_not_notice(program, report):
+    done, _ = run([program, "see"], "--report", report,
+                  preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    check((done.returncode, done.stdout) == (-signal.SIGTERM, "own output\n"), "its view", done)
+    check("in 1 process;" in done.stderr, "its end has a report", done)
+    done, _ = run([program, "threads"], "--report", report)
+    check(done.returncode == -signal.SIGTERM and "in 1 process;" in done.stderr, "threads", done)
+    done, _ = run([program, "vfork"], "--report", report)
+    check((done.returncode, done.stdout) == (7, "own output\n") and "in 1 process;" in done.stderr,
+          "vfork", done)
+    done, _ = run([program, "child-ended"], "--report", report)
+    check(done.returncode == 7 and "in 2 processes;" in done.stderr, "a child", done)
+
+
+def children(program, report):
+    root = report.parent / "root"
+    root.mkdir()
+    cases = [("child-killed", "", UNSEEN, 1000), ("child-raw", "", UNSEEN, 1000),
+             ("child-sandbox", "", UNSEEN, 2000)]
+    if os.getuid() == 0:
+        cases += [("child-nobody", "", "it could not be written: Permission denied", 2000),
+                  ("child-root", root, "it could not be written: No such file or directory", 2000)]
+    else:
+        print("another user and another root: not tested, they take root")
+    for how, more, reason, requests in cases:
+        done, written = run([program, how, more], "--report", report)
+        check(done.returncode == 7 and "served from pools, in 2 processes" in done.stderr,
+              f"{how}: the sum", done)
+        numbers_until_then(how, done, program, reason, requests)
+        check(len(written["processes"]) == 2 and "silent" not in written, how, written)
+        page = subprocess.run([EGGBOX, "report", report], capture_output=True, text=True,
+                              check=False)
+        check("1 process left no report" in page.stdout and "omit" not in page.stdout,
+              "eggbox report", page)
+    done, written = run([program, "return"], "--report", report)
+    check("in 1 process;" in done.stderr and "silent" not in written, "all is well", done, written)
+
+
+def what_becomes_another_program(program, report):
+    """Its descriptors are closed, or it is another user: the file is found all the same."""
+    done, written = run([program, "child-closed", program], "--report", report)
+    check(done.returncode == 7 and "NOT whole" not in done.stderr, "closed", done)
+    lost = [each for each in written["processes"] if "no_report" in each]
+    check(len(written["processes"]) == 3 and [1000 <= requests_of(each) <= 2020 for each in lost] ==
+          [True, True], "closed", written)
+    if os.getuid() == 0:
+        done, written = run([program, "child-started", program], "--report", report)
+        lost = [each for each in written["processes"] if "no_report" in each]
+        check(done.returncode == 7 and len(lost) == 1 and 1000 <= requests_of(lost[0]) <= 2020,
+              "started as another user", done, written)
+
+
+def while_they_run(program, report):
+    """Hundreds of them are few lines, and their slots are used again."""
+    script = f'i=0; while [ $i -lt 300 ]; do {program} raw >/dev/null; i=$((i + 1)); done'
+    done, written = run(["sh", "-c", script], "--report", report)
+    lost = [each for each in written["processes"] if "no_report" in each]
+    check(len(lost) == 300 and all(1000 <= requests_of(each) <= 1010 for each in lost),
+          "300 of them", len(lost))
+    check("295 further processes left no report; they are counted until their end" in done.stderr,
+          "few lines", done)
+
+
+def without_room(program, report):
+    """The program goes on as it is, and no half a report stays."""
+    for limit in (0, 1):
+        done, _ = run([program], limits=f"ulimit -f {limit}")
+        check(done.returncode == 7 and done.stdout == "own output\n", f"{limit} KiB", done)
+        no_numbers_of_the_first("a limit", done, "it could not be written: File too large")
+        check(("json: cannot be written: File too large" in done.stderr) == (limit == 0),
+              "its own report is short", done)
+    disk = report.parent / "disk"
+    disk.mkdir()
+    full = "mount -t tmpfs -o size=64k none $0 2>/dev/null || exit 90; " \
+           "head -c 100000 /dev/zero >$0/all 2>/dev/null; export TMPDIR=$0"
+    done = subprocess.run(["unshare", "-m", "sh", "-c", f'{full}; exec "$@"', disk, EGGBOX, "run",
+                           "--", program], capture_output=True, text=True, check=False,
+                          env=environment())
+    if done.returncode == 7:
+        numbers_until_then("a full disk", done, program,
+                           "it could not be written: No space left on device")
+    else:
+        check(done.returncode in (1, 90), "a full disk", done)
+        print("a full disk: not tested, it takes the right to mount one")
+    folder = report.parent / "reports"
+    folder.mkdir()
+    for limit in (0, 1):
+        done = subprocess.run(["sh", "-c", f'ulimit -f {limit}; exec env "$@"', "sh",
+                               f"LD_PRELOAD={LIBRARY}", f"EGGBOX_REPORT={folder}", program],
+                              check=False, capture_output=True)
+        check(done.returncode == 7, "without eggbox run", done)
+    endings = sorted(path.suffix for path in folder.iterdir())
+    check(endings == [".begun", ".begun", ".failed", ".failed"], "half of it",
+          sorted(folder.iterdir()))
+
+
+def another_c_library(program, report):
+    """A child that is linked with musl runs as it is, and a neighbour of it on pools."""
+    if not shutil.which("musl-gcc"):
+        print("musl: not tested, there is no musl-gcc")
+        return
+    musl = report.parent / "musl"
+    source = report.parent / "musl.c"
+    source.write_text("int puts(const char*); void* malloc(unsigned long);\n"
+                      "int main(void) { malloc(50); puts(\"own output\"); return 7; }\n")
+    subprocess.run(["musl-gcc", "-w", "-fno-builtin", source, "-o", musl], check=True)
+    done, written = run(["sh", "-c", f"{musl}; echo $?; {program} return"],
+                        "--report", report)
+    check(done.stdout == "own output\n7\nown output\n" and done.returncode == 7, "a musl child",
+          done)
+    names = [each["program"] for each in written["processes"]]
+    check(str(program) in names and "silent" not in written, "its neighbour", names, written)
+    done, written = run([musl], "--report", report)
+    check(done.returncode == 7 and done.stdout == "own output\n" and
+          f"NOT on pools: {musl}: it is linked with musl" in done.stderr, "a musl program", done)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o755)
+        program = folder / "ends"
+        subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
+                        "-pthread", "-o", program], check=True)
+        for test in (without_exit_handlers, by_a_signal, by_the_terminal,
+                     by_a_signal_inside_malloc, that_it_does_not_notice, children,
+                     what_becomes_another_program, while_they_run, without_room,
+                     another_c_library):
+            before = len(failures)
+            test(program, folder / "report.json")
+            print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}", flush=True)
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`eggbox run --check track` under a program that leaks: each leak must have the calls that led to
+it, from the first one that does not only allocate.
+
+usage: stacks.py EGGBOX LIBRARY C-COMPILER C++-COMPILER
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+EGGBOX, LIBRARY, CC, CXX = sys.argv[1:5]
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE / "shop.cpp"
+LINES = {mark: number for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
+         for mark in re.findall(r"// mark: (.*)", line)}
+LEAKS = {
+    "3,145,728 bytes in 1 block": [("main", "large")],
+    "5,000 bytes in 1 block": [("main", "wrapped")],
+    "960 bytes in 20 blocks": [("shop::item::item", "name"), ("shop::make_item", "new"),
+                               ("shop::fill_b", "in b"), ("main", "fill b")],
+    "777 bytes in 1 block": [("in_thread", "in the thread")],
+    "136 bytes in 1 block": [("shop::make_circle", "one"), ("main", "circle")],
+    "9 bytes in 1 block": [("main", "copied")],
+}
+failures = []
+
+
+def check(truth, what, *seen):
+    if not truth:
+        failures.append(what + "".join(f"\n    {each}" for each in seen))
+
+
+def compiled(compiler, source, program, *options):
+    subprocess.run([compiler, "-w", "-fno-builtin", *options, source, "-o", program, "-lpthread"],
+                   check=True)
+    return program
+
+
+def leaks(*command):
+    """What is said behind the age of each leak, by its sizes, in order."""
+    done = subprocess.run([EGGBOX, "run", "--check", "track", "--", *command],
+                          capture_output=True, text=True, check=False, timeout=600,
+                          env={**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY})
+    return dict(re.findall(r"^eggbox:   (.*), oldest [^:]*: (.*)$", done.stderr, re.M)), done
+
+
+def calls(text):
+    return text.replace(" (inlined)", "").split(" < ")
+
+
+def with_lines(folder, *options):
+    found, done = leaks(compiled(CXX, SOURCE, folder / "shop", "-std=c++17", "-g", *options))
+    check(next(iter(found), "") == next(iter(LEAKS)), "the largest is first", done.stderr)
+    for leak, stack in LEAKS.items():
+        expected = [f"{function} shop.cpp:{LINES[mark]}" for function, mark in stack]
+        seen = found.get(leak, "")
+        check(calls(seen) == expected, f"{options}: {leak}", expected, seen, done.stderr)
+    return found
+
+
+def without_lines(folder):
+    found, done = leaks(compiled(CXX, SOURCE, folder / "named", "-std=c++17", "-O0"))
+    for leak, stack in LEAKS.items():
+        check(calls(re.sub(r" \(named\+0x[0-9a-f]+\)", "", found.get(leak, ""), count=1)) ==
+              [function for function, _ in stack], f"names alone: {leak}", done.stderr)
+    program = compiled(CXX, SOURCE, folder / "bare", "-std=c++17", "-O2", "-s")
+    found, done = leaks(program)
+    found = re.fullmatch(rf"{program}\+0x[0-9a-f]+( < bare\+0x[0-9a-f]+)*",
+                         found["5,000 bytes in 1 block"])
+    check(found, "the program's own calls alone", done.stderr)
+
+
+def without_an_unwinder(folder):
+    """A library without the functions stands before that of the compiler."""
+    (folder / "nothing.c").write_text("int nothing;\n")
+    compiled(CC, folder / "nothing.c", folder / "libgcc_s.so.1", "-shared", "-fPIC")
+    program = compiled(CC, HERE / "faults.c", folder / "faults", "-O0", "-g")
+    found, done = leaks("env", f"LD_LIBRARY_PATH={folder}", program, "leaks")
+    check(re.fullmatch(r".*faults\.c:[0-9]+ \(make_block\)", found["1,000 bytes in 1 block"]),
+          "the site alone", done.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        with_lines(folder, "-O0")
+        with_lines(folder, "-O2", "-fomit-frame-pointer")
+        found = with_lines(folder, "-O2", "-fno-omit-frame-pointer")
+        check("shop::make_item (inlined)" in found.get("960 bytes in 20 blocks", ""), "inlined",
+              found)
+        without_lines(folder)
+        without_an_unwinder(folder)
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`eggbox top`: running processes, recorded or not, and live files that make no sense.
+
+usage: top.py EGGBOX LIBRARY COMPILER
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+EGGBOX, LIBRARY = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+COMPILER = sys.argv[3]
+HERE = pathlib.Path(__file__).resolve().parent
+failures = []
+
+# Its memory is what the test says, by the layout of eggbox/live.h.
+HOSTILE = """
+import fcntl, mmap, os, random, struct, sys
+kind = sys.argv[1]
+magic, version, slots, start, slot = 0x314556494c474745, 1, 4, 4096, 12288
+size = start + slots * slot
+file = os.memfd_create("eggbox", os.MFD_ALLOW_SEALING)
+header = struct.pack("<QIIQIIII", magic, version + (kind == "version"),
+                     10 ** 9 if kind == "slots" else slots, slot, os.getpid(), 0, 0, 0)
+body = random.Random(kind).randbytes(size - len(header))
+at = start - len(header)
+body = body[:at] + struct.pack("<I", os.getpid()) + body[at + 4:]
+if kind == "long":
+    body += bytes(20 << 20)
+data = random.Random(1).randbytes(size) if kind == "random" else header + body
+data = data[:5000] if kind == "short" else data
+os.write(file, data)
+if kind != "unsealed":
+    fcntl.fcntl(file, 1033, 2 | 4)  # F_ADD_SEALS: it cannot shrink nor grow
+memory = mmap.mmap(file, len(data))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def check(truth, what, *seen):
+    if not truth:
+        failures.append(what + "".join(f"\n    {each}" for each in seen))
+
+
+def top(*words):
+    return subprocess.run([EGGBOX, "top", *map(str, words), "--once"], capture_output=True,
+                          text=True, errors="surrogateescape", check=False)
+
+
+class started:
+    """A program that has printed its first line; it ends with this block."""
+
+    def __init__(self, *words, **environment):
+        self.process = subprocess.Popen(
+            words, env={**os.environ, "EGGBOX_MALLOC_LIB": str(LIBRARY), **environment}, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            start_new_session=True)
+        self.process.stdout.readline()
+
+    def __enter__(self):
+        return self.process
+
+    def __exit__(self, *error):
+        os.killpg(self.process.pid, signal.SIGKILL)  # with the program's children
+        self.process.communicate()
+
+
+def under_run(program):
+    # Python closes all descriptors of its child: the file is found by that of `eggbox run`.
+    script = "import subprocess, sys; subprocess.run(sys.argv[1:])"
+    with started(EGGBOX, "run", "--", sys.executable, "-c", script, program, "wait"):
+        done = top(program, "--json")
+        check(done.returncode == 0, "by its path", done)
+        seen = json.loads(done.stdout)["processes"]
+        check(len(seen) == 1 and seen[0]["program"] == str(program) and seen[0]["is_measured"],
+              "one process", seen)
+        pool = [each for each in seen[0]["pools"] if each["block_bytes"] == 64]
+        check(pool[0]["requests"] >= 1000 and pool[0]["requested_bytes"] >= 50000 and
+              pool[0]["bytes_held"] > 0 and pool[0]["in_use"] - pool[0]["in_use_over"] <= 1,
+              "its pool", pool)
+        done = top(seen[0]["pid"])
+        check("1 process is recorded." in done.stdout and
+              re.search(r"heap 64 +64 +1,\d\d\d +\d+ +\d+ +64\.0 KiB +0\n", done.stdout),
+              "as text", done)
+        done = top()
+        check(re.search(rf"\n{seen[0]['pid']} +\d+ +1,\d\d\d .*{program}\n", done.stdout) and
+              "processes are recorded" in done.stdout, "among all", done)
+        os.kill(seen[0]["pid"], 9)
+
+
+def by_itself(program):
+    with started(program, "wait", LD_PRELOAD=str(LIBRARY), EGGBOX_LIVE="1") as process:
+        done = top("ends", "--json")
+        seen = json.loads(done.stdout)["processes"]
+        check([each["pid"] for each in seen] == [process.pid] and not seen[0]["is_measured"] and
+              any(each["peak"] > 0 for each in seen[0]["pools"]), "by its name", seen)
+    for environment in ({"LD_PRELOAD": str(LIBRARY)}, {}):
+        with started(program, "wait", **environment) as process:
+            for wanted in (process.pid, "ends"):
+                done = top(wanted)
+                check(done.returncode == 2 and done.stdout == "" and
+                      f"{wanted} is not recorded" in done.stderr and
+                      "EGGBOX_LIVE=1" in done.stderr, "not recorded", done)
+    for wanted in ("no-such-program", "99999999", "-5\x1b[2J"):
+        done = top("--", wanted) if wanted[0] == "-" else top(wanted)
+        check(done.returncode in (1, 2) and "\x1b" not in done.stderr and done.stdout == "",
+              "no such process", done)
+
+
+def nonsense():
+    for kind, sentence in (("random", "is no live file"), ("short", "is no live file"),
+                           ("unsealed", "is no live file"), ("slots", "is no live file"),
+                           ("long", "is too large"),
+                           ("version", "of version 2, and this command knows version 1")):
+        with started(sys.executable, "-c", HOSTILE, kind) as process:
+            done = top(process.pid)
+            check(done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1 and
+                  f"process {process.pid} has no live file that can be read: " in done.stderr and
+                  sentence in done.stderr, kind, done)
+    for seed in ("a", "b", "c"):
+        with started(sys.executable, "-c", HOSTILE, seed) as process:
+            for more in ([], ["--json"]):
+                done = top(process.pid, *more)
+                control = [each for each in done.stdout if each < " " and each != "\n"]
+                check(done.returncode == 0 and control == [] and len(done.stdout) < 100000,
+                      f"random numbers and names {seed}", control, done)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        program = pathlib.Path(name).resolve() / "ends"
+        subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
+                        "-pthread", "-o", program], check=True)
+        under_run(program)
+        by_itself(program)
+        nonsense()
+    print("\n".join(failures) or "all is well")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "live/live.hpp"
+#include "text/failure.hpp"
+#include "text/text.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tool
+{
+namespace
+{
+
+constexpr int aside = 700;  // far from the descriptors that programs expect for their own
+
+// All of it at once: else a write by a process would fail when memory is short, and end it. A
+// length beyond the limit would raise a signal.
+int allocate(int file, std::uint64_t bytes)
+{
+    rlimit limit = {};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes) {
+        return EFBIG;
+    }
+    return posix_fallocate(file, 0, static_cast<off_t>(bytes));
+}
+
+bool is_known(const egb_live_header& found, std::uint64_t bytes)
+{
+    return found.slot_bytes == EGB_LIVE_SLOT_BYTES && found.slots != 0 &&
+           found.slots <= EGB_LIVE_SLOTS_MAX && bytes == EGB_LIVE_BYTES(found.slots);
+}
+
+// Another process may make an open file of another kind shorter while it is read, which would end
+// this one.
+bool cannot_shrink(int file)
+{
+    const int seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+}  // namespace
+
+bool live_file::map(bool is_writable)
+{
+    const int   protection = is_writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* const start      = mmap(nullptr, bytes_, protection, MAP_SHARED, file_, 0);
+    header_                = start == MAP_FAILED ? nullptr : static_cast<egb_live_header*>(start);
+    return header_ != nullptr;
+}
+
+live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX))
+{
+    const int made = memfd_create("eggbox", MFD_ALLOW_SEALING);
+    file_          = made < 0 ? -1 : fcntl(made, F_DUPFD, aside);
+    file_          = file_ < 0 ? made : file_;
+    if (file_ != made) {
+        close(made);
+    }
+    const int error = file_ < 0 ? errno : allocate(file_, bytes_);
+    if (error != 0 || !map(true)) {
+        trouble_ = std::strerror(error != 0 ? error : errno);
+        return;
+    }
+    fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    header_->magic      = EGB_LIVE_MAGIC;
+    header_->version    = EGB_LIVE_VERSION;
+    header_->slots      = slots_;
+    header_->slot_bytes = EGB_LIVE_SLOT_BYTES;
+    header_->maker      = static_cast<std::uint32_t>(getpid());
+}
+
+live_file::live_file(const std::string& path)
+{
+    struct stat about = {};
+    file_             = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file_ < 0 || fstat(file_, &about) != 0) {
+        throw failure(fmt::format("{}: cannot be opened: {}", shown(path), std::strerror(errno)));
+    }
+    bytes_ = static_cast<std::uint64_t>(about.st_size);
+    if (!S_ISREG(about.st_mode) || bytes_ < EGB_LIVE_BYTES(1) || !cannot_shrink(file_)) {
+        close(file_);
+        throw failure(fmt::format("{}: is no live file of eggbox", shown(path)));
+    }
+    if (bytes_ > EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX) || !map(false)) {
+        close(file_);
+        throw failure(fmt::format("{}: is too large for a live file of eggbox", shown(path)));
+    }
+    const egb_live_header found = *header_;
+    const bool            is_it = found.magic == EGB_LIVE_MAGIC;
+    if (!is_it || found.version != EGB_LIVE_VERSION || !is_known(found, bytes_)) {
+        munmap(header_, bytes_);
+        close(file_);
+        throw failure(fmt::format(
+            is_it && found.version != EGB_LIVE_VERSION
+                ? "{}: is a live file of version {}, and this command knows version {}"
+                : "{}: is no live file of eggbox",
+            shown(path),
+            found.version,
+            EGB_LIVE_VERSION
+        ));
+    }
+    slots_ = found.slots;
+}
+
+live_file::~live_file()
+{
+    if (header_ != nullptr) {
+        munmap(header_, bytes_);
+    }
+    if (file_ >= 0) {
+        close(file_);
+    }
+}
+
+std::string live_file::variable() const
+{
+    return is_there() ? fmt::format("{}/{}", getpid(), file_) : "";
+}
+
+std::uint64_t live_file::refused() const
+{
+    return is_there() ? __atomic_load_n(&header_->refused, __ATOMIC_RELAXED) : 0;
+}
+
+egb_live_slot* live_file::slot(std::uint32_t place) const
+{
+    char* const start = reinterpret_cast<char*>(header_) + EGB_LIVE_START;
+    return reinterpret_cast<egb_live_slot*>(start + std::size_t{place} * EGB_LIVE_SLOT_BYTES);
+}
+
+std::uint32_t live_file::pid_at(std::uint32_t place) const
+{
+    return __atomic_load_n(&slot(place)->pid, __ATOMIC_ACQUIRE);
+}
+
+live_slot live_file::copy(std::uint32_t place) const
+{
+    live_slot out{place, {}};
+    std::memcpy(&out.data, slot(place), sizeof out.data);
+    return out;
+}
+
+void live_file::release(std::uint32_t place)
+{
+    __atomic_store_n(&slot(place)->state, EGB_LIVE_RUNS, __ATOMIC_RELAXED);
+    __atomic_store_n(&slot(place)->pid, 0, __ATOMIC_RELEASE);
+}
+
+}  // namespace tool

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// The live file: counts of processes in memory that outlives them (eggbox/live.h). Any process that
+// has it may write nonsense there: what is read is checked, and is no more than a number or a name.
+#pragma once
+
+#include "records/records.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "eggbox/live.h"
+
+namespace tool
+{
+
+/// A slot in use, copied. Its texts need not end.
+struct live_slot {
+    std::uint32_t place;
+    egb_live_slot data;
+};
+
+class live_file
+{
+  public:
+    /// A new one, whose descriptor the programs inherit that are started from now on. If the system
+    /// refuses, is_there() is false and trouble() says why.
+    live_file();
+
+    /// One that another process has open, to read. Throws failure: it cannot be opened, or it is no
+    /// live file that this command knows.
+    explicit live_file(const std::string& path);
+
+    ~live_file();
+
+    live_file(const live_file&)            = delete;
+    live_file& operator=(const live_file&) = delete;
+
+    bool is_there() const
+    {
+        return header_ != nullptr;
+    }
+
+    const std::string& trouble() const
+    {
+        return trouble_;
+    }
+
+    /// The value of EGGBOX_LIVE for programs; empty: there is no file.
+    std::string variable() const;
+
+    /// Processes that found no slot free, and how many slots there are.
+    std::uint64_t refused() const;
+    std::uint32_t slots() const
+    {
+        return slots_;
+    }
+
+    /// The number of the process that has the slot; 0: none.
+    std::uint32_t pid_at(std::uint32_t place) const;
+
+    live_slot copy(std::uint32_t place) const;
+
+    /// Makes the slot free for another process.
+    void release(std::uint32_t place);
+
+  private:
+    bool           map(bool is_writable);
+    egb_live_slot* slot(std::uint32_t place) const;
+
+    int              file_   = -1;
+    egb_live_header* header_ = nullptr;
+    std::uint32_t    slots_  = 0;
+    std::uint64_t    bytes_  = 0;
+    std::string      trouble_;
+};
+
+/// A text of a slot, up to its end.
+std::string live_text(const char* text, std::size_t bytes_max);
+
+/// What a slot says of a process that left no report.
+process_record record_of(const egb_live_slot& slot);
+
+}  // namespace tool

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The file that `eggbox run` writes its report to.
+#pragma once
+
+#include <string>
+
+namespace tool
+{
+
+/// Opened before the program runs, so that a path that cannot be written fails at once and not
+/// after an hour of work. The report takes the place of an earlier one when it is complete: on a
+/// full disk the earlier one stays.
+class report_file
+{
+  public:
+    /// `wanted`: the path; empty: a temporary file. The ten newest of these stay. Throws failure.
+    explicit report_file(const std::string& wanted);
+    ~report_file();  // removes what is not complete
+
+    report_file(const report_file&)            = delete;
+    report_file& operator=(const report_file&) = delete;
+
+    /// Returns  why the report could not be written; empty: it is complete.
+    std::string write(const std::string& text);
+
+    const std::string& path() const
+    {
+        return path_;
+    }
+
+  private:
+    bool open_part();
+
+    bool        is_named_;
+    std::string path_;
+    std::string part_;  // the file until it is complete; empty: it is written in place
+    int         file_ = -1;
+};
+
+}  // namespace tool

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Stacks of calls as a line of text.
+#pragma once
+
+#include "records/records.hpp"
+
+#include <string>
+
+namespace tool
+{
+
+/// FILE:LINE (FUNCTION), or the part of it that is known.
+std::string place_text(const place_record& place);
+
+/// FUNCTION FILE:LINE < FUNCTION FILE:LINE < ..., the innermost first. Left out are the functions
+/// that only allocate for their caller, and what the C library and the C++ library do before main()
+/// or the function of a thread; but never the whole stack. Of more than `most` places the outer
+/// ones are counted. Empty for an unknown stack.
+std::string stack_text(const stack_record& stack, std::size_t most);
+
+/// The calls that stack_text() shows.
+stack_record shown_calls(const stack_record& stack);
+
+/// The name of the function as people call it, without parameters and template arguments, or
+/// MODULE+OFFSET.
+std::string call_name(const place_record& place);
+
+}  // namespace tool

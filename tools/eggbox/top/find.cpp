@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "top/find.hpp"
+
+#include "text/failure.hpp"
+#include "text/text.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace tool
+{
+namespace
+{
+
+namespace fs = std::filesystem;
+
+constexpr const char* name_of_files = "/memfd:eggbox (deleted)";
+
+// A live file by its number in the system, and the processes that have it as memory.
+struct mapped_file {
+    std::set<std::uint64_t>  pids;
+    std::vector<std::string> paths;  // any that opens will do
+};
+
+using mapped_files = std::map<std::string, mapped_file>;
+
+std::string proc(std::uint64_t pid, const std::string& what)
+{
+    return fmt::format("/proc/{}/{}", pid, what);
+}
+
+bool ends_with(const std::string& text, const std::string& end)
+{
+    return text.size() >= end.size() &&
+           text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Descriptors that lead to a file of this name. A process of another user shows none.
+std::vector<std::string> descriptors(std::uint64_t pid)
+{
+    std::vector<std::string> out;
+    std::error_code          error, gone;
+    for (const fs::directory_entry& each : fs::directory_iterator(proc(pid, "fd"), error)) {
+        if (fs::read_symlink(each.path(), gone) == name_of_files) {
+            out.push_back(each.path().string());
+        }
+    }
+    return out;
+}
+
+// The descriptor of `eggbox run`, for processes that have closed theirs.
+std::string descriptor_of_maker(std::uint64_t pid)
+{
+    std::ifstream     file{proc(pid, "environ")};
+    const std::string name = "EGGBOX_LIVE=";
+    std::string       entry;
+    while (std::getline(file, entry, '\0')) {
+        const std::size_t slash = entry.find('/');
+        if (entry.compare(0, name.size(), name) == 0 && slash != std::string::npos) {
+            const auto maker = std::strtoull(entry.c_str() + name.size(), nullptr, 10);
+            return proc(maker, "fd/" + std::to_string(std::atoi(entry.c_str() + slash + 1)));
+        }
+    }
+    return "";
+}
+
+std::string inode_of(const std::string& path)
+{
+    struct stat about = {};
+    return stat(path.c_str(), &about) == 0 ? std::to_string(about.st_ino) : "";
+}
+
+// A line of maps: RANGE rights offset device inode name.
+void note_mappings(mapped_files& to, std::uint64_t pid)
+{
+    std::ifstream         maps{proc(pid, "maps")};
+    std::string           line;
+    std::set<std::string> inodes;
+    while (std::getline(maps, line)) {
+        if (!ends_with(line, name_of_files)) {
+            continue;
+        }
+        std::istringstream words{line};
+        std::string        range, rights, offset, device, inode;
+        words >> range >> rights >> offset >> device >> inode;
+        to[inode].pids.insert(pid);
+        to[inode].paths.push_back(proc(pid, "map_files/" + range));
+        inodes.insert(inode);
+    }
+    if (inodes.empty()) {
+        return;
+    }
+    std::vector<std::string> paths = descriptors(pid);
+    paths.push_back(descriptor_of_maker(pid));
+    for (const std::string& path : paths) {
+        const std::string inode = inode_of(path);
+        if (inodes.count(inode) != 0) {
+            to[inode].paths.push_back(path);
+        }
+    }
+}
+
+bool is_wanted(const egb_live_slot& slot, const std::string& wanted)
+{
+    const std::string program = live_text(slot.program, sizeof slot.program);
+    return wanted.empty() || wanted == std::to_string(slot.pid) || wanted == program ||
+           wanted == fs::path(program).filename() || wanted == running_name(slot.pid);
+}
+
+// A slot is believed if its process has the file as memory.
+void read_file(recorded_processes& to, const mapped_file& from, const std::string& wanted)
+{
+    std::string problem = "no descriptor of it is open";
+    for (const std::string& path : from.paths) {
+        try {
+            const live_file file{path};
+            for (std::uint32_t place = 0; place < file.slots(); place++) {
+                if (from.pids.count(file.pid_at(place)) == 0) {
+                    continue;
+                }
+                const live_slot slot = file.copy(place);
+                if (from.pids.count(slot.data.pid) != 0 && is_wanted(slot.data, wanted)) {
+                    to.slots.push_back(slot.data);
+                }
+            }
+            return;
+        } catch (const failure& error) {
+            problem = error.what();
+        }
+    }
+    // Shared pools have files of this name, too.
+    for (const std::uint64_t pid : from.pids) {
+        if (std::to_string(pid) == wanted) {
+            to.problems.push_back(
+                fmt::format("process {} has no live file that can be read: {}", pid, problem)
+            );
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> running_processes()
+{
+    std::vector<std::uint64_t> out;
+    std::error_code            error;
+    for (const fs::directory_entry& each : fs::directory_iterator("/proc", error)) {
+        const std::string name = each.path().filename().string();
+        if (name.find_first_not_of("0123456789") == std::string::npos) {
+            out.push_back(std::strtoull(name.c_str(), nullptr, 10));
+        }
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+std::string running_name(std::uint64_t pid)
+{
+    std::ifstream file{proc(pid, "comm")};
+    std::string   name;
+    std::getline(file, name);
+    return name;
+}
+
+recorded_processes find_recorded(const std::string& wanted)
+{
+    mapped_files files;
+    for (const std::uint64_t pid : running_processes()) {
+        note_mappings(files, pid);
+    }
+    recorded_processes out;
+    for (const auto& [inode, file] : files) {
+        read_file(out, file, wanted);
+    }
+    std::sort(out.slots.begin(), out.slots.end(), [](const auto& a, const auto& b) {
+        return std::make_pair(a.pid, a.is_linked) < std::make_pair(b.pid, b.is_linked);
+    });
+    return out;
+}
+
+}  // namespace tool

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Finds the running processes that have a live file, without any right that a look at /proc does
+// not have.
+#pragma once
+
+#include "live/live.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tool
+{
+
+struct recorded_processes {
+    std::vector<egb_live_slot> slots;     // by number
+    std::vector<std::string>   problems;  // with the file of the process that is asked for
+};
+
+/// The processes that `wanted` names: a number, or the name or path of a program; empty: all.
+recorded_processes find_recorded(const std::string& wanted);
+
+/// The name of a running process, as the system has it; empty: there is no such process.
+std::string running_name(std::uint64_t pid);
+
+/// The numbers of all running processes.
+std::vector<std::uint64_t> running_processes();
+
+}  // namespace tool

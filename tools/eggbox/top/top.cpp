@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include "top/top.hpp"
+
+#include "text/failure.hpp"
+#include "text/text.hpp"
+#include "top/find.hpp"
+#include "json/writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tool
+{
+namespace
+{
+
+struct pool_line {
+    const egb_live_pool*  pool;
+    const egb_live_class* counts;  // null: its requests are not counted
+};
+
+// The pools of a process that are in use or were, those that hold most first.
+std::vector<pool_line> pools_of(const egb_live_slot& slot)
+{
+    std::vector<pool_line> out;
+    for (std::size_t i = 1; i < EGB_LIVE_POOLS; i++) {
+        const egb_live_pool& pool = slot.pools[i];
+        if (pool.key == 0 || (pool.peak == 0 && pool.failures == 0)) {
+            continue;
+        }
+        const auto* const counts =
+            std::find_if(std::begin(slot.classes), std::end(slot.classes), [&](const auto& each) {
+                return each.pool == i;
+            });
+        out.push_back(
+            {&pool, slot.is_measured != 0 && counts != std::end(slot.classes) ? counts : nullptr}
+        );
+    }
+    std::stable_sort(out.begin(), out.end(), [](const pool_line& a, const pool_line& b) {
+        return a.pool->bytes_held > b.pool->bytes_held;
+    });
+    return out;
+}
+
+struct process_sum {
+    std::uint64_t requests = 0;
+    std::uint64_t in_use   = 0;  // bytes
+    std::uint64_t held     = 0;
+};
+
+process_sum sum_of(const egb_live_slot& slot, const std::vector<pool_line>& pools)
+{
+    process_sum out{slot.large.allocations, slot.large.bytes, slot.large.bytes};
+    for (const pool_line& each : pools) {
+        out.requests = plus(out.requests, each.counts == nullptr ? 0 : each.counts->requests);
+        out.in_use   = plus(out.in_use, times(each.pool->in_use, each.pool->block_bytes));
+        out.held     = plus(out.held, each.pool->bytes_held);
+    }
+    return out;
+}
+
+std::string program_of(const egb_live_slot& slot)
+{
+    return shown(live_text(slot.program, sizeof slot.program));
+}
+
+std::string processes_text(const std::vector<egb_live_slot>& slots)
+{
+    constexpr std::size_t lines_max = 40;
+    table                 out{{"process", "pools", "requests", "in use", "held", "program"}, true};
+    for (std::size_t i = 0; i < std::min(slots.size(), lines_max); i++) {
+        const egb_live_slot&         slot  = slots[i];
+        const std::vector<pool_line> pools = pools_of(slot);
+        const process_sum            sum   = sum_of(slot, pools);
+        out.add(
+            {std::to_string(slot.pid),
+             grouped(pools.size()),
+             slot.is_measured != 0 ? grouped(sum.requests) : "-",
+             bytes_text(sum.in_use),
+             bytes_text(sum.held),
+             program_of(slot) + (slot.is_linked != 0 ? ", the library that it links" : "")}
+        );
+    }
+    return out.text() + (slots.size() > lines_max
+                             ? fmt::format("... and {} more\n", slots.size() - lines_max)
+                             : "");
+}
+
+std::string pools_text(const egb_live_slot& slot)
+{
+    constexpr std::size_t        lines_max = 20;
+    const std::vector<pool_line> pools     = pools_of(slot);
+    table out{{"pool", "block", "requests", "in use", "peak", "held", "refused"}};
+    for (std::size_t i = 0; i < std::min(pools.size(), lines_max); i++) {
+        const egb_live_pool& pool = *pools[i].pool;
+        out.add(
+            {shown(live_text(pool.name, sizeof pool.name)),
+             grouped(pool.block_bytes),
+             pools[i].counts != nullptr ? grouped(pools[i].counts->requests) : "-",
+             grouped(pool.in_use),
+             grouped(pool.peak),
+             bytes_text(pool.bytes_held),
+             grouped(pool.failures)}
+        );
+    }
+    if (slot.large.allocations != 0) {
+        out.add(
+            {"large",
+             "-",
+             grouped(slot.large.allocations),
+             grouped(slot.large.in_use),
+             grouped(slot.large.peak),
+             bytes_text(slot.large.bytes),
+             grouped(slot.large.failures)}
+        );
+    }
+    return (out.empty() ? "" : "\n" + out.text()) +
+           (pools.size() > lines_max
+                ? fmt::format("... and {} more, that hold less\n", pools.size() - lines_max)
+                : "");
+}
+
+std::string page(const std::vector<egb_live_slot>& slots)
+{
+    return headline(number_of(slots.size(), "process is", "processes are") + " recorded.") +
+           "\n\n" + processes_text(slots) + (slots.size() == 1 ? pools_text(slots[0]) : "") +
+           "\nBlocks in use include free ones that threads keep. \"-\": not counted.\n" +
+           (slots.size() == 1 ? ""
+                              : fmt::format("\nNext: eggbox top {} --once\n", slots.front().pid));
+}
+
+json pool_json(const pool_line& line)
+{
+    json out = {
+        {"name", live_text(line.pool->name, sizeof line.pool->name)},
+        {"block_bytes", line.pool->block_bytes},
+        {"in_use", line.pool->in_use},
+        {"in_use_over", std::min(line.pool->in_magazines_max, line.pool->in_use)},
+        {"peak", line.pool->peak},
+        {"bytes_held", line.pool->bytes_held},
+        {"failures", line.pool->failures},
+    };
+    if (line.counts != nullptr) {
+        out["requests"]        = line.counts->requests;
+        out["requested_bytes"] = line.counts->requested_bytes;
+    }
+    return out;
+}
+
+json process_json(const egb_live_slot& slot)
+{
+    json out = {
+        {"program", live_text(slot.program, sizeof slot.program)},
+        {"pid", slot.pid},
+        {"parent_pid", slot.parent_pid},
+        {"is_linked", slot.is_linked != 0},
+        {"is_measured", slot.is_measured != 0},
+        {"pools", json::array()},
+        {"large",
+         {{"allocations", slot.large.allocations},
+          {"frees", slot.large.frees},
+          {"in_use", slot.large.in_use},
+          {"peak", slot.large.peak},
+          {"bytes_in_use", slot.large.bytes},
+          {"peak_bytes", slot.large.bytes_peak},
+          {"failures", slot.large.failures}}},
+    };
+    for (const pool_line& each : pools_of(slot)) {
+        out["pools"].push_back(pool_json(each));
+    }
+    return out;
+}
+
+json data(const std::vector<egb_live_slot>& slots)
+{
+    json out = {{"schema", schema}, {"kind", "eggbox-top"}, {"processes", json::array()}};
+    for (const egb_live_slot& each : slots) {
+        out["processes"].push_back(process_json(each));
+    }
+    return out;
+}
+
+bool is_running(const std::string& wanted)
+{
+    const std::vector<std::uint64_t> all = running_processes();
+    return std::any_of(all.begin(), all.end(), [&](std::uint64_t pid) {
+        return std::to_string(pid) == wanted || running_name(pid) == wanted;
+    });
+}
+
+// Why there is nothing to show, and what to do.
+std::string nothing(const std::string& wanted, const std::vector<std::string>& problems)
+{
+    constexpr const char* how = "start it with `eggbox run -- PROGRAM`, or with EGGBOX_LIVE=1 and "
+                                "LD_PRELOAD=libeggbox-malloc.so in its environment";
+    if (!problems.empty()) {
+        return problems.front();
+    }
+    if (wanted.empty()) {
+        return fmt::format("no running process is recorded; to record one, {}", how);
+    }
+    return is_running(wanted)
+               ? fmt::format(
+                     "{} is not recorded, or belongs to another user; {}", shown(wanted), how
+                 )
+               : fmt::format("no process {} is running", shown(wanted));
+}
+
+}  // namespace
+
+int top_command(const top_options& wanted)
+{
+    const recorded_processes found = find_recorded(wanted.process);
+    if (found.slots.empty()) {
+        throw failure(nothing(wanted.process, found.problems));
+    }
+    for (const std::string& each : found.problems) {
+        say(each);
+    }
+    print(wanted.json ? json_text(data(found.slots)) : page(found.slots));
+    return exit_done;
+}
+
+}  // namespace tool
