@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: MIT
+"""Pools of frames, and frames."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import struct
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from . import _core
+from ._errors import InvalidError, StaleError, error_of
+
+READ_ONLY, PREFAULT, HUGE_PAGES = 1, 2, 4
+FOREVER = (1 << 64) - 1
+POLICIES = {"raise": 0, "wait": 1, "drop_oldest": 2}
+FOLDER, PREFIX = "/dev/shm", "eggbox-"
+TIME = struct.Struct("<d")
+
+
+class Handle(NamedTuple):
+    """A frame's handle: a value for any queue, socket or database. `bytes(handle)` has 16 bytes."""
+
+    pool: int
+    block: int
+    generation: int
+
+    def __bytes__(self) -> bytes:
+        return struct.pack("<IIQ", *self)
+
+    @classmethod
+    def from_bytes(cls, text: bytes) -> Handle:
+        """The handle of 16 bytes. Raises InvalidError for another length."""
+        if len(text) != 16:
+            raise InvalidError(f"a handle has 16 bytes, not {len(text)}")
+        return cls(*struct.unpack("<IIQ", text))
+
+
+def _nanoseconds(timeout: float | None) -> int:
+    if timeout is None:
+        return FOREVER
+    if not timeout >= 0:
+        raise InvalidError(f"a timeout is None, or 0 or more seconds, not {timeout}")
+    return min(int(min(timeout, 1e9) * 1e9), FOREVER)
+
+
+class Frame:
+    """A frame that this process holds until release(), the end of `with`, or the frame's end.
+
+    Views of it stay valid after that: a view keeps the memory, and the block is free when the last
+    view is gone, too.
+    """
+
+    __slots__ = ("_hold", "_pool")
+
+    def __init__(self, pool: FramePool, hold: _core.Hold) -> None:
+        self._pool = pool
+        self._hold: _core.Hold | None = hold
+
+    def _held(self) -> _core.Hold:
+        if self._hold is None:
+            raise StaleError("the frame was released; take a view before, or open its handle")
+        return self._hold
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """A view of the frame with the pool's shape and dtype, without a copy.
+
+        Writable if the frame came from alloc() and is not published yet, else read-only. Raises
+        StaleError after release().
+        """
+        # Not all versions of NumPy's types know that any buffer will do.
+        hold: Any = self._held()
+        return np.ndarray(self._pool.shape, self._pool.dtype, hold)
+
+    @property
+    def buffer(self) -> memoryview:
+        """The bytes of the frame, without a copy, as with `array`."""
+        return memoryview(self._held())
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        view = self.array
+        if dtype is not None and np.dtype(dtype) != view.dtype:
+            if copy is False:
+                raise ValueError("another dtype needs a copy")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return self.array.__array_interface__
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.array.__dlpack_device__()
+
+    @property
+    def handle(self) -> Handle:
+        """The frame as a value, which any process that has the pool can open()."""
+        return Handle(*self._held().handle)
+
+    @property
+    def sequence(self) -> int:
+        """Its number in the feed, from 1; 0: it was not published, or came by its handle."""
+        return self._held().sequence
+
+    @property
+    def missed(self) -> int:
+        """Frames between the one before and this one that this reader was too late for."""
+        return self._held().missed
+
+    @property
+    def time(self) -> float:
+        """The time given to publish(); 0.0 if none was."""
+        return float(TIME.unpack_from(self._held().note)[0]) if self._pool._has_time else 0.0
+
+    @property
+    def note(self) -> bytes:
+        """The pool's `note_bytes` bytes given to publish()."""
+        start = TIME.size if self._pool._has_time else 0
+        return self._held().note[start : start + self._pool.note_bytes]
+
+    def publish(self, *, time: float = 0.0, note: bytes = b"") -> int:
+        """Publishes the frame: every reader may see it. Returns its number in the feed, from 1.
+
+        Views taken before stay writable: write to none of them any more. Raises BusyError if
+        another process publishes, InvalidError for a frame that was published before or a note
+        longer than the pool's `note_bytes`, UnsupportedError if the pool keeps no frames.
+        """
+        if len(note) > self._pool.note_bytes:
+            raise InvalidError(f"a note has at most {self._pool.note_bytes} bytes in this pool")
+        hold = self._held()
+        text = (TIME.pack(time) if self._pool._has_time else b"") + note
+        status = hold.publish(text)
+        if status != 0:
+            raise error_of(
+                status,
+                {
+                    1: "the frame was published before, or the pool is read-only here",
+                    5: "another process publishes in this pool: only one may at a time",
+                }.get(status, "the pool keeps no frames: make it with keep=1 or more"),
+            )
+        return hold.sequence
+
+    def release(self) -> None:
+        """Ends the hold. A second call does nothing."""
+        self._hold = None
+
+    def __enter__(self) -> Frame:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return "<eggbox.Frame, released>" if self._hold is None else f"<eggbox.Frame {self.handle}>"
+
+
+def _opened(result: _core.Pool | int, what: str) -> _core.Pool:
+    if isinstance(result, int):
+        raise error_of(result, f"{what}: {REASONS.get(result, _core.status_text(result))}")
+    return result
+
+
+REASONS = {
+    1: "out of range: a name has no slash but at its begin, shape and count are 1 or more, keep is "
+    "at most count, note_bytes at most 56, and a descriptor is open for reading and writing",
+    2: "the system refused memory, a file or a permission; make count smaller or /dev/shm larger",
+    3: "62 processes have it open, or it is larger than this process can address",
+    4: "there is no pool of this name",
+    5: "a living pool, or another file, has this name",
+    6: "the file is no pool, or it was damaged",
+}
+
+
+class FramePool:
+    """A pool of `count` frames in shared memory, and a feed of the last `keep` published ones.
+
+    `name` is a file in /dev/shm, or a path with a slash; None: no name, and the pool goes to other
+    processes as a descriptor (by pickle, or `fileno()`). `on_full` says what alloc() does when no
+    frame is free: "raise", "wait", or "drop_oldest", which takes the oldest frame that only the
+    feed holds. Any thread may use a pool. Raises BusyError if the name is taken, OutOfMemoryError
+    if the memory is not there, InvalidError for a wrong argument.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        shape: tuple[int, ...],
+        dtype: DTypeLike = "uint8",
+        count: int,
+        keep: int = 0,
+        on_full: str = "drop_oldest",
+        note_bytes: int = 0,
+        permissions: int = 0o600,
+        prefault: bool = True,
+        huge_pages: bool = False,
+    ) -> None:
+        kind = np.dtype(dtype)
+        if kind.hasobject:
+            raise InvalidError("objects of Python cannot be shared; use a dtype of plain values")
+        if on_full not in POLICIES:
+            raise InvalidError(f"on_full is one of {', '.join(POLICIES)}, not {on_full!r}")
+        if min(count, keep, note_bytes, permissions, *shape) < 0:
+            raise InvalidError("count, keep, note_bytes, permissions and shape are not negative")
+        about = {"shape": shape, "dtype": np.lib.format.dtype_to_descr(kind), "on_full": on_full}
+        flags = (PREFAULT if prefault else 0) | (HUGE_PAGES if huge_pages else 0)
+        what = f"pool {name!r}" if name is not None else "pool"
+        try:
+            made = _core.create(
+                name,
+                math.prod(shape) * kind.itemsize,
+                count,
+                keep,
+                TIME.size + note_bytes,
+                POLICIES[on_full],
+                permissions,
+                flags,
+                json.dumps(about, separators=(",", ":")).encode(),
+            )
+        except TypeError:
+            raise InvalidError(f"{what}: a number is larger than 64 bits, or is none") from None
+        self._take_over(_opened(made, what), name)
+
+    def _take_over(self, core: _core.Pool, name: str | None) -> None:
+        numbers = core.stats()
+        self._core = core
+        self._name = name
+        self._after = 0
+        self._has_time = False
+        self._shape: tuple[int, ...] = (numbers["block_bytes"],)
+        self._dtype: np.dtype[Any] = np.dtype("uint8")
+        self._waits = False
+        self._note_bytes = numbers["note_bytes"]
+        try:
+            about = json.loads(core.about())
+            dtype = about["dtype"]
+            shape = tuple(int(each) for each in about["shape"])
+            kind = np.dtype(
+                dtype if isinstance(dtype, str) else [tuple(field) for field in dtype]
+            )
+            is_ours = math.prod(shape) * kind.itemsize == numbers["block_bytes"]
+        except (ValueError, KeyError, TypeError):
+            return  # a pool of a program in C: bytes
+        if is_ours and min(shape, default=0) >= 0 and not kind.hasobject:
+            self._shape, self._dtype, self._has_time = shape, kind, True
+            self._waits = about.get("on_full") == "wait"
+            self._note_bytes -= TIME.size
+
+    @classmethod
+    def _of(cls, core: _core.Pool, name: str | None) -> FramePool:
+        pool = cls.__new__(cls)
+        pool._take_over(core, name)
+        return pool
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._dtype
+
+    @property
+    def note_bytes(self) -> int:
+        """The most bytes of a note."""
+        return self._note_bytes
+
+    @property
+    def closed(self) -> bool:
+        return not self._core.is_open
+
+    @property
+    def read_only(self) -> bool:
+        return self._core.read_only
+
+    def _frame(self, result: _core.Hold | int, busy: str) -> Frame:
+        if isinstance(result, int):
+            text = {4: "the pool was closed", 5: busy, 1: "the pool is read-only here"}
+            raise error_of(result, text.get(result, "the pool keeps no frames"))
+        return Frame(self, result)
+
+    def alloc(self, timeout: float | None = None) -> Frame:
+        """A frame to write to. `timeout` in seconds is for on_full="wait"; None: for ever.
+
+        Raises BusyError if none is free, InvalidError in a read-only pool, StaleError if closed.
+        """
+        limit = _nanoseconds(timeout) if self._waits or timeout is not None else 0
+        return self._frame(self._core.alloc(limit), "no frame is free; release some, or make more")
+
+    def next(self, timeout: float | None = None) -> Frame:
+        """The oldest frame that is newer than the one before; waits for it.
+
+        Each FramePool object has a place of its own in the feed. Raises BusyError when the time
+        is over or cancel() was called, StaleError if the pool is closed.
+        """
+        result = self._core.next(self._after, _nanoseconds(timeout))
+        frame = self._frame(result, "no frame came in time")
+        self._after = frame.sequence
+        return frame
+
+    def take(self, timeout: float | None = None) -> Frame:
+        """The oldest frame of the feed, for this caller alone. Errors as with next()."""
+        return self._frame(self._core.take(_nanoseconds(timeout)), "no frame came in time")
+
+    def latest(self) -> Frame:
+        """The newest frame of the feed. Raises BusyError if there is none."""
+        return self._frame(self._core.latest(), "the feed is empty")
+
+    def open(self, handle: Handle | bytes) -> Frame:
+        """The frame of a handle, read-only. Raises StaleError, for certain, if it is gone."""
+        value = Handle.from_bytes(handle) if isinstance(handle, bytes) else handle
+        result = self._core.open(*value)
+        if result == 1:
+            raise InvalidError("the handle is of another pool")
+        if result == 4 and not self.closed:
+            raise StaleError("the frame is gone")
+        return self._frame(result, "")
+
+    def __iter__(self) -> Iterator[Frame]:
+        """Each frame by next(), until the pool is closed here or cancel() is called.
+
+        Each frame is released when the loop has no name for it any more.
+        """
+        while True:
+            try:
+                frame = self.next()
+            except (StaleError, TimeoutError):
+                return
+            yield frame
+            del frame
+
+    def cancel(self) -> None:
+        """Ends the waits of this object's users: they raise BusyError, and loops end."""
+        self._core.cancel()
+
+    def recover(self) -> int:
+        """Frees what dead processes held, and returns how many there were."""
+        return self._core.recover()
+
+    def stats(self) -> dict[str, int]:
+        """The numbers of the pool: count, in_use, published, dropped, and others."""
+        return self._core.stats()
+
+    def holders(self) -> list[dict[str, int | str | bool]]:
+        """For each process that has the pool: slot, pid, program, alive, this, held, missed."""
+        return self._core.holders()
+
+    def fileno(self) -> int:
+        """The descriptor, to hand on; the pool's. Raises StaleError if closed."""
+        descriptor = self._core.fd()
+        if descriptor < 0:
+            raise StaleError("the pool was closed")
+        return descriptor
+
+    def close(self) -> None:
+        """Ends the use of the pool here. Frames and views stay valid; with the last one the
+        process detaches. A second call does nothing."""
+        self._core.close()
+
+    def __enter__(self) -> FramePool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pool with a name goes by that; one without goes as a descriptor, to processes of
+        multiprocessing."""
+        if self._name is not None:
+            return attach, (self._name, self.read_only)
+        from multiprocessing.reduction import DupFd
+
+        return _attach_sent, (DupFd(self.fileno()), self.read_only)
+
+    def __repr__(self) -> str:
+        return f"<eggbox.FramePool {self._name!r} {self._shape} {self._dtype}>"
+
+
+def attach(name: str, read_only: bool = True, *, prefault: bool = True) -> FramePool:
+    """The pool of this name. Raises StaleError if there is none, CorruptError if the file is no
+    pool, LimitError if 62 processes have it open."""
+    flags = (READ_ONLY if read_only else 0) | (PREFAULT if prefault else 0)
+    return FramePool._of(_opened(_core.attach(name, flags), f"pool {name!r}"), name)
+
+
+def attach_fd(fd: int, read_only: bool = True, *, prefault: bool = True) -> FramePool:
+    """The pool of a descriptor, which stays the caller's. Errors as with attach()."""
+    flags = (READ_ONLY if read_only else 0) | (PREFAULT if prefault else 0)
+    return FramePool._of(_opened(_core.attach_fd(fd, flags), f"descriptor {fd}"), None)
+
+
+def _attach_sent(sent: Any, read_only: bool) -> FramePool:
+    descriptor = sent.detach()
+    try:
+        return attach_fd(descriptor, read_only)
+    finally:
+        os.close(descriptor)
+
+
+def ls() -> list[dict[str, Any]]:
+    """The pools in /dev/shm: for each its name, stats() and holders(); `error` in place of these
+    if it cannot be read. Nothing is attached and nothing changes."""
+    found = []
+    for file in sorted(os.listdir(FOLDER) if os.path.isdir(FOLDER) else []):
+        if file.startswith(PREFIX):
+            entry: dict[str, Any] = {"name": file[len(PREFIX) :]}
+            seen = _core.look(entry["name"])
+            if isinstance(seen, int):
+                entry["error"] = REASONS.get(seen, _core.status_text(seen))
+            else:
+                entry["stats"], entry["holders"] = seen
+            found.append(entry)
+    return found
+
+
+def gc() -> int:
+    """Removes the pools in /dev/shm whose processes are all dead; returns how many."""
+    return _core.gc()

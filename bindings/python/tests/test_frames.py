@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""The package eggbox, promise by promise."""
+
+import gc
+import json
+import multiprocessing
+import os
+import pathlib
+import pickle
+import random
+import re
+import threading
+import unittest
+
+import eggbox
+import numpy as np
+import workers
+from eggbox import _core
+
+
+def name_of(what):
+    return f"test-{what}-{os.getpid()}"
+
+
+def small_pool(name=None, **options):
+    settings = {"shape": (4, 6), "count": 4, "keep": 2, "prefault": False, **options}
+    return eggbox.FramePool(name, **settings)
+
+
+class Frames(unittest.TestCase):
+    def test_goes_from_alloc_to_publish_to_next(self):
+        with small_pool(name_of("way"), note_bytes=3) as pool:
+            with pool.alloc() as frame:
+                self.assertTrue(frame.array.flags.writeable)
+                frame.array[...] = 7
+                self.assertEqual(frame.publish(time=12.5, note=b"abc"), 1)
+                self.assertFalse(frame.array.flags.writeable)
+            with eggbox.attach(pool.name) as reader, reader.next() as seen:
+                self.assertEqual((seen.sequence, seen.missed, seen.time), (1, 0, 12.5))
+                self.assertEqual(seen.note, b"abc")
+                self.assertEqual((reader.shape, reader.dtype), ((4, 6), np.dtype("uint8")))
+                self.assertTrue((seen.array == 7).all())
+                self.assertRaises(eggbox.BusyError, reader.next, 0)
+
+    def test_take_gives_each_frame_to_one_and_latest_is_the_newest(self):
+        with small_pool() as pool:
+            for value in (1, 2):
+                with pool.alloc() as frame:
+                    frame.array[...] = value
+                    frame.publish()
+            self.assertEqual(pool.latest().array[0, 0], 2)
+            self.assertEqual([pool.take().array[0, 0] for _ in range(2)], [1, 2])
+            self.assertRaises(eggbox.BusyError, pool.take, 0.01)
+            self.assertRaises(eggbox.BusyError, pool.latest)
+
+    def test_tells_how_many_were_missed(self):
+        with small_pool() as pool:
+            for _ in range(5):
+                with pool.alloc() as frame:
+                    frame.publish()
+            self.assertEqual([pool.next(0).missed, pool.next(0).missed], [3, 0])
+
+    def test_has_any_plain_dtype(self):
+        fields = np.dtype([("x", "<f4"), ("y", ">i2", (3,))])
+        for dtype in ("bool", ">u2", "complex128", "float16", "datetime64[ns]", fields):
+            with small_pool(dtype=dtype) as pool:
+                with eggbox.attach_fd(pool.fileno()) as reader:
+                    self.assertEqual(reader.dtype, np.dtype(dtype))
+                with pool.alloc() as frame:
+                    self.assertEqual(frame.array.shape, (4, 6))
+        self.assertRaises(eggbox.InvalidError, small_pool, dtype=object)
+
+    def test_has_the_bytes_of_a_pool_that_tells_no_shape(self):
+        for about in (b"", b"{", b'{"shape":[5],"dtype":"u1"}', b'{"shape":["a"],"dtype":"u1"}',
+                      b'{"shape":[-2,-12],"dtype":"u1"}', b'{"shape":[3],"dtype":"O"}', b"[]"):
+            made = _core.create(None, 24, 2, 1, 4, 0, 0, 0, about)
+            with eggbox.attach_fd(made.fd(), read_only=False) as pool:
+                self.assertEqual((pool.shape, pool.dtype, pool.note_bytes), ((24,), "uint8", 4))
+                with pool.alloc() as frame:
+                    frame.publish(note=b"1234")
+                self.assertEqual(pool.next().note, b"1234")
+
+    def test_goes_to_consumers_of_dlpack_and_buffers_without_a_copy(self):
+        with small_pool(dtype="float32") as pool, pool.alloc() as frame:
+            frame.array[1, 2] = 3.5
+            at = frame.array.ctypes.data
+            for view in (np.from_dlpack(frame), np.asarray(frame),
+                         np.frombuffer(frame.buffer, "float32").reshape(4, 6)):
+                self.assertEqual((view.ctypes.data, view[1, 2]), (at, 3.5))
+            self.assertEqual(frame.__array_interface__["data"][0], at)
+            self.assertNotEqual(np.array(frame, copy=True).ctypes.data, at)
+            self.assertEqual(np.asarray(frame, dtype="int32")[1, 2], 3)
+
+
+class Views(unittest.TestCase):
+    def test_keep_their_frame_and_a_released_frame_raises(self):
+        pool = small_pool()
+        frame = pool.alloc()
+        view = frame.array[1:, ::2]
+        view[...] = 9
+        frame.release()
+        frame.release()
+        self.assertRaises(eggbox.StaleError, lambda: frame.array)
+        self.assertRaises(eggbox.StaleError, frame.publish)
+        self.assertEqual(pool.stats()["in_use"], 1)
+        pool.close()
+        pool.close()
+        self.assertTrue((view == 9).all())
+        del pool, frame
+        gc.collect()
+        self.assertTrue((view == 9).all())
+
+    def test_that_are_read_only_cannot_be_made_writable(self):
+        with small_pool() as pool:
+            with pool.alloc() as frame:
+                frame.publish()
+            view = pool.next().array
+            with self.assertRaises(ValueError):
+                view.flags.writeable = True
+            with self.assertRaises(ValueError):
+                view[0, 0] = 1
+
+    def test_outlive_everything_in_10000_random_lifetimes(self):
+        chance = random.Random(29)
+        pools, frames, views = [], [], []
+        for step in range(10000):
+            action = chance.randrange(8)
+            if action == 0 and len(pools) < 5:
+                pools.append(small_pool())
+            elif action == 1 and pools and len(pools) < 5:
+                try:
+                    pools.append(eggbox.attach_fd(chance.choice(pools).fileno(), step % 2 == 0))
+                except eggbox.StaleError:
+                    pass
+            elif action in (2, 3) and pools:
+                pool = chance.choice(pools)
+                try:
+                    frames.append(pool.alloc() if action == 2 else pool.latest())
+                except eggbox.Error:
+                    pass
+            elif action == 4 and frames:
+                views.append(chance.choice([lambda f: f.array, lambda f: f.buffer,
+                                            np.from_dlpack])(frames[-1]))
+                if not memoryview(views[-1]).readonly:
+                    np.asarray(views[-1])[...] = step % 256
+            elif action == 5 and frames:
+                try:
+                    frames[-1].publish()
+                except eggbox.Error:
+                    pass
+            elif action == 6 and pools and step % 5 == 0:
+                pools.pop(chance.randrange(len(pools))).close()
+            elif views and step % 2 == 0:
+                views.pop(chance.randrange(len(views)))
+            elif frames:
+                frames.pop(chance.randrange(len(frames)))
+            for view in views:
+                np.asarray(view).ravel()[-1]
+        self.assertGreater(step, 9998)
+
+
+class Errors(unittest.TestCase):
+    def test_are_of_the_kind_that_the_library_tells(self):
+        name = name_of("errors")
+        with small_pool(name) as pool:
+            self.assertRaises(eggbox.BusyError, small_pool, name)
+            reader = eggbox.attach(name)
+            self.assertRaises(eggbox.InvalidError, reader.alloc)
+            first = pool.alloc()
+            first.publish()
+            self.assertRaises(eggbox.InvalidError, first.publish)
+            writer = eggbox.attach(name, read_only=False)
+            self.assertRaises(eggbox.BusyError, writer.alloc().publish)
+            first.release()
+            reader.close()
+            writer.close()
+            self.assertRaises(eggbox.StaleError, reader.next)
+            self.assertRaises(eggbox.StaleError, reader.fileno)
+            with self.assertRaises(eggbox.InvalidError):
+                pool.alloc().publish(note=b"too long")
+        self.assertRaises(eggbox.StaleError, eggbox.attach, name)
+        self.assertRaises(eggbox.StaleError, pool.alloc)
+        self.assertTrue(issubclass(eggbox.OutOfMemoryError, MemoryError))
+
+    def test_come_from_wrong_arguments(self):
+        for options in ({"count": 0}, {"count": -1}, {"count": 1 << 70}, {"shape": (0,)},
+                        {"on_full": "explode"}, {"keep": 9}, {"note_bytes": 60},
+                        {"name": "a/b"}, {"name": ""}):
+            with self.subTest(options), self.assertRaises(eggbox.InvalidError):
+                small_pool(**options)
+        self.assertRaises((eggbox.OutOfMemoryError, eggbox.LimitError), small_pool,
+                          shape=(1 << 50,))
+        with small_pool() as pool:
+            self.assertRaises(eggbox.InvalidError, pool.next, -1)
+            self.assertRaises(eggbox.InvalidError, pool.next, float("nan"))
+            self.assertRaises(eggbox.InvalidError, pool.open, b"short")
+            self.assertRaises(eggbox.InvalidError, pool.open, eggbox.Handle(1, 2, 3))
+        with small_pool(keep=0) as pool:
+            self.assertRaises(eggbox.UnsupportedError, pool.next)
+            self.assertRaises(eggbox.UnsupportedError, pool.alloc().publish)
+
+    def test_a_file_that_is_no_pool_is_corrupt(self):
+        path = f"/dev/shm/eggbox-{name_of('file')}"
+        with open(path, "wb") as file:
+            file.write(b"x" * 10000)
+        try:
+            self.assertRaises(eggbox.CorruptError, eggbox.attach, path)
+            found = [each for each in eggbox.ls() if each["name"] == name_of("file")]
+            self.assertIn("no pool", found[0]["error"])
+        finally:
+            os.unlink(path)
+
+    def test_alloc_obeys_on_full(self):
+        with small_pool(on_full="raise", count=1, keep=0) as pool, pool.alloc():
+            self.assertRaises(eggbox.BusyError, pool.alloc)
+        with small_pool(on_full="wait", count=1, keep=0) as pool:
+            frame = pool.alloc()
+            self.assertRaises(eggbox.BusyError, pool.alloc, 0.01)
+            later = threading.Timer(0.02, frame.release)
+            later.start()
+            del frame
+            pool.alloc().release()
+            later.join()
+        with small_pool(count=2, keep=2) as pool:
+            for _ in range(3):
+                with pool.alloc() as frame:
+                    frame.publish()
+            self.assertEqual(pool.stats()["dropped"], 1)
+
+
+class Processes(unittest.TestCase):
+    def test_of_each_kind_get_pools_and_handles(self):
+        for method in ("fork", "spawn", "forkserver"):
+            for name in (None, name_of(method)):
+                context = multiprocessing.get_context(method)
+                with self.subTest((method, name)), small_pool(name) as pool, pool.alloc() as frame:
+                    frame.array[0, 0] = 42
+                    queue = context.SimpleQueue()
+                    child = context.Process(
+                        target=workers.answer, args=(pool, frame.handle, queue)
+                    )
+                    child.start()
+                    self.assertEqual(queue.get(), (42, False, name))
+                    child.join()
+                    self.assertEqual(child.exitcode, 0)
+
+    def test_that_are_killed_lose_nothing(self):
+        with small_pool(on_full="raise") as pool:
+            child = multiprocessing.get_context("fork").Process(
+                target=workers.hold_and_die, args=(pool,)
+            )
+            child.start()
+            child.join()
+            held = [pool.alloc() for _ in range(4)]
+            self.assertEqual(pool.stats()["recovered"], 1)
+            self.assertEqual(len(held), 4)
+            self.assertEqual([each["alive"] for each in pool.holders()], [True])
+
+    def test_handles_are_values(self):
+        with small_pool() as pool, pool.alloc() as frame:
+            handle = frame.handle
+            self.assertEqual(pickle.loads(pickle.dumps(handle)), handle)
+            self.assertEqual(eggbox.Handle.from_bytes(bytes(handle)), handle)
+            self.assertEqual(len(bytes(handle)), 16)
+            self.assertEqual(pool.open(bytes(handle)).array.ctypes.data, frame.array.ctypes.data)
+            frame.release()
+            self.assertRaises(eggbox.StaleError, pool.open, handle)
+
+    def test_ls_shows_pools_and_gc_keeps_the_living(self):
+        with small_pool(name_of("ls")) as pool:
+            frame = pool.alloc()
+            eggbox.gc()
+            shown = [each for each in eggbox.ls() if each["name"] == pool.name]
+            self.assertEqual(shown[0]["stats"]["in_use"], 1)
+            self.assertEqual(shown[0]["holders"][0]["pid"], os.getpid())
+            frame.release()
+        self.assertFalse(os.path.exists(f"/dev/shm/eggbox-{pool.name}"))
+
+
+class Threads(unittest.TestCase):
+    def test_wait_without_the_interpreter_lock_and_share_a_pool(self):
+        with small_pool(on_full="wait", count=3) as pool:
+            seen = []
+
+            def work():
+                for frame in iter(lambda: pool.take(), None):
+                    seen.append(int(frame.array[0, 0]))
+                    if len(seen) >= 300:
+                        return
+
+            def guarded():
+                try:
+                    work()
+                except eggbox.BusyError:
+                    pass  # cancelled: the other one took the last frame
+
+            readers = [threading.Thread(target=guarded) for _ in range(2)]
+            for reader in readers:
+                reader.start()
+            for number in range(300):
+                with pool.alloc() as frame:
+                    frame.array[0, 0] = number % 250
+                    frame.publish()
+                while len(seen) < number:
+                    readers[0].join(0.0001)
+            while len(seen) < 300:
+                readers[0].join(0.001)
+            while any(reader.is_alive() for reader in readers):
+                pool.cancel()
+                readers[0].join(0.001)
+            self.assertEqual(sorted(seen), sorted(n % 250 for n in range(300)))
+
+    def test_cancel_ends_a_loop(self):
+        with small_pool() as pool:
+            ended = threading.Event()
+
+            def loop():
+                for _ in pool:
+                    pass
+                ended.set()
+
+            reader = threading.Thread(target=loop)
+            reader.start()
+            while not ended.wait(0.01):
+                pool.cancel()
+            reader.join()
+
+    def test_the_example_of_the_readme_runs(self):
+        text = (pathlib.Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+        example = re.search(r"```python\n(.*?)```", text, re.S).group(1)
+        names = {}
+        exec(example.replace("cam0", name_of("readme")), names)
+        self.assertEqual((names["seen"].array[0, 0, 0], names["seen"].time), (7, 12.5))
+
+    def test_pools_are_json_to_other_languages(self):
+        with small_pool(dtype="<u2") as pool:
+            about = json.loads(pool._core.about())
+            self.assertEqual(about, {"shape": [4, 6], "dtype": "<u2", "on_full": "drop_oldest"})
+
+
+if __name__ == "__main__":
+    unittest.main()
