@@ -12,7 +12,7 @@ define preset
 	ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/$(1).xml
 endef
 
-.PHONY: help demo test test-all bench bench-originals misuse soak fuzz prove coverage sizes busy format clean
+.PHONY: help demo test test-all bench bench-originals misuse python soak fuzz prove coverage sizes busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -20,7 +20,8 @@ help:
 	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
 	@echo "make bench      measure beside other allocators; results in build/bench"
 	@echo "make bench-originals   the older libraries' own benchmarks; build/bench/originals.html"
-	@echo "make misuse     31 faults of malloc under this library, and under other allocators"
+	@echo "make misuse     33 faults of malloc under this library, and under other allocators"
+	@echo "make python     build and test wheels of bindings/python; registry: PYTHONS=\"python3 ...\""
 	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
@@ -88,6 +89,9 @@ misuse: | build
 	@cmake --build --preset release -j $(JOBS) --target misuse_faults --target eggbox-malloc
 	python3 scripts/misuse_table.py --json build/misuse.json
 	python3 scripts/misuse_table.py --catalogue
+
+python: | build
+	python3 scripts/python.py wheels $(or $(PYTHONS),python3)
 
 soak: | build
 	@scripts/setup.sh test

@@ -6,8 +6,10 @@
 #
 # ccache shortens the paths that it knows to be paths. CMake gives clang the precompiled header
 # behind -Xclang, so those paths are shortened here. A precompiled header hides macros and times
-# from ccache; the headers of this project have neither.
+# from ccache; the headers of this project have neither. clang writes the folder into the
+# precompiled header and reads the header there: such a file serves one checkout only.
 set -eu
+case "$*" in *-emit-pch*) export CCACHE_DISABLE=1 ;; esac
 export CCACHE_BASEDIR="$1" CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 shift

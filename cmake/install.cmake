@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS ${libraries} EXPORT eggbox-targets)
 install(DIRECTORY include/eggbox DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET eggbox_compat)
-  install(FILES ${PROJECT_BINARY_DIR}/compat/pool_c.h
+  install(FILES ${PROJECT_BINARY_DIR}/compat/eggbox/compat/pool_c.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/eggbox/compat)
 endif()
 install(EXPORT eggbox-targets NAMESPACE eggbox:: FILE eggbox-targets.cmake

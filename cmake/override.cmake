@@ -4,7 +4,8 @@
 # sanitizers, so it is built without them, whatever the rest is built with.
 add_library(eggbox-malloc SHARED
   src/eggbox.c src/override/loader.c src/override/malloc.c src/override/operators.c
-  src/override/process.c)
+  src/override/next.c src/override/process.c src/override/purger.c src/override/sandbox.c
+  src/override/signals.c)
 target_include_directories(eggbox-malloc PRIVATE include)
 target_compile_definitions(eggbox-malloc PRIVATE _GNU_SOURCE EGB_IS_MALLOC=1)
 set(EGGBOX_PLAIN -fno-sanitize=all)
@@ -20,6 +21,16 @@ target_link_options(eggbox-malloc PRIVATE -fno-sanitize=all
 target_link_libraries(eggbox-malloc PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 eggbox_warnings(eggbox-malloc)
 set_target_properties(eggbox-malloc PROPERTIES LINKER_LANGUAGE C)
+
+# What eggbox run preloads in its place, because it does no harm where there is another C library.
+add_library(eggbox-preload SHARED src/override/filter.c)
+target_compile_options(eggbox-preload PRIVATE ${EGGBOX_PLAIN} -fno-profile-arcs -fno-test-coverage)
+target_link_options(eggbox-preload PRIVATE -fno-sanitize=all -nostdlib
+  LINKER:--auxiliary=libeggbox-malloc.so LINKER:--disable-new-dtags)
+set_target_properties(eggbox-preload PROPERTIES
+  INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+eggbox_warnings(eggbox-preload)
+add_dependencies(eggbox-malloc eggbox-preload)
 if(EGGBOX_INSTALL)
-  install(TARGETS eggbox-malloc DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS eggbox-malloc eggbox-preload DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

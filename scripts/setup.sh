@@ -10,7 +10,7 @@ build="gcc g++ libc6-dev make cmake ninja-build ccache"
 tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev groff-base libcap2-bin"
 # Programs that the library is put under, to see that they do not notice.
 # redis-tools has the server too; redis-server would only start a service.
-programs="valgrind sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils"
+programs="valgrind gdb sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils musl-tools"
 test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev
       libreadline-dev"
 # libclang-rt-19-dev has the allocator scudo as a library.

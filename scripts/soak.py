@@ -16,7 +16,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = (
-    r"^(stress|override|os)\.|"
+    r"^(stress|override|os|shared)\.|"
     r"^hosted\.(pool_(fork|limits|refused|lanes|model|shelf|exhausted)|report|lock|"
     r"heap_(fork|refused|quiet|model|large|guard_faults))$|"
     r"^compat\.program\.threads$|^cli\.(run|size_emit)$"

@@ -19,15 +19,20 @@ LAYERS = {
              {"base", "core"}, FREESTANDING),
     "os": (["src/os/"], {"base", "os"}, ANY),
     "hosted": (["include/eggbox/atomic_hot.h", "include/eggbox/guard.h", "include/eggbox/heap.h",
-                "include/eggbox/heap_hot.h", "include/eggbox/lock.h", "include/eggbox/pool.h",
-                "include/eggbox/pool_hot.h", "include/eggbox/report.h", "include/eggbox/stats.h",
+                "include/eggbox/heap_hot.h", "include/eggbox/live.h", "include/eggbox/lock.h",
+                "include/eggbox/pool.h",
+                "include/eggbox/pool_bytes.h", "include/eggbox/pool_hot.h",
+                "include/eggbox/report.h", "include/eggbox/stats.h",
                 "src/hosted/"],
                {"base", "core", "os", "hosted"},
                FREESTANDING | {"stdatomic.h", "sys/single_threaded.h"}),
-    "override": (["src/override/"], {"base", "core", "hosted"}, ANY),
+    "shared": (["include/eggbox/shared.h", "src/shared/"], {"base", "core", "os", "shared"},
+               FREESTANDING | {"stdatomic.h"}),
+    "override": (["src/override/"], {"base", "core", "hosted", "override"}, ANY),
     "compat": (["src/compat/"], {"base", "core", "hosted", "faces", "compat"}, ANY),
-    "faces": (["include/eggbox/"], {"base", "core", "hosted", "faces"}, ANY),
-    "tools": (["tools/"], {"base", "core", "hosted", "faces", "tools"}, ANY),
+    "faces": (["include/eggbox/"], {"base", "core", "hosted", "shared", "faces"}, ANY),
+    "tools": (["tools/"], {"base", "core", "hosted", "shared", "faces", "tools"}, ANY),
+    "bindings": (["bindings/"], {"base", "shared", "bindings"}, ANY),
     "use": (["tests/", "bench/", "demo/", "examples/", "proof/"], ANY, ANY),
 }
 ONE_FILE_BUILDS = {"src/eggbox.c", "src/eggbox_compat.c"}  # include sources, and are in no layer
@@ -71,7 +76,7 @@ def include_problem(root, file, layer, kind, name):
         return f"no such file: {name}"
     there = layer_of(target)
     if layer in ("tools", "override", "compat") and \
-            not target.startswith(("include/", "tools/", "src/compat/")):
+            not target.startswith(("include/", "tools/", "src/compat/", "src/override/")):
         return f"layer {layer} includes {name}, which is private"
     if there not in layers:
         return f"layer {layer} includes {name} of layer {there}"

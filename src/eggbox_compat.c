@@ -11,4 +11,9 @@
 #include "compat/fb_allocator.c"
 #include "compat/lock_guard.c"
 #include "compat/x_allocator.c"
-#include "compat/xallocator.c"
+#if defined(STATIC_POOLS)
+  #include "compat/xallocator_static.c"
+#else
+  #include "compat/xallocator.c"
+#endif
+#include "compat/xallocator_text.c"

@@ -26,19 +26,22 @@ def arguments():
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow",
             "-Wundef", "-Wcast-align", "-Werror"]
 # Extensions that compilers accept in older standards, with a warning.
-OLDER = {
-    "gnu89": ["-Wno-variadic-macros"],
-    "c++14": ["-Wno-c++17-extensions", "-Wno-c++17-attribute-extensions"],
-}
+OLDER = {"c90": ["-Wno-variadic-macros"]}
+
+
+def compile_texts(command, standard, texts, root):
+    """Returns what the compiler said about files of these names, or None if it had nothing to say.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            pathlib.Path(folder, name).write_text(text)
+        result = subprocess.run(
+            command + [f"-std={standard}", *WARNINGS, *OLDER.get(standard, []),
+                       f"-I{root.resolve()}/include", "-fsyntax-only", *texts],
+            capture_output=True, text=True, check=False, cwd=folder)
+        return result.stderr or "(no message)" if result.returncode != 0 else None
 
 
 def compile_text(command, standard, suffix, text, root):
-    """Returns what the compiler said, or None if it had nothing to say."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = pathlib.Path(folder, "snippet" + suffix)
-        source.write_text(text)
-        result = subprocess.run(
-            command + [f"-std={standard}", *WARNINGS, *OLDER.get(standard, []),
-                       f"-I{root}/include", "-c", str(source), "-o", str(source) + ".o"],
-            capture_output=True, text=True, check=False)
-        return result.stderr or "(no message)" if result.returncode != 0 else None
+    """The same for one file."""
+    return compile_texts(command, standard, {"snippet" + suffix: text}, root)

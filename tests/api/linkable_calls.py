@@ -45,13 +45,53 @@ Event = structure(
     "egb_misuse_event", ("kind", INT), ("pool_name", TEXT), ("pool", PTR), ("address", PTR),
     ("block_index", SIZE), ("site", PTR), ("history", PTR))
 
+U64 = ctypes.c_uint64
+SharedOptions = structure(
+    "egb_shared_options", ("name", TEXT), ("block_bytes", SIZE), ("block_align", SIZE),
+    ("count", SIZE), ("feed_count", SIZE), ("note_bytes", SIZE), ("on_full", INT),
+    ("wait_ns", U64), ("permissions", UINT), ("flags", UINT), ("about", TEXT),
+    ("about_bytes", SIZE))
+Frame = structure("egb_frame", ("pool", ctypes.c_uint32), ("index", ctypes.c_uint32),
+                  ("generation", U64))
+Published = structure("egb_published", ("block", PTR), ("frame", Frame), ("sequence", U64),
+                      ("missed", U64), ("note", ctypes.c_char * 64))
+SharedStats = structure(
+    "egb_shared_stats", *((name, SIZE) for name in
+                          ("block_bytes", "stride_bytes", "count", "feed_count", "note_bytes",
+                           "bytes", "in_use", "only_feed", "attachments")),
+    *((name, U64) for name in ("published", "dropped", "failures", "recovered")))
+
 MISUSE_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Event), PTR)
 BLOCK_FN = ctypes.CFUNCTYPE(None, PTR, PTR)
 POOL_FN = ctypes.CFUNCTYPE(None, Pool, PTR)
+STATS_FN = ctypes.CFUNCTYPE(None, Pool, ctypes.POINTER(Stats), PTR)
 HOLDER_FN = ctypes.CFUNCTYPE(None, ctypes.POINTER(Holder), PTR)
 
 # The type of its result, and those of its arguments.
 SIGNATURES = {
+    "egb_shared_create": (INT, [PTR, PTR]),
+    "egb_shared_attach": (INT, [PTR, TEXT, UINT]),
+    "egb_shared_attach_fd": (INT, [PTR, INT, UINT]),
+    "egb_shared_fd": (INT, [PTR]),
+    "egb_shared_close": (None, [PTR]),
+    "egb_shared_alloc": (PTR, [PTR]),
+    "egb_shared_alloc_wait": (INT, [PTR, PTR, U64]),
+    "egb_shared_handle": (Frame, [PTR, PTR]),
+    "egb_shared_open": (INT, [PTR, Frame, PTR]),
+    "egb_shared_retain": (None, [PTR, PTR]),
+    "egb_shared_release": (None, [PTR, PTR]),
+    "egb_shared_publish": (INT, [PTR, PTR, PTR, PTR]),
+    "egb_shared_next": (INT, [PTR, U64, U64, PTR]),
+    "egb_shared_take": (INT, [PTR, U64, PTR]),
+    "egb_shared_latest": (INT, [PTR, PTR]),
+    "egb_shared_cancel": (None, [PTR]),
+    "egb_shared_recover": (SIZE, [PTR]),
+    "egb_shared_stats": (INT, [PTR, PTR]),
+    "egb_shared_about": (PTR, [PTR, PTR]),
+    "egb_shared_each": (None, [PTR, PTR, PTR]),
+    "egb_shared_holders": (U64, [PTR, SIZE]),
+    "egb_shared_look": (INT, [TEXT, PTR, PTR, PTR]),
+    "egb_shared_gc": (SIZE, []),
     "egb_status_text": (TEXT, [INT]),
     "egb_level_text": (TEXT, [INT]),
     "egb_misuse_text": (TEXT, [INT]),
@@ -103,10 +143,12 @@ SIGNATURES = {
     "egb_realloc": (PTR, [PTR, SIZE]),
     "egb_aligned_alloc": (PTR, [SIZE, SIZE]),
     "egb_heap_pool": (Pool, []),
+    "egb_heap_purge": (SIZE, []),
     "egb_heap_trim": (SIZE, [SIZE]),
     "egb_heap_measure": (None, [BOOL]),
     "egb_heap_guard_pages": (INT, [TEXT]),
     "egb_heap_get_stats": (INT, [PTR]),
+    "egb_pool_bytes": (SIZE, [PTR, SIZE]),
     "egb_pool_create": (INT, [PTR, PTR]),
     "egb_pool_destroy": (INT, [Pool, INT]),
     "egb_pool_alive": (BOOL, [Pool]),
@@ -122,6 +164,7 @@ SIGNATURES = {
     "egb_pool_parent": (Pool, [Pool]),
     "egb_pool_is_ancestor": (BOOL, [Pool, Pool]),
     "egb_pool_each": (None, [Pool, POOL_FN, PTR]),
+    "egb_pool_each_stats": (None, [Pool, STATS_FN, PTR]),
     "egb_pool_each_block": (None, [Pool, BLOCK_FN, PTR]),
     "egb_free": (None, [PTR]),
     "egb_pool_of": (Pool, [PTR]),
@@ -133,6 +176,7 @@ SIGNATURES = {
     "egb_magazine_close": (None, [PTR]),
     "egb_report_write": (INT, [TEXT]),
     "egb_report_restart": (None, []),
+    "egb_report_announce": (None, [TEXT]),
 }
 
 TABLE = []  # ([name], function): the function calls each of these names
@@ -295,7 +339,7 @@ def pool_blocks(library):
 
 @calls("egb_pool_reserve", "egb_pool_trim", "egb_pool_get_stats", "egb_pool_get_subtree_stats",
        "egb_pool_touched", "egb_pool_parent", "egb_pool_is_ancestor", "egb_pool_each",
-       "egb_pool_each_block")
+       "egb_pool_each_stats", "egb_pool_each_block")
 def pool_questions(library):
     above = new_pool(library, name=b"above")
     below = new_pool(library, name=b"below", parent=above)
@@ -314,10 +358,25 @@ def pool_questions(library):
     pools, blocks = [], []
     library.egb_pool_each(above, POOL_FN(lambda pool, user: pools.append(bytes(pool))), None)
     assert pools == [bytes(above), bytes(below)]
+    counts = []
+    count = STATS_FN(lambda pool, stats, user: counts.append(
+        (stats.contents.name, stats.contents.in_use)))
+    library.egb_pool_each_stats(above, count, None)
+    assert counts == [(b"above", 0), (b"below", 1)]
     library.egb_pool_each_block(below, BLOCK_FN(lambda block, user: blocks.append(block)), None)
     assert blocks == [block]
     library.egb_pool_free(below, block)
     assert library.egb_pool_trim(below, 0) > 0
+
+
+@calls("egb_pool_bytes")
+def pool_bytes(library):
+    options = PoolOptions(block_bytes=48)
+    region = ctypes.create_string_buffer(library.egb_pool_bytes(ctypes.byref(options), 9))
+    pool = new_pool(library, memory=ctypes.addressof(region), memory_bytes=len(region),
+                    max_blocks=9)
+    assert all(library.egb_pool_alloc(pool) for _ in range(9))
+    assert library.egb_pool_destroy(pool, 1) == OK
 
 
 @calls("egb_magazine_open", "egb_magazine_alloc", "egb_magazine_free", "egb_magazine_close")
@@ -381,7 +440,7 @@ def holders(library):
 # ---- heap ---------------------------------------------------------------------------------------
 
 @calls("egb_malloc", "egb_calloc", "egb_realloc", "egb_aligned_alloc", "egb_heap_pool",
-       "egb_heap_trim")
+       "egb_heap_purge", "egb_heap_trim")
 def heap(library):
     block = library.egb_malloc(100)
     ctypes.memset(block, 7, 100)
@@ -396,6 +455,7 @@ def heap(library):
     library.egb_free(zero)
     library.egb_free(aligned)
     assert library.egb_heap_trim(0) > 0
+    assert library.egb_heap_purge() == 0
 
 
 @calls("egb_heap_measure", "egb_heap_guard_pages", "egb_heap_get_stats")
@@ -415,13 +475,63 @@ def heap_numbers(library):
 
 # ---- report -------------------------------------------------------------------------------------
 
-@calls("egb_report_write", "egb_report_restart")
+@calls("egb_report_write", "egb_report_restart", "egb_report_announce")
 def report(library):
     library.egb_free(library.egb_malloc(1))
     library.egb_report_restart()
     with tempfile.TemporaryDirectory() as folder:
+        library.egb_report_announce(folder.encode())
+        assert len(os.listdir(folder)) == (1 if sys.platform == "linux" else 0)
         status = library.egb_report_write(folder.encode())
         assert status == (OK if sys.platform == "linux" else UNSUPPORTED), status
         if status == OK:
             assert [name for name in os.listdir(folder) if name.endswith(".json")]
     assert library.egb_report_write(None) in (INVALID, UNSUPPORTED)
+
+
+@calls("egb_shared_create", "egb_shared_attach", "egb_shared_attach_fd", "egb_shared_fd",
+       "egb_shared_close", "egb_shared_alloc", "egb_shared_alloc_wait", "egb_shared_handle",
+       "egb_shared_open", "egb_shared_retain", "egb_shared_release", "egb_shared_holders")
+def shared_blocks(library):
+    pool, again, block = PTR(), PTR(), PTR()
+    options = SharedOptions(block_bytes=100, count=2)
+    status = library.egb_shared_create(ctypes.byref(pool), ctypes.byref(options))
+    assert status == (OK if sys.platform == "linux" else UNSUPPORTED), status
+    assert library.egb_shared_attach(ctypes.byref(again), b"", 0) == INVALID
+    status = library.egb_shared_attach_fd(ctypes.byref(again), library.egb_shared_fd(pool), 0)
+    assert status == (OK if sys.platform == "linux" else INVALID), status
+    if status == OK:
+        one = library.egb_shared_alloc(pool)
+        library.egb_shared_retain(pool, one)
+        library.egb_shared_release(pool, one)
+        frame = library.egb_shared_handle(pool, one)
+        assert library.egb_shared_open(again, frame, ctypes.byref(block)) == OK
+        assert library.egb_shared_holders(pool, 0) == 3
+        assert library.egb_shared_alloc_wait(again, ctypes.byref(block), 0) == OK
+    library.egb_shared_close(again)
+    library.egb_shared_close(pool)
+
+
+@calls("egb_shared_publish", "egb_shared_next", "egb_shared_take", "egb_shared_latest",
+       "egb_shared_cancel", "egb_shared_recover", "egb_shared_stats", "egb_shared_about",
+       "egb_shared_each", "egb_shared_look", "egb_shared_gc")
+def shared_feed(library):
+    pool, frame, stats, about = PTR(), Published(), SharedStats(), SIZE()
+    options = SharedOptions(block_bytes=100, count=2, feed_count=1, about=b"it", about_bytes=2)
+    status = library.egb_shared_create(ctypes.byref(pool), ctypes.byref(options))
+    if status == OK:
+        one = library.egb_shared_alloc(pool)
+        assert library.egb_shared_publish(pool, one, None, None) == OK
+        for status in (library.egb_shared_next(pool, 0, 0, ctypes.byref(frame)),
+                       library.egb_shared_latest(pool, ctypes.byref(frame)),
+                       library.egb_shared_take(pool, 0, ctypes.byref(frame))):
+            assert status == OK and frame.block == one and frame.sequence == 1
+        assert library.egb_shared_stats(pool, ctypes.byref(stats)) == OK
+        assert stats.published == 1 and stats.in_use == 1 and stats.attachments == 1
+    library.egb_shared_cancel(pool)
+    assert library.egb_shared_recover(pool) == 0
+    assert bool(library.egb_shared_about(pool, ctypes.byref(about))) == (about.value == 2)
+    library.egb_shared_each(None, None, None)
+    assert library.egb_shared_look(b"a/b", ctypes.byref(stats), None, None) == INVALID
+    library.egb_shared_gc()
+    library.egb_shared_close(pool)

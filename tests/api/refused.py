@@ -9,6 +9,7 @@ from compiler import arguments, compile_text
 C = '#include "eggbox/fixed.h"\nstruct item {{ double d[2]; }};\n{}\n' \
     "int use(void);\nint use(void) {{ return (int)egb_fixed_capacity(&pool); }}\n"
 CXX = '#include "eggbox/eggbox.hpp"\nstruct item {{ double d[2]; }};\n{}\n'
+POOL = '#include "eggbox/pool.h"\nEGB_FIXED_DEFINE(pool, char, 4);\n'
 
 # (a source that must be refused, a source that must not)
 PAIRS_C = [
@@ -21,6 +22,9 @@ PAIRS_C = [
      "enum { n = 3 }; EGB_FIXED_DEFINE(pool, struct item, n);"),
     ("char store[EGB_FIXED_BYTES(6, 4)]; EGB_FIXED_DEFINE(pool, char, 4);",
      "char store[EGB_FIXED_BYTES(8, 4)]; EGB_FIXED_DEFINE(pool, char, 4);"),
+    (POOL + "char store[EGB_POOL_BYTES(0, 4)];", POOL + "char store[EGB_POOL_BYTES(6, 4)];"),
+    (POOL + "char store[EGB_POOL_BYTES(64, UINT64_C(1) << 58)];",
+     POOL + "char store[EGB_POOL_BYTES_AT(EGB_LEVEL_TRACK, 64, 64, 1 << 10)];"),
     ("EGB_FIXED_DEFINE(pool, struct item, UINT64_C(0x100000000));",
      "EGB_FIXED_DEFINE(pool, struct item, 64);"),
 ]

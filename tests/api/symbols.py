@@ -27,7 +27,10 @@ MALLOC = """
 malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree
 aligned_alloc posix_memalign memalign valloc pvalloc
 malloc_usable_size malloc_trim mallopt mallinfo mallinfo2
-dlopen abort _exit _Exit execl execle execlp execv execve execveat execvp execvpe fexecve
+__libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign __libc_valloc __libc_pvalloc
+sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset
+dlopen pthread_create prctl abort _exit _Exit
+execl execle execlp execv execve execveat execvp execvpe fexecve
 """.split()
 NEW_AND_DELETE = r"_Zn[wa][mj](St11align_val_t)?(RKSt9nothrow_t)?" \
     r"|_Zd[la]Pv[mj]?(St11align_val_t)?(RKSt9nothrow_t)?"

@@ -4,6 +4,7 @@
 #include "eggbox/eggbox.hpp"
 #include "eggbox/memory_resource.hpp"
 #include "eggbox/pooled.hpp"
+#include "eggbox/shared.hpp"
 
 #include <list>
 #include <memory_resource>

@@ -27,7 +27,8 @@ void use_report(const std::string& text)
     );
     const tool::configuration plan = tool::plan(runs, "", 25, 95);
     (void)tool::size_page(plan, {"a.json"});
-    (void)tool::fit_page(tool::check_fit(plan, tool::sum_up(runs)), "a", tool::sum_up(runs));
+    (void
+    )tool::fit_page(tool::check_fit(plan, tool::sum_up(runs)), "a", tool::sum_up(runs), {"a.json"});
     (void)tool::size_in_c(plan);
     (void)tool::size_in_cpp(plan);
 }
@@ -36,7 +37,7 @@ void use_configuration(const std::string& text)
 {
     const tool::configuration earlier = tool::parse_configuration(text, "a.h");
     const tool::totals        now;
-    (void)tool::fit_page(tool::check_fit(earlier, now), "a.h", now);
+    (void)tool::fit_page(tool::check_fit(earlier, now), "a.h", now, {"a.json"});
     (void)tool::fit_data(tool::check_fit(earlier, now));
 }
 

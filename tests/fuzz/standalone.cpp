@@ -23,8 +23,10 @@ constexpr std::size_t bytes_max = 400;
 void read_all(const char* folder, std::vector<bytes>* all)
 {
     std::vector<std::filesystem::path> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        paths.push_back(entry.path());
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+        if (entry.is_regular_file()) {
+            paths.push_back(entry.path());
+        }
     }
     std::sort(paths.begin(), paths.end());
     for (const auto& path : paths) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Uses eggbox as other projects will: installed, as a subdirectory, by pkg-config, as one file.
 
-usage: install.py ROOT COMPILER NM [BUILD]    a build that has the command to install, too
+usage: install.py ROOT CC CXX NM [BUILD]    a build that has the command to install, too
 """
 
 import os
@@ -39,16 +39,21 @@ int main(void)
 }
 """
 PROGRAMS = {"eggbox": PROGRAM, "compat": OLDER_PROGRAM}
+# Programs of projects for C++11, from tests/compat/programs.
+CXX11_PROGRAMS = ("cxx11_machine", "cxx11_messages")
 FOUND = "find_package(eggbox 0.1 REQUIRED)\n"
 SUBDIRECTORY = "add_subdirectory({root} eggbox)\n" \
     "if(TARGET gtest OR TARGET test_fixed OR BUILD_TESTING)\n" \
     "  message(FATAL_ERROR \"a subdirectory must build the library only\")\nendif()\n"
 PROJECT = """cmake_minimum_required(VERSION 3.21)
-project(user LANGUAGES C)
+project(user LANGUAGES C CXX)
+set(CMAKE_CXX_STANDARD 11)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_C_FLAGS "-Wall -Wextra -Werror")
+set(CMAKE_CXX_FLAGS "-Wall -Wextra -Werror")
 {how}"""
-USER = """add_executable(user_{target} {target}.c)
-target_link_libraries(user_{target} PRIVATE eggbox::{target})
+USER = """add_executable(user_{name} {source})
+target_link_libraries(user_{name} PRIVATE eggbox::{target})
 """
 
 
@@ -61,17 +66,20 @@ def run(*command, **more):
     return result.stdout
 
 
-def use(folder, name, how, compiler, *options):
+def use(folder, root, name, how, compilers, *options):
     user = folder / name.replace(",", "").replace(" ", "-")
     user.mkdir()
     project = PROJECT.format(how=how)
     for target, program in PROGRAMS.items():
         (user / f"{target}.c").write_text(program)
-        project += USER.format(target=target)
+        project += USER.format(name=target, source=f"{target}.c", target=target)
+    for program in CXX11_PROGRAMS:
+        source = root / f"tests/compat/programs/{program}.cpp"
+        project += USER.format(name=program, source=source, target="compat")
     (user / "CMakeLists.txt").write_text(project)
-    run("cmake", "-S", user, "-B", user / "build", f"-DCMAKE_C_COMPILER={compiler}", *options)
+    run("cmake", "-S", user, "-B", user / "build", *compilers, *options)
     run("cmake", "--build", user / "build")
-    for target in PROGRAMS:
+    for target in (*PROGRAMS, *CXX11_PROGRAMS):
         run(user / "build" / f"user_{target}")
         print(f"{name}, {target}: works")
 
@@ -98,6 +106,9 @@ def check_installed(prefix, nm):
         assert (prefix / "include/eggbox/compat" / header).is_file(), header
     count = 0
     for file in sorted((prefix / "lib").glob("libeggbox*.*")):
+        if file.name == "libeggbox-preload.so":
+            assert not symbols.exported(nm, file), "it only leads to another library"
+            continue
         kind = next((kind for kind in ("compat", "malloc") if f"-{kind}." in file.name), "main")
         wrong = list(symbols.problems(nm, kind, file))
         assert not wrong, "\n".join(wrong)
@@ -120,7 +131,7 @@ def flags_of(module, prefix):
     return flags + (flags_of(fields["Requires"], prefix) if "Requires" in fields else [])
 
 
-def use_flags(folder, compiler, prefix):
+def use_flags(folder, root, compiler, cxx, prefix):
     for module, program in (("eggbox", PROGRAM), ("eggbox-compat", OLDER_PROGRAM)):
         flags = flags_of(module, prefix)
         assert all(str(folder / "prefix") not in flag for flag in flags), flags
@@ -128,6 +139,12 @@ def use_flags(folder, compiler, prefix):
         run(compiler, folder / "main.c", *flags, "-o", folder / "by_flags")
         run(folder / "by_flags")
         print(f"pkg-config, {module}: works")
+    flags = flags_of("eggbox-compat", prefix)
+    for program in CXX11_PROGRAMS:
+        run(cxx, "-std=c++11", root / f"tests/compat/programs/{program}.cpp", *flags, "-o",
+            folder / program)
+        run(folder / program)
+        print(f"pkg-config, {program}: works")
 
 
 def use_one_file(folder, compiler, root, prefix):
@@ -146,8 +163,9 @@ def use_one_file(folder, compiler, root, prefix):
 
 
 def main():
-    root, compiler, nm = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2], sys.argv[3]
-    has_command = sys.argv[4] if len(sys.argv) > 4 else None
+    root, (compiler, cxx, nm) = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2:5]
+    has_command = sys.argv[5] if len(sys.argv) > 5 else None
+    compilers = (f"-DCMAKE_C_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER={cxx}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for shared in ("OFF", "ON"):
@@ -160,9 +178,9 @@ def main():
             run("cmake", "--build", build)
             run("cmake", "--install", build)
             check_installed(prefix, nm)
-            use(folder, f"find_package, shared {shared}", FOUND, compiler,
+            use(folder, root, f"find_package, shared {shared}", FOUND, compilers,
                 f"-DCMAKE_PREFIX_PATH={prefix}")
-        use(folder, "subdirectory", SUBDIRECTORY.format(root=root), compiler)
+        use(folder, root, "subdirectory", SUBDIRECTORY.format(root=root), compilers)
 
         if has_command:
             run("cmake", "--install", has_command, "--prefix", folder / "prefix-command")
@@ -170,7 +188,7 @@ def main():
         # The prefix is not the configured one.
         prefix = folder / "moved"
         run("cmake", "--install", folder / "build-OFF", "--prefix", prefix)
-        use_flags(folder, compiler, prefix)
+        use_flags(folder, root, compiler, cxx, prefix)
         use_one_file(folder, compiler, root, prefix)
     return 0
 
