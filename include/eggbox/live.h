@@ -31,9 +31,9 @@ typedef struct egb_live_header {
     uint32_t version;
     uint32_t slots;
     uint64_t slot_bytes;
-    uint32_t maker;    // the number of the process that made the file
-    uint32_t next;     // where the next claim begins to look; atomic, as the next
-    uint32_t refused;  // processes that found no slot free
+    uint32_t maker;         // the number of the process that made the file
+    uint32_t is_harvested;  // the maker reads the slots of processes that have ended
+    uint32_t refused;       // processes that found no slot free; atomic
     uint32_t unused;
 } egb_live_header;
 
@@ -86,13 +86,13 @@ typedef struct egb_live_slot {
     uint32_t       is_linked;     // the library is a part of the program
     uint32_t       is_measured;   // requests are counted
     uint32_t       is_forked;     // blocks and peaks of its parent are in its own
-    uint32_t       unused;
-    char           library[16];  // its version
+    uint32_t       pools_beyond;  // highest place of a pool that found none here; 0: none
+    char           library[16];   // its version
     char           level[16];
     char           program[EGB_LIVE_PROGRAM];
     egb_live_large large;
     egb_live_class classes[EGB_LIVE_CLASSES];
-    egb_live_pool  pools[EGB_LIVE_POOLS];  // [0] is no pool; those beyond the end are not recorded
+    egb_live_pool  pools[EGB_LIVE_POOLS];  // [0] is no pool
 } egb_live_slot;
 
 EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11528, "the same on each machine");

@@ -47,9 +47,11 @@ void egb_report_announce(const char* folder);
 
 // The report that the environment asks for (EGGBOX_REPORT): for a library in place of malloc, which
 // knows when a process begins and ends. begin: false if none is asked for. end: as
-// egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork. Private.
+// egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork. go_on: the
+// process did not end, and the report is not the last one. Private.
 bool       egb_report_begin_(void);
 egb_status egb_report_end_(void);
+void       egb_report_go_on_(void);
 
 #if defined(__cplusplus)
 }

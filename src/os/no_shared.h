@@ -48,6 +48,13 @@ egb_status egb_os_shared_of_(int* file, uint64_t pid, int number)
     return EGB_UNSUPPORTED;
 }
 
+egb_status egb_os_shared_twin_(int* file, int number)
+{
+    (void)file;
+    (void)number;
+    return EGB_UNSUPPORTED;
+}
+
 int egb_os_shared_step_aside_(int file)
 {
     return file;

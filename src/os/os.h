@@ -252,9 +252,11 @@ egb_status egb_os_shared_open_(int* file, const char* path);
 egb_status egb_os_shared_again_(int* again, int file);
 void       egb_os_shared_close_(int file);
 
-// Opens the file that the process `pid` has open as `number`. If the system forbids that, or no
-// longer knows the process: our own descriptor of this number, which may be inherited.
+// Opens the file that the process `pid` has open as `number`.
 egb_status egb_os_shared_of_(int* file, uint64_t pid, int number);
+
+// Another descriptor for the file that this process has open as `number`.
+egb_status egb_os_shared_twin_(int* file, int number);
 
 // Another descriptor for the file in place of this one, far from the numbers that programs expect
 // for their own; the same one if there is none.
@@ -264,6 +266,7 @@ typedef struct egb_os_shared_file {
     uint64_t bytes;
     bool     has_name;     // of any path
     bool     is_writable;  // opened for reading and writing
+    bool     is_sealed;    // nobody can make it shorter
 } egb_os_shared_file;
 
 // EGB_INVALID: no open file; EGB_CORRUPT: no ordinary one.

@@ -199,17 +199,30 @@ egb_status egb_os_shared_of_(int* file, uint64_t pid, int number)
     char      path[64];
     const int before = errno;
     (void)snprintf(path, sizeof path, "/proc/%llu/fd/%d", (unsigned long long)pid, number);
-    const int opened = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
-    return opened_file(
-        file, opened >= 0 ? opened : fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), before
-    );
+    return opened_file(file, open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), before);
+}
+
+egb_status egb_os_shared_twin_(int* file, int number)
+{
+    const int before = errno;
+    return opened_file(file, fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), before);
+}
+
+// Below the limit of the process where it is a low one.
+static int place_aside(void)
+{
+    enum { ASIDE = 700 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > ASIDE) {
+        return ASIDE;
+    }
+    return (int)(limit.rlim_cur - limit.rlim_cur / 8) - 1;
 }
 
 int egb_os_shared_step_aside_(int file)
 {
-    enum { ASIDE = 700 };
     const int before = errno;
-    const int other  = fcntl(file, F_DUPFD_CLOEXEC, ASIDE);
+    const int other  = fcntl(file, F_DUPFD_CLOEXEC, place_aside());
     if (other >= 0) {
         (void)close(file);
     }
@@ -224,6 +237,13 @@ void egb_os_shared_close_(int file)
     errno = before;
 }
 
+// A file that is no file in memory has no seals.
+static bool is_sealed(int file)
+{
+    const int seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
 egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
 {
     const int   before = errno;
@@ -235,6 +255,7 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
         out->bytes       = (uint64_t)facts.st_size;
         out->has_name    = facts.st_nlink > 0;
         out->is_writable = (flags & O_ACCMODE) == O_RDWR;
+        out->is_sealed   = is_sealed(file);
     }
     errno = before;
     return status;

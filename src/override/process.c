@@ -110,7 +110,22 @@ EXPORT void _Exit(int status)
     _exit(status);
 }
 
-// As the C library does it, so a handler of the program's is called, and may not return.
+static bool has_handler(int number)
+{
+    struct sigaction now;
+    return sigaction(number, NULL, &now) == 0 && now.sa_handler != SIG_DFL &&
+           now.sa_handler != SIG_IGN;
+}
+
+// The program's own handler may not return, and the program may go on.
+static void raise_for_handler(int number)
+{
+    egb_report_go_on_();
+    (void)raise(number);
+    write_report();
+}
+
+// As the C library does it, so a handler of the program's is called.
 EXPORT void abort(void)
 {
     sigset_t just;
@@ -118,7 +133,9 @@ EXPORT void abort(void)
     (void)sigemptyset(&just);
     (void)sigaddset(&just, SIGABRT);
     (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
-    (void)raise(SIGABRT);
+    if (has_handler(SIGABRT)) {
+        raise_for_handler(SIGABRT);
+    }
     (void)signal(SIGABRT, SIG_DFL);
     (void)raise(SIGABRT);
     for (;;) {
@@ -128,10 +145,16 @@ EXPORT void abort(void)
 
 // ---- exec: if it fails the process goes on, and writes its report once more in place of this one
 
+static int go_on(int result)
+{
+    egb_report_go_on_();
+    return result;
+}
+
 EXPORT int execve(const char* path, char* const arguments[], char* const environment[])
 {
     write_report();
-    return (int)syscall(SYS_execve, path, arguments, environment);
+    return go_on((int)syscall(SYS_execve, path, arguments, environment));
 }
 
 EXPORT int execveat(
@@ -139,7 +162,7 @@ EXPORT int execveat(
 )
 {
     write_report();
-    return (int)syscall(SYS_execveat, folder_file, path, arguments, environment, flags);
+    return go_on((int)syscall(SYS_execveat, folder_file, path, arguments, environment, flags));
 }
 
 EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
@@ -147,7 +170,7 @@ EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
     int (*next)(int, char* const[], char* const[]);
     *(void**)&next = egb_next_function_("fexecve");
     write_report();
-    return next(file, arguments, environment);
+    return go_on(next(file, arguments, environment));
 }
 
 // The C library's search does not come by here again.
@@ -156,7 +179,7 @@ EXPORT int execvpe(const char* file, char* const arguments[], char* const enviro
     int (*next)(const char*, char* const[], char* const[]);
     *(void**)&next = egb_next_function_("execvpe");
     write_report();
-    return next(file, arguments, environment);
+    return go_on(next(file, arguments, environment));
 }
 
 EXPORT int execv(const char* path, char* const arguments[])

@@ -4,6 +4,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -163,6 +164,14 @@ static void see_the_default_action(void)
     raise(SIGTERM);
 }
 
+static sigjmp_buf before_abort;
+
+static void leave_abort(int number)
+{
+    (void)number;
+    siglongjmp(before_abort, 1);
+}
+
 static void* wait_for_ever(void* nothing)
 {
     for (;;) {
@@ -215,6 +224,17 @@ int main(int count, char** words)
         for (;;) {
             pause();
         }
+    } else if (strcmp(how, "exec-fails") == 0) {
+        execl("/no/such/program", "program", (char*)NULL);
+        use_malloc();
+        raise(SIGKILL);
+    } else if (strcmp(how, "abort-fails") == 0) {
+        if (sigsetjmp(before_abort, 1) == 0) {
+            signal(SIGABRT, leave_abort);
+            abort();
+        }
+        use_malloc();
+        raise(SIGKILL);
     } else if (strcmp(how, "exec-raw") == 0) {
         static char last[] = "raw";
         char* const next[] = {words[0], last, NULL};

@@ -85,6 +85,26 @@ def without_exit_handlers(program, report):
           "one program that becomes another by a raw exec", done, written)
 
 
+def behind_its_report(program, report):
+    """A report is written before a call that ends the program, and the call does not end it."""
+    for how in ("exec-fails", "abort-fails"):
+        done, written = run([program, how], "--report", report)
+        check(done.returncode == -signal.SIGKILL, f"{how}: its end", done)
+        numbers_until_then(how, done, program, r"signal 9 \([^)]*\) ended it", 2000)
+        check(len(written["processes"]) == 1 and 2000 <= requests_of(written["processes"][0]) <=
+              2010, how, written)
+
+
+def with_few_descriptors(program, report):
+    """The descriptor of the live file is not among those that a program expects for its own."""
+    for limit in (700, 256, 40):
+        done, _ = run(["sh", "-c", f"ls /proc/self/fd; {program} raw"], "--report", report,
+                      limits=f"ulimit -n {limit}")
+        inherited = [int(each) for each in done.stdout.split() if each.isdigit()]
+        check([each for each in inherited if 3 < each < limit * 3 // 4] == [], f"{limit}", done)
+        numbers_until_then(f"{limit} descriptors", done, program, UNSEEN)
+
+
 def by_a_signal(program, report):
     with_report = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGALRM,
                    signal.SIGUSR1, signal.SIGUSR2)
@@ -260,8 +280,8 @@ def main():
         program = folder / "ends"
         subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
                         "-pthread", "-o", program], check=True)
-        for test in (without_exit_handlers, by_a_signal, by_the_terminal,
-                     by_a_signal_inside_malloc, that_it_does_not_notice, children,
+        for test in (without_exit_handlers, behind_its_report, with_few_descriptors, by_a_signal,
+                     by_the_terminal, by_a_signal_inside_malloc, that_it_does_not_notice, children,
                      what_becomes_another_program, while_they_run, without_room,
                      another_c_library):
             before = len(failures)

@@ -65,5 +65,9 @@ int main(int count, char** words)
         (void)execl(words[0], words[0], "once", (char*)NULL);
     }
     puts("own output");
+    if (strcmp(how, "wait") == 0) {
+        (void)fflush(stdout);
+        (void)pause();
+    }
     return 4;
 }

@@ -9,6 +9,7 @@ usage: linked.py EGGBOX MALLOC_LIBRARY ROOT COMPILER [LIBRARY]
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,24 @@ def without_a_wish_nothing_happens(program):
         check(": 53 requests to 2 pools of its own." in page, "the folder of the wish", page)
 
 
+def a_live_view_has_it(program):
+    """By its own file, without the malloc library; and in the file of `eggbox run`, beside it."""
+    live = {**os.environ, "EGGBOX_LIVE": "1", "EGGBOX_MALLOC_LIB": MALLOC}
+    for words in ([program, "wait"], [EGGBOX, "run", "--", program, "wait"]):
+        with subprocess.Popen(words, env=live, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as process:
+            process.stdout.readline()
+            done = subprocess.run([EGGBOX, "top", program.name, "--once", "--json"],
+                                  capture_output=True, text=True, check=False)
+            os.killpg(process.pid, signal.SIGKILL)
+        seen = json.loads(done.stdout)["processes"] if done.returncode == 0 else []
+        linked = [{pool["name"]: pool["peak"] for pool in one["pools"]} for one in seen
+                  if one["is_linked"]]
+        check([list(each) for each in linked] == [["sessions"]] and
+              20 <= linked[0]["sessions"] <= 30, f"{words[-3:]}: the pool that is there", done)
+        check(len(seen) == (1 if words[0] == program else 2), f"{words}: malloc beside it", seen)
+
+
 def a_heap_alone_answers(folder, library):
     """An archive gives a program only the files that it calls: each call that begins a heap must
     bring the report."""
@@ -157,7 +176,7 @@ def main():
         program = folder / "object"
         for test in (misuse_is_found, a_child_writes_its_own, two_heaps_are_two,
                      other_ends_are_said, without_a_pool_there_is_nothing,
-                     without_a_wish_nothing_happens):
+                     without_a_wish_nothing_happens, a_live_view_has_it):
             test(program)
         for library in LIBRARY:
             a_heap_alone_answers(folder, library)

@@ -97,13 +97,13 @@ def under_run(program):
 
 def by_itself(program):
     with started(program, "wait", LD_PRELOAD=str(LIBRARY), EGGBOX_LIVE="1") as process:
-        done = top("ends", "--json")
+        done = top(program.name, "--json")
         seen = json.loads(done.stdout)["processes"]
         check([each["pid"] for each in seen] == [process.pid] and not seen[0]["is_measured"] and
               any(each["peak"] > 0 for each in seen[0]["pools"]), "by its name", seen)
     for environment in ({"LD_PRELOAD": str(LIBRARY)}, {}):
         with started(program, "wait", **environment) as process:
-            for wanted in (process.pid, "ends"):
+            for wanted in (process.pid, program.name):
                 done = top(wanted)
                 check(done.returncode == 2 and done.stdout == "" and
                       f"{wanted} is not recorded" in done.stderr and
@@ -135,7 +135,7 @@ def nonsense():
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        program = pathlib.Path(name).resolve() / "ends"
+        program = pathlib.Path(name).resolve() / f"top{os.getpid()}"
         subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
                         "-pthread", "-o", program], check=True)
         under_run(program)

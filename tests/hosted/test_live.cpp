@@ -3,12 +3,14 @@
 #include "eggbox/heap.h"
 #include "eggbox/live.h"
 #include "eggbox/pool.h"
+#include "eggbox/report.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -173,22 +175,69 @@ TEST(live, a_forked_child_has_a_slot_of_its_own_which_outlives_it)
     EXPECT_EQ(in_process("1", test), 0);
 }
 
+// Forks children that all are there until the last one is. True: each could allocate.
+bool all_can_allocate(egb_pool pool, std::uint32_t children)
+{
+    int ends[2] = {};
+    if (pipe(ends) != 0) {
+        return false;
+    }
+    for (std::uint32_t i = 0; i < children; i++) {
+        if (fork() == 0) {
+            close(ends[1]);
+            char      none = 0;
+            const int is_ok =
+                egb_pool_alloc(pool) != nullptr && read(ends[0], &none, sizeof none) == 0;
+            _exit(is_ok ? 0 : 1);
+        }
+    }
+    close(ends[0]);
+    close(ends[1]);
+    bool is_ok  = true;
+    int  status = 1;
+    while (waitpid(-1, &status, 0) > 0) {
+        is_ok = is_ok && status == 0;
+    }
+    return is_ok;
+}
+
 TEST(live, a_process_without_a_slot_goes_on_and_is_counted)
+{
+    const auto test = [] {
+        const egb_pool    pool = make_frames();
+        const char* const file = map_file();
+        return all_can_allocate(pool, header_of(file).slots + 4) &&
+               header_of(file).refused == 5;  // the slot of this process is one of them
+    };
+    EXPECT_EQ(in_process("1", test), 0);
+}
+
+TEST(live, a_slot_that_nobody_harvests_is_free_when_its_process_has_ended)
 {
     const auto test = [] {
         const egb_pool    pool  = make_frames();
         const char* const file  = map_file();
         bool              is_ok = true;
-        for (std::uint32_t i = 0; i < header_of(file).slots + 4; i++) {
-            const pid_t child  = fork();
-            int         status = 1;
-            if (child == 0) {
-                _exit(egb_pool_alloc(pool) == nullptr ? 1 : 0);
-            }
-            waitpid(child, &status, 0);
-            is_ok = is_ok && status == 0;
+        for (std::uint32_t i = 0; i < 2 * header_of(file).slots; i++) {
+            is_ok = is_ok && all_can_allocate(pool, 1);
         }
-        return is_ok && header_of(file).refused == 5;  // the slot of this process is one of them
+        return is_ok && header_of(file).refused == 0;
+    };
+    EXPECT_EQ(in_process("1", test), 0);
+}
+
+TEST(live, pools_that_find_no_place_are_known)
+{
+    const auto test = [] {
+        const char* const    file = map_file();
+        const egb_live_slot& slot = slot_of(file, getpid());
+        make_frames();
+        const bool is_none = slot.pools_beyond == 0;
+        for (int i = 0; i < EGB_LIVE_POOLS; i++) {
+            make_frames();
+        }
+        return is_none && slot.pools_beyond >= EGB_LIVE_POOLS &&
+               slot.pools_beyond < 2 * EGB_LIVE_POOLS;
     };
     EXPECT_EQ(in_process("1", test), 0);
 }
@@ -215,20 +264,109 @@ TEST(live, a_file_that_is_none_is_left_alone)
     close(other);
 }
 
-TEST(live, a_descriptor_that_is_inherited_serves_where_the_path_does_not)
+// A file as `eggbox run` makes it. No process has the number of its maker.
+constexpr std::uint32_t nobody = 4000000;
+
+int make_harvested(std::uint32_t slots, int seals)
 {
     const int file = memfd_create("eggbox", MFD_ALLOW_SEALING);
-    ASSERT_EQ(ftruncate(file, static_cast<off_t>(EGB_LIVE_BYTES(2))), 0);
+    EXPECT_EQ(ftruncate(file, static_cast<off_t>(EGB_LIVE_BYTES(slots))), 0);
     const egb_live_header header = {
-        EGB_LIVE_MAGIC, EGB_LIVE_VERSION, 2, EGB_LIVE_SLOT_BYTES, 4000000, 0, 0, 0
+        EGB_LIVE_MAGIC, EGB_LIVE_VERSION, slots, EGB_LIVE_SLOT_BYTES, nobody, 1, 0, 0
     };
-    ASSERT_EQ(pwrite(file, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
-    const std::string wanted = "4000000/" + std::to_string(file);  // no process has this number
-    const auto        test   = [] {
+    EXPECT_EQ(pwrite(file, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+    EXPECT_EQ(fcntl(file, F_ADD_SEALS, seals), 0);
+    return file;
+}
+
+std::string named(std::uint32_t maker, int file)
+{
+    return std::to_string(maker) + "/" + std::to_string(file);
+}
+
+TEST(live, a_descriptor_that_is_inherited_serves_where_the_path_does_not)
+{
+    const int  file = make_harvested(2, F_SEAL_SHRINK);
+    const auto test = [] {
         return slot_of(map_file(), getpid()).is_linked == 1;
     };
-    EXPECT_EQ(in_process(wanted.c_str(), test), 0);
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
     close(file);
+}
+
+// The number of the maker belongs to another process by now.
+TEST(live, a_descriptor_that_is_inherited_serves_where_the_path_leads_elsewhere)
+{
+    const int file = make_harvested(2, F_SEAL_SHRINK);
+    int       ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[0], file);  // a pipe of that number, which opens without a wait
+        pause();
+    }
+    egb_live_header header = {EGB_LIVE_MAGIC, EGB_LIVE_VERSION, 2, EGB_LIVE_SLOT_BYTES, 0, 1, 0, 0};
+    header.maker           = static_cast<std::uint32_t>(child);
+    ASSERT_EQ(pwrite(file, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+    const auto test = [] {
+        return slot_of(map_file(), getpid()).is_linked == 1;
+    };
+    EXPECT_EQ(in_process(named(header.maker, file).c_str(), test), 0);
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(ends[0]);
+    close(ends[1]);
+    close(file);
+}
+
+// Its owner could make it shorter, and an access behind the end is a signal.
+TEST(live, a_file_that_is_not_sealed_is_left_alone)
+{
+    const int  file = make_harvested(2, F_SEAL_GROW);
+    const auto test = [] {
+        return slot_of(map_file(), getpid()).pid == 0;
+    };
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
+    close(file);
+}
+
+// As in a shell script whose lines all replace the process.
+TEST(live, a_program_takes_the_slot_of_the_program_that_its_process_was)
+{
+    std::string folder = testing::TempDir() + "liveXXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    const int  file = make_harvested(1, F_SEAL_SHRINK);
+    const auto test = [&] {
+        setenv("EGGBOX_REPORT", folder.c_str(), 1);
+        bool is_ok = egb_report_begin_();
+        for (int i = 0; i < 5; i++) {
+            is_ok = is_ok && egb_report_end_() == EGB_OK &&
+                    slot_of(map_file(), getpid()).state == EGB_LIVE_REPORTED;
+            egb_live_begin_();
+            is_ok = is_ok && slot_of(map_file(), getpid()).state == EGB_LIVE_RUNS;
+        }
+        return is_ok && header_of(map_file()).refused == 0;
+    };
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
+    close(file);
+    std::filesystem::remove_all(folder);
+}
+
+// The report that was written before an exec is not the last word if the exec fails.
+TEST(live, a_process_that_goes_on_behind_its_report_says_so)
+{
+    std::string folder = testing::TempDir() + "liveXXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    const auto test = [&] {
+        setenv("EGGBOX_REPORT", folder.c_str(), 1);
+        const egb_live_slot& slot = slot_of(map_file(), getpid());
+        const bool           is_written =
+            egb_report_begin_() && egb_report_end_() == EGB_OK && slot.state == EGB_LIVE_REPORTED;
+        egb_report_go_on_();
+        return is_written && slot.state == EGB_LIVE_RUNS;
+    };
+    EXPECT_EQ(in_process("1", test), 0);
+    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

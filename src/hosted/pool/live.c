@@ -4,7 +4,7 @@
 #include "../report/text.h"
 #include "registry.h"
 
-egb_live_pool* egb_live_pools_;
+egb_live_slot* egb_live_slot_;
 
 // The key last: whoever reads a key finds the name of that pool.
 static void describe_live(egb_live_pool* place, const egb_control* control, uint64_t key)
@@ -16,6 +16,14 @@ static void describe_live(egb_live_pool* place, const egb_control* control, uint
     __atomic_store_n(&place->key, key, __ATOMIC_RELEASE);
 }
 
+// Two pools at once may leave the lower place: it is a hint for a person.
+static void note_beyond(egb_live_slot* live, size_t index)
+{
+    if (live != NULL && index > EGB_LOAD_(live->pools_beyond)) {
+        EGB_STORE_(live->pools_beyond, (uint32_t)index);
+    }
+}
+
 // What magazines may hold, as stats.h says it: three batches each.
 static size_t in_magazines_max(const egb_depot* depot)
 {
@@ -24,13 +32,14 @@ static size_t in_magazines_max(const egb_depot* depot)
 
 void egb_live_note_other_(const egb_control* control)
 {
-    egb_live_pool* const   pools = EGB_LOAD_(egb_live_pools_);
+    egb_live_slot* const   live  = EGB_LOAD_(egb_live_slot_);
     const egb_depot* const depot = &control->depot;
     const size_t           index = (size_t)(control - egb_registry_.controls);
-    if (pools == NULL || index >= EGB_LIVE_POOLS) {
+    if (live == NULL || index >= EGB_LIVE_POOLS) {
+        note_beyond(live, index);
         return;
     }
-    egb_live_pool* const place = &pools[index];
+    egb_live_pool* const place = &live->pools[index];
     const egb_pool       pool  = egb_handle_of_(control);
     const uint64_t       key   = pool.generation == 0 ? 0 : egb_pool_key_(pool);
     if (key == 0) {
@@ -47,12 +56,12 @@ void egb_live_note_other_(const egb_control* control)
     EGB_STORE_(place->failures, control->exhaustion.failures);
 }
 
-void egb_live_pools_to_(egb_live_pool* pools)
+void egb_live_pools_to_(egb_live_slot* live)
 {
     const egb_control* const controls = __atomic_load_n(&egb_registry_.controls, __ATOMIC_ACQUIRE);
     const size_t             slots    = __atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&egb_live_pools_, pools, __ATOMIC_RELEASE);
-    for (size_t slot = 1; slot < slots && slot < EGB_LIVE_POOLS; slot++) {
+    __atomic_store_n(&egb_live_slot_, live, __ATOMIC_RELEASE);
+    for (size_t slot = 1; slot < slots; slot++) {
         egb_control* const control = egb_pool_lock_(egb_handle_of_(&controls[slot]));
         if (control != NULL) {
             egb_pool_unlock_(control);

@@ -6,21 +6,21 @@
 #include "control.h"
 #include "eggbox/live.h"
 
-// EGB_LIVE_POOLS places, by the slots of pools; NULL: nobody wants to know. Atomic.
-extern egb_live_pool* egb_live_pools_;
+// Where the numbers of pools go, by the slots of pools; NULL: nobody wants to know. Atomic.
+extern egb_live_slot* egb_live_slot_;
 
 void egb_live_note_other_(const egb_control* control);
 
 // Copies the numbers of a pool, which is locked. If it has ended, its place is free.
 static inline void egb_live_note_(const egb_control* control)
 {
-    if (EGB_LOAD_(egb_live_pools_) != NULL) {
+    if (EGB_LOAD_(egb_live_slot_) != NULL) {
         egb_live_note_other_(control);
     }
 }
 
-// Copies the numbers of all pools to another place, and from now on each time that a pool is
+// Copies the numbers of all pools to another slot, and from now on each time that a pool is
 // unlocked. NULL: no longer. No lock is held.
-void egb_live_pools_to_(egb_live_pool* pools);
+void egb_live_pools_to_(egb_live_slot* slot);
 
 #endif  // EGGBOX_SRC_HOSTED_POOL_LIVE_H

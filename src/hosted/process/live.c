@@ -7,6 +7,7 @@
 #include "../heap/heap.h"
 #include "../pool/live.h"
 #include "../pool/registry.h"
+#include "../region/keep.h"
 #include "../region/large.h"
 #include "../report/text.h"
 #include "../settings/settings.h"
@@ -37,29 +38,52 @@ static egb_live_slot* slot_at(uint32_t index)
 
 // ---- a slot -------------------------------------------------------------------------------------
 
-// A slot is free, or its process is gone and has left a report, which says all. A process that is
-// gone without one keeps its slot: `eggbox run` reads it.
-static bool can_claim(const egb_live_slot* slot, uint32_t pid, bool is_last_try)
+typedef struct claimant {
+    uint32_t pid;
+    uint64_t process_started;  // 0: not known
+} claimant;
+
+// Whether nobody reads any more what the process has left: its report says all, or no command
+// harvests this file.
+static bool is_done_with(const egb_live_slot* slot)
 {
-    return pid == 0 || (is_last_try && EGB_LOAD_(slot->state) == EGB_LIVE_REPORTED &&
-                        !egb_os_process_exists_(pid));
+    return EGB_LOAD_(slot->state) == EGB_LIVE_REPORTED || header()->is_harvested == 0;
 }
 
-static bool claim_slot(egb_live_slot* slot, uint32_t own, bool is_last_try)
+// The slot of the program that this process was before it became this one by exec.
+static bool is_former_own(const egb_live_slot* slot, uint32_t pid, const claimant* own)
+{
+    return pid == own->pid && own->process_started != 0 &&
+           slot->process_started == own->process_started;
+}
+
+// A process may have forbidden itself the question whether another one is there.
+static bool is_of_the_dead(uint32_t pid)
+{
+    return !egb_keep_expects_sandbox_() && !egb_os_process_exists_(pid);
+}
+
+static bool
+can_claim(const egb_live_slot* slot, uint32_t pid, const claimant* own, bool is_last_try)
+{
+    return pid == 0 || (is_done_with(slot) &&
+                        (is_former_own(slot, pid, own) || (is_last_try && is_of_the_dead(pid))));
+}
+
+static bool claim_slot(egb_live_slot* slot, const claimant* own, bool is_last_try)
 {
     uint32_t pid = __atomic_load_n(&slot->pid, __ATOMIC_ACQUIRE);
-    return can_claim(slot, pid, is_last_try) &&
+    return can_claim(slot, pid, own, is_last_try) &&
            __atomic_compare_exchange_n(
-               &slot->pid, &pid, own, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED
+               &slot->pid, &pid, own->pid, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED
            );
 }
 
-// NULL: all are in use.
-static egb_live_slot* claim(uint32_t own)
+// NULL: all are in use. The first look is at the same slot for each program of one process.
+static egb_live_slot* claim(const claimant* own)
 {
-    const uint32_t first = __atomic_fetch_add(&header()->next, 1, __ATOMIC_RELAXED);
     for (uint32_t i = 0; i < 2 * mapped.slots; i++) {
-        egb_live_slot* const slot = slot_at((first + i) % mapped.slots);
+        egb_live_slot* const slot = slot_at((own->pid % mapped.slots + i) % mapped.slots);
         if (claim_slot(slot, own, i >= mapped.slots)) {
             return slot;
         }
@@ -71,7 +95,8 @@ static egb_live_slot* claim(uint32_t own)
 static void enter_slot(uint64_t process_started, bool is_forked)
 {
     const size_t         number = offsetof(egb_live_slot, pid) + sizeof(uint32_t);
-    egb_live_slot* const slot   = claim((uint32_t)egb_os_process_number_());
+    const claimant       own    = {(uint32_t)egb_os_process_number_(), process_started};
+    egb_live_slot* const slot   = claim(&own);
     if (slot != NULL) {
         (void)__builtin_memset((char*)slot + number, 0, sizeof *slot - number);
         slot->parent_pid      = (uint32_t)egb_os_parent_number_();
@@ -85,7 +110,7 @@ static void enter_slot(uint64_t process_started, bool is_forked)
     mapped.slot = slot;
     egb_heap_count_to_(slot != NULL ? slot->classes : NULL);
     egb_large_live_to_(slot != NULL ? &slot->large : NULL);
-    egb_live_pools_to_(slot != NULL ? slot->pools : NULL);
+    egb_live_pools_to_(slot);
 }
 
 // It asks the system for two numbers alone: the process may have forbidden itself the rest.
@@ -101,6 +126,13 @@ void egb_live_note_start_(uint64_t started_ns, const char* library, const char* 
         mapped.slot->is_measured = egb_heap_is_measured_();
         egb_text_copy_(mapped.slot->library, sizeof mapped.slot->library, library);
         egb_text_copy_(mapped.slot->level, sizeof mapped.slot->level, level);
+    }
+}
+
+void egb_live_note_goes_on_(void)
+{
+    if (mapped.slot != NULL) {
+        __atomic_store_n(&mapped.slot->state, EGB_LIVE_RUNS, __ATOMIC_RELEASE);
     }
 }
 
@@ -136,7 +168,7 @@ static bool is_ours(const egb_live_header* found, uint64_t bytes, uint64_t maker
 }
 
 // The child of a fork of this process finds it by the mapping; others by the descriptor, which
-// stays open.
+// stays open. Nobody harvests it.
 static bool make_own(void)
 {
     int file;
@@ -154,10 +186,11 @@ static bool make_own(void)
     return true;
 }
 
+// Only a file that nobody can make shorter: an access behind its end would be a signal.
 static bool map_other(int file, uint64_t maker)
 {
     egb_os_shared_file facts;
-    if (egb_os_shared_look_(file, &facts) != EGB_OK || !facts.is_writable ||
+    if (egb_os_shared_look_(file, &facts) != EGB_OK || !facts.is_writable || !facts.is_sealed ||
         facts.bytes < EGB_LIVE_BYTES(1) || facts.bytes > EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX)) {
         return false;
     }
@@ -175,7 +208,15 @@ static bool map_other(int file, uint64_t maker)
     return true;
 }
 
-// "PID/DESCRIPTOR". False: the text is another one, or there is no live file.
+static bool map_and_close(int file, uint64_t maker)
+{
+    const bool is_mapped = map_other(file, maker);
+    egb_os_shared_close_(file);
+    return is_mapped;
+}
+
+// "PID/DESCRIPTOR". False: the text is another one, or there is no live file. Our own descriptor of
+// that number serves where the other process is gone, or belongs to another user.
 static bool map_named(const char* text)
 {
     uint64_t          maker;
@@ -187,17 +228,16 @@ static bool map_named(const char* text)
         slash++;
     }
     if (*slash == '\0' || !egb_entry_number_(text, slash, &maker) ||
-        !egb_entry_number_(slash + 1, end, &number) || number > INT32_MAX ||
-        egb_os_shared_of_(&file, maker, (int)number) != EGB_OK) {
+        !egb_entry_number_(slash + 1, end, &number) || number > INT32_MAX) {
         return false;
     }
-    const bool is_mapped = map_other(file, maker);
-    egb_os_shared_close_(file);
-    return is_mapped;
+    return (egb_os_shared_of_(&file, maker, (int)number) == EGB_OK && map_and_close(file, maker)) ||
+           (egb_os_shared_twin_(&file, (int)number) == EGB_OK && map_and_close(file, maker));
 }
 
 void egb_live_begin_(void)
 {
+    egb_os_prepare_();
     const char* const wanted = egb_os_variable_("EGGBOX_LIVE");
     if (wanted == NULL || *wanted == '\0' || !egb_os_has_shared_() || !egb_registry_is_made_()) {
         return;

@@ -19,7 +19,7 @@
 // Empty: no report. A copy, because a program may change its environment.
 static char wished_folder[EGB_REPORT_PATH_MAX];
 
-// The process. The child of a vfork has the memory of its parent, but another number.
+// The number of the process.
 static uint64_t wished_by;
 
 static void in_forked_child(void)
@@ -49,9 +49,22 @@ bool egb_report_begin_(void)
     return true;
 }
 
+// The child of a vfork has its parent's memory, and another number.
+static bool is_wished(void)
+{
+    return wished_folder[0] != '\0' && egb_os_process_number_() == wished_by;
+}
+
+void egb_report_go_on_(void)
+{
+    if (is_wished()) {
+        egb_live_note_goes_on_();
+    }
+}
+
 egb_status egb_report_end_(void)
 {
-    if (wished_folder[0] == '\0' || egb_os_process_number_() != wished_by) {
+    if (!is_wished()) {
         return EGB_UNSUPPORTED;
     }
     const egb_status status = egb_report_write(wished_folder);

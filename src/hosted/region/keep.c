@@ -104,6 +104,11 @@ void egb_keep_read_no_more_(void)
     }
 }
 
+bool egb_keep_expects_sandbox_(void)
+{
+    return EGB_LOAD_(is_read_no_more);
+}
+
 // ---- what comes and goes ------------------------------------------------------------------------
 
 void egb_keep_note_given_(void)

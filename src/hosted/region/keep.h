@@ -38,6 +38,9 @@ size_t egb_keep_refusal_bytes_(void);
 // of death.
 void egb_keep_read_no_more_(void);
 
+// Whether that was called: a system call without need may end the program.
+bool egb_keep_expects_sandbox_(void);
+
 // An epoch of the purge has ended.
 void egb_keep_end_epoch_(void);
 

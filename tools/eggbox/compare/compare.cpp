@@ -10,6 +10,7 @@
 #include "process/temporary.hpp"
 #include "records/records.hpp"
 #include "text/failure.hpp"
+#include "text/listing.hpp"
 #include "text/text.hpp"
 
 #include <cerrno>
@@ -291,7 +292,8 @@ std::vector<variant> variants_of(const compare_options& wanted)
 std::set<std::string> programs_in(const std::string& folder)
 {
     std::set<std::string> out;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    std::error_code       ignored;
+    for (const fs::directory_entry& entry : entries_of(folder, ignored)) {
         try {
             if (entry.path().extension() == ".json") {
                 out.insert(read_process(entry.path().string()).program);

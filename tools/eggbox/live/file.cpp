@@ -18,7 +18,18 @@ namespace tool
 namespace
 {
 
-constexpr int aside = 700;  // far from the descriptors that programs expect for their own
+// A place far from the descriptors that programs expect for their own, below the limit of this
+// process where it is a low one.
+int place_aside()
+{
+    constexpr rlim_t aside = 700;
+    rlimit           limit = {};
+    return static_cast<int>(
+        getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > aside
+            ? aside
+            : limit.rlim_cur - limit.rlim_cur / 8 - 1
+    );
+}
 
 // All of it at once: else a write by a process would fail when memory is short, and end it. A
 // length beyond the limit would raise a signal.
@@ -58,7 +69,7 @@ bool live_file::map(bool is_writable)
 live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX))
 {
     const int made = memfd_create("eggbox", MFD_ALLOW_SEALING);
-    file_          = made < 0 ? -1 : fcntl(made, F_DUPFD, aside);
+    file_          = made < 0 ? -1 : fcntl(made, F_DUPFD, place_aside());
     file_          = file_ < 0 ? made : file_;
     if (file_ != made) {
         close(made);
@@ -69,11 +80,12 @@ live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_L
         return;
     }
     fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-    header_->magic      = EGB_LIVE_MAGIC;
-    header_->version    = EGB_LIVE_VERSION;
-    header_->slots      = slots_;
-    header_->slot_bytes = EGB_LIVE_SLOT_BYTES;
-    header_->maker      = static_cast<std::uint32_t>(getpid());
+    header_->magic        = EGB_LIVE_MAGIC;
+    header_->version      = EGB_LIVE_VERSION;
+    header_->slots        = slots_;
+    header_->slot_bytes   = EGB_LIVE_SLOT_BYTES;
+    header_->maker        = static_cast<std::uint32_t>(getpid());
+    header_->is_harvested = 1;
 }
 
 live_file::live_file(const std::string& path)
@@ -147,10 +159,11 @@ live_slot live_file::copy(std::uint32_t place) const
     return out;
 }
 
-void live_file::release(std::uint32_t place)
+void live_file::release(std::uint32_t place, std::uint32_t pid)
 {
-    __atomic_store_n(&slot(place)->state, EGB_LIVE_RUNS, __ATOMIC_RELAXED);
-    __atomic_store_n(&slot(place)->pid, 0, __ATOMIC_RELEASE);
+    __atomic_compare_exchange_n(
+        &slot(place)->pid, &pid, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED
+    );
 }
 
 }  // namespace tool

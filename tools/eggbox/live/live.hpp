@@ -61,8 +61,8 @@ class live_file
 
     live_slot copy(std::uint32_t place) const;
 
-    /// Makes the slot free for another process.
-    void release(std::uint32_t place);
+    /// Makes the slot free for another process, if it still belongs to this one.
+    void release(std::uint32_t place, std::uint32_t pid);
 
   private:
     bool           map(bool is_writable);

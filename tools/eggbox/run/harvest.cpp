@@ -2,6 +2,7 @@
 #include "run/harvest.hpp"
 
 #include "text/failure.hpp"
+#include "text/listing.hpp"
 #include "text/text.hpp"
 
 #include <algorithm>
@@ -128,7 +129,7 @@ harvest::file_names harvest::list()
 {
     file_names      out;
     std::error_code error, gone;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder_, error)) {
+    for (const fs::directory_entry& entry : entries_of(folder_, error)) {
         const std::string ending = entry.path().extension();
         if ((ending == report_ending && entry.is_regular_file(gone)) || ending == begun_ending ||
             ending == linked_ending || ending == failed_ending) {
@@ -197,30 +198,30 @@ void harvest::take_reports(
 
 // ---- processes without a report -----------------------------------------------------------------
 
-// Its counts are final if it had ended before they are copied. `left`: the files that are taken
-// last, which alone tell then whether there is a report; null: there will be another look.
+// Its counts are final if it had ended before they are copied. A process that went on behind its
+// report, since an exec failed, has later counts in its slot: they stand in place of the report.
+// `left`: the files that are taken last; null: there will be another look.
 void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
 {
     const live_slot   slot = live_->copy(place);
     const auto        pid  = slot.data.pid;
     const std::string stem = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
     std::error_code   ignored;
-    const bool        is_reported = left != nullptr ? has(*left, pid, stem + report_ending)
-                                                    : slot.data.state == EGB_LIVE_REPORTED ||
-                                                   fs::exists(stem + report_ending, ignored);
+    const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED &&
+                             (left == nullptr || has(*left, pid, stem + report_ending));
     if (!is_reported && slot.data.is_linked == 0) {
         process_record record = record_of(slot.data);
         if (slot.data.state == EGB_LIVE_FAILED) {
             record.no_report = failure_text(std::to_string(slot.data.report_error));
         }
         lost_[pid].push_back(std::move(record));
-        for (const std::string& mark : {stem + begun_ending, stem + failed_ending}) {
-            fs::remove(mark, ignored);
-            forget(left, pid, mark);
+        for (const char* const ending : {report_ending, begun_ending, failed_ending}) {
+            fs::remove(stem + ending, ignored);
+            forget(left, pid, stem + ending);
         }
     }
     if (has_ended) {
-        live_->release(place);
+        live_->release(place, pid);
     }
 }
 

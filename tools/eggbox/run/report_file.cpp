@@ -3,6 +3,7 @@
 
 #include "process/temporary.hpp"
 #include "text/failure.hpp"
+#include "text/listing.hpp"
 #include "text/text.hpp"
 
 #include <algorithm>
@@ -52,8 +53,7 @@ void remove_older_than_the_newest(const std::string& path)
     constexpr std::size_t                                   kept = 10;
     std::vector<std::pair<fs::file_time_type, std::string>> found;
     std::error_code                                         error;
-    for (const fs::directory_entry& entry :
-         fs::directory_iterator(fs::path(path).parent_path(), error)) {
+    for (const fs::directory_entry& entry : entries_of(fs::path(path).parent_path(), error)) {
         const std::string name  = entry.path().filename().string();
         struct stat       about = {};
         if (name.size() == fs::path(path).filename().string().size() &&

@@ -2,6 +2,7 @@
 #include "shared/shared.hpp"
 
 #include "text/failure.hpp"
+#include "text/listing.hpp"
 #include "text/text.hpp"
 #include "json/writer.hpp"
 
@@ -37,7 +38,7 @@ std::vector<seen_pool> all_pools()
     const std::string      prefix = "eggbox-";
     std::vector<seen_pool> pools;
     std::error_code        ignored;
-    for (const auto& file : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+    for (const auto& file : entries_of("/dev/shm", ignored)) {
         const std::string base = file.path().filename().string();
         if (base.rfind(prefix, 0) == 0) {
             seen_pool one;

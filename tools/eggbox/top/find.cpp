@@ -2,6 +2,7 @@
 #include "top/find.hpp"
 
 #include "text/failure.hpp"
+#include "text/listing.hpp"
 #include "text/text.hpp"
 
 #include <algorithm>
@@ -48,7 +49,7 @@ std::vector<std::string> descriptors(std::uint64_t pid)
 {
     std::vector<std::string> out;
     std::error_code          error, gone;
-    for (const fs::directory_entry& each : fs::directory_iterator(proc(pid, "fd"), error)) {
+    for (const fs::directory_entry& each : entries_of(proc(pid, "fd"), error)) {
         if (fs::read_symlink(each.path(), gone) == name_of_files) {
             out.push_back(each.path().string());
         }
@@ -122,6 +123,7 @@ void read_file(recorded_processes& to, const mapped_file& from, const std::strin
     for (const std::string& path : from.paths) {
         try {
             const live_file file{path};
+            to.refused = plus(to.refused, file.refused());
             for (std::uint32_t place = 0; place < file.slots(); place++) {
                 if (from.pids.count(file.pid_at(place)) == 0) {
                     continue;
@@ -152,7 +154,7 @@ std::vector<std::uint64_t> running_processes()
 {
     std::vector<std::uint64_t> out;
     std::error_code            error;
-    for (const fs::directory_entry& each : fs::directory_iterator("/proc", error)) {
+    for (const fs::directory_entry& each : entries_of("/proc", error)) {
         const std::string name = each.path().filename().string();
         if (name.find_first_not_of("0123456789") == std::string::npos) {
             out.push_back(std::strtoull(name.c_str(), nullptr, 10));

@@ -13,8 +13,9 @@ namespace tool
 {
 
 struct recorded_processes {
-    std::vector<egb_live_slot> slots;     // by number
-    std::vector<std::string>   problems;  // with the file of the process that is asked for
+    std::vector<egb_live_slot> slots;        // by number
+    std::vector<std::string>   problems;     // with the file of the process that is asked for
+    std::uint64_t              refused = 0;  // processes that found no slot, in all files
 };
 
 /// The processes that `wanted` names: a number, or the name or path of a program; empty: all.

@@ -87,6 +87,23 @@ std::string processes_text(const std::vector<egb_live_slot>& slots)
                              : "");
 }
 
+// A slot has room for so many pools. Pools that have ended leave their places.
+std::uint64_t beyond_most(const egb_live_slot& slot)
+{
+    return minus(slot.pools_beyond, EGB_LIVE_POOLS - 1);
+}
+
+std::string beyond_text(const egb_live_slot& slot)
+{
+    return beyond_most(slot) == 0
+               ? ""
+               : fmt::format(
+                     "Up to {} more pools are not recorded: a slot has room for {}.\n",
+                     grouped(beyond_most(slot)),
+                     EGB_LIVE_POOLS - 1
+                 );
+}
+
 std::string pools_text(const egb_live_slot& slot)
 {
     constexpr std::size_t        lines_max = 20;
@@ -118,13 +135,25 @@ std::string pools_text(const egb_live_slot& slot)
     return (out.empty() ? "" : "\n" + out.text()) +
            (pools.size() > lines_max
                 ? fmt::format("... and {} more, that hold less\n", pools.size() - lines_max)
-                : "");
+                : "") +
+           beyond_text(slot);
 }
 
-std::string page(const std::vector<egb_live_slot>& slots)
+std::string refused_text(std::uint64_t refused)
 {
-    return headline(number_of(slots.size(), "process is", "processes are") + " recorded.") +
-           "\n\n" + processes_text(slots) + (slots.size() == 1 ? pools_text(slots[0]) : "") +
+    return refused == 0 ? ""
+                        : fmt::format(
+                              "{} not recorded: all slots were in use.\n",
+                              number_of(refused, "process was", "processes were")
+                          );
+}
+
+std::string page(const recorded_processes& found)
+{
+    const std::vector<egb_live_slot>& slots = found.slots;
+    return headline(number_of(slots.size(), "process is", "processes are") + " recorded.") + "\n" +
+           refused_text(found.refused) + "\n" + processes_text(slots) +
+           (slots.size() == 1 ? pools_text(slots[0]) : "") +
            "\nBlocks in use include free ones that threads keep. \"-\": not counted.\n" +
            (slots.size() == 1 ? ""
                               : fmt::format("\nNext: eggbox top {} --once\n", slots.front().pid));
@@ -156,6 +185,7 @@ json process_json(const egb_live_slot& slot)
         {"parent_pid", slot.parent_pid},
         {"is_linked", slot.is_linked != 0},
         {"is_measured", slot.is_measured != 0},
+        {"pools_not_recorded_max", beyond_most(slot)},
         {"pools", json::array()},
         {"large",
          {{"allocations", slot.large.allocations},
@@ -172,10 +202,15 @@ json process_json(const egb_live_slot& slot)
     return out;
 }
 
-json data(const std::vector<egb_live_slot>& slots)
+json data(const recorded_processes& found)
 {
-    json out = {{"schema", schema}, {"kind", "eggbox-top"}, {"processes", json::array()}};
-    for (const egb_live_slot& each : slots) {
+    json out = {
+        {"schema", schema},
+        {"kind", "eggbox-top"},
+        {"processes_not_recorded", found.refused},
+        {"processes", json::array()}
+    };
+    for (const egb_live_slot& each : found.slots) {
         out["processes"].push_back(process_json(each));
     }
     return out;
@@ -218,7 +253,7 @@ int top_command(const top_options& wanted)
     for (const std::string& each : found.problems) {
         say(each);
     }
-    print(wanted.json ? json_text(data(found.slots)) : page(found.slots));
+    print(wanted.json ? json_text(data(found)) : page(found));
     return exit_done;
 }
 
