@@ -81,6 +81,17 @@ EGB_INLINE void egb_lock_give_(egb_lock_* lock)
     }
 }
 
+// A lock that is held in calls that may report misuse. The handler may use the object that reports:
+// its thread then goes on without taking the lock again. All zero is unlocked.
+typedef struct egb_handler_lock_ {
+    egb_lock_   lock;
+    const void* owner;  // of the thread that holds it by the calls below; atomic
+} egb_handler_lock_;
+
+// False: this thread holds it already, and must not give it back.
+bool egb_handler_lock_take_(egb_handler_lock_* lock);
+void egb_handler_lock_give_(egb_handler_lock_* lock);
+
 #if defined(__cplusplus)
 }
 
@@ -103,6 +114,29 @@ class egb_lock_held_
 
   private:
     egb_lock_& lock_;
+};
+
+class egb_handler_lock_held_
+{
+  public:
+    explicit egb_handler_lock_held_(egb_handler_lock_& lock) noexcept
+        : lock_(lock), is_taken_(egb_handler_lock_take_(&lock))
+    {
+    }
+
+    egb_handler_lock_held_(const egb_handler_lock_held_&)            = delete;
+    egb_handler_lock_held_& operator=(const egb_handler_lock_held_&) = delete;
+
+    ~egb_handler_lock_held_()
+    {
+        if (is_taken_) {
+            egb_handler_lock_give_(&lock_);
+        }
+    }
+
+  private:
+    egb_handler_lock_& lock_;
+    const bool         is_taken_;
 };
 #endif
 

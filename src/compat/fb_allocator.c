@@ -139,6 +139,13 @@ static void fb_report_no_allocator(const void* block, egb_misuse_kind kind, cons
 
 // ---- blocks -------------------------------------------------------------------------------------
 
+static void fb_unlock(egb_fb_core* core, bool is_taken)
+{
+    if (is_taken) {
+        egb_handler_lock_give_(&core->lock);
+    }
+}
+
 void* egb_fb_take_(ALLOC_Allocator* self, const void* site)
 {
     egb_fb_core* const core  = fb_core(self);
@@ -146,32 +153,33 @@ void* egb_fb_take_(ALLOC_Allocator* self, const void* site)
     if (core == NULL) {
         return NULL;
     }
-    egb_lock_take_(&core->lock);
+    const bool is_taken = egb_handler_lock_take_(&core->lock);
     if (egb_fb_is_made_(core) || fb_make(self, core)) {
         block = egb_fixed_alloc_live_(&core->blocks, site);
     }
     if (block != NULL) {
         egb_fb_count_alloc_(self);
     }
-    egb_lock_give_(&core->lock);
+    fb_unlock(core, is_taken);
     return block;
 }
 
+// A call that holds the lock, by this thread's own taking or by that of a call further out.
+typedef struct fb_held {
+    const ALLOC_Allocator* self;
+    egb_fb_core*           core;
+    bool                   is_taken;
+} fb_held;
+
 // Releases the lock, and then reports a block that is not live: the handler may use any pool.
-static void fb_release(
-    const ALLOC_Allocator* self,
-    egb_fb_core*           core,
-    const void*            block,
-    bool                   is_live,
-    const void*            site
-)
+static void fb_release(fb_held held, bool is_live, const void* block, const void* site)
 {
     if (is_live) {
-        egb_lock_give_(&core->lock);
+        fb_unlock(held.core, held.is_taken);
         return;
     }
-    const egb_misuse_event event = fb_event_of(self, block, site);
-    egb_lock_give_(&core->lock);
+    const egb_misuse_event event = fb_event_of(held.self, block, site);
+    fb_unlock(held.core, held.is_taken);
     egb_misuse(&event);
 }
 
@@ -183,13 +191,13 @@ void egb_fb_give_(ALLOC_Allocator* self, const void* block, const void* site)
         return;
     }
     egb_fixed* const blocks = &core->blocks;
-    egb_lock_take_(&core->lock);
-    const bool is_live =
+    const fb_held    held   = {self, core, egb_handler_lock_take_(&core->lock)};
+    const bool       is_live =
         egb_fb_is_made_(core) && egb_fixed_push_live_(blocks, egb_fixed_distance_(blocks, block));
     if (is_live) {
         egb_fb_count_free_(self);
     }
-    fb_release(self, core, block, is_live, site);
+    fb_release(held, is_live, block, site);
 }
 
 bool egb_fb_is_live_(ALLOC_Allocator* self, const void* block, const void* site)
@@ -199,9 +207,9 @@ bool egb_fb_is_live_(ALLOC_Allocator* self, const void* block, const void* site)
         fb_report_no_allocator(block, EGB_MISUSE_FOREIGN, site);
         return false;
     }
-    egb_lock_take_(&core->lock);
-    const bool is_live = egb_fixed_is_live(&core->blocks, block);
-    fb_release(self, core, block, is_live, site);
+    const fb_held held    = {self, core, egb_handler_lock_take_(&core->lock)};
+    const bool    is_live = egb_fixed_is_live(&core->blocks, block);
+    fb_release(held, is_live, block, site);
     return is_live;
 }
 

@@ -33,8 +33,8 @@ bool egb_fb_product_(size_t num, size_t size, size_t* product);
 
 /// The private part of an allocator, which lies in its ALLOC_Core.
 typedef struct egb_fb_core {
-    egb_fixed blocks;  // not made before the first alloc
-    egb_lock_ lock;    // protects `blocks` and the numbers
+    egb_fixed         blocks;  // not made before the first alloc
+    egb_handler_lock_ lock;    // protects `blocks` and the numbers
 } egb_fb_core;
 
 EGB_STATIC_ASSERT(sizeof(egb_fb_core) <= sizeof(ALLOC_Core), "ALLOC_Core has room for a core");
@@ -75,13 +75,13 @@ static inline void egb_fb_count_free_(ALLOC_Allocator* self)
 static inline egb_fb_core* egb_fb_begin_(const ALLOC_Allocator* self)
 {
     egb_fb_core* const core = egb_fb_core_of_(self);
-    if (EGB_UNLIKELY(core == NULL) || !egb_lock_take_alone_(&core->lock)) {
+    if (EGB_UNLIKELY(core == NULL) || !egb_lock_take_alone_(&core->lock.lock)) {
         return NULL;
     }
     if (egb_fb_is_made_(core)) {
         return core;
     }
-    egb_lock_give_alone_(&core->lock);
+    egb_lock_give_alone_(&core->lock.lock);
     return NULL;
 }
 
@@ -96,7 +96,7 @@ static inline bool egb_fb_pop_(ALLOC_Allocator* self, void** block)
     if (EGB_LIKELY(is_taken)) {
         egb_fb_count_alloc_(self);
     }
-    egb_lock_give_alone_(&core->lock);
+    egb_lock_give_alone_(&core->lock.lock);
     return EGB_LIKELY(is_taken);
 }
 
@@ -112,7 +112,7 @@ static inline bool egb_fb_push_(ALLOC_Allocator* self, const void* block)
     if (EGB_LIKELY(is_given)) {
         egb_fb_count_free_(self);
     }
-    egb_lock_give_alone_(&core->lock);
+    egb_lock_give_alone_(&core->lock.lock);
     return EGB_LIKELY(is_given);
 }
 

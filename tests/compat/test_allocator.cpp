@@ -546,3 +546,33 @@ TEST(allocator, a_class_keeps_the_forms_that_it_has_itself)
     delete new (std::nothrow) with_own_placement;
     delete new with_own_placement;
 }
+
+// What the handler of misuse does with the pool that reports, in the thread that reports.
+static void use_the_pool(const egb_misuse_event*, void* user)
+{
+    Allocator&  pool  = *static_cast<Allocator*>(user);
+    void* const block = pool.Allocate(48);
+    EXPECT_NE(block, nullptr);
+    EXPECT_NE(pool.GetBlocksInUse(), 0u);
+    pool.Deallocate(block);
+}
+
+TEST(allocator, a_handler_of_misuse_may_use_the_allocator)
+{
+    Allocator blocks(48);
+    Allocator pool(48, 8);
+    for (Allocator* const each : {&blocks, &pool}) {
+        egb_misuse_set_handler(use_the_pool, each);
+        const auto misuse = [&] {
+            void* const block = each->Allocate(48);
+            each->Deallocate(static_cast<char*>(block) + 8);
+            each->Deallocate(block);
+            each->Deallocate(block);
+            std::memset(block, 0x55, 2 * EGB_WORD_BYTES);  // the link of a free block
+            EXPECT_NE(each->Allocate(48), nullptr);
+        };
+        misuse();
+        std::thread(misuse).join();  // among threads
+        egb_misuse_set_handler(nullptr, nullptr);
+    }
+}

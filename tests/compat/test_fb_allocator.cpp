@@ -323,6 +323,29 @@ TEST(fb_bugs, a_double_free_gave_one_block_to_two)
     give_all(five, blocks);
 }
 
+// What the handler of misuse does with the allocator that reports, in the thread that reports.
+static void use_five(const egb_misuse_event*, void*)
+{
+    void* const block = ALLOC_Alloc(five, 16);
+    EXPECT_NE(block, nullptr);
+    ALLOC_Free(five, block);
+}
+
+TEST(fb_bugs, a_handler_of_misuse_may_use_the_allocator)
+{
+    egb_misuse_set_handler(use_five, nullptr);
+    const auto misuse = [] {
+        void* const block = ALLOC_Alloc(five, 16);
+        ALLOC_Free(five, static_cast<char*>(block) + 8);
+        ALLOC_Free(five, block);
+        ALLOC_Free(five, block);
+    };
+    misuse();
+    std::thread(misuse).join();  // among threads
+    egb_misuse_set_handler(nullptr, nullptr);
+    EXPECT_EQ(fiveObj.blocksInUse, 0u);
+}
+
 TEST(fb_bugs, a_free_to_the_wrong_allocator_was_accepted)
 {
     auto* const block = static_cast<char*>(ALLOC_Alloc(five, 16));

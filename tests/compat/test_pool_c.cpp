@@ -371,3 +371,30 @@ TEST(pool_c, an_assignment_is_as_a_copy)
     EXPECT_EQ(pool.Allocate(), nullptr);
     EXPECT_NE(other.Allocate(), nullptr);
 }
+
+// What the handler of misuse does with the pool that reports, in the thread that reports.
+static void use_the_pool(const egb_misuse_event*, void* user)
+{
+    Pool_c&     pool  = *static_cast<Pool_c*>(user);
+    void* const block = pool.Allocate();
+    EXPECT_NE(block, nullptr);
+    pool.DeAllocate(block);
+}
+
+TEST(pool_c, a_handler_of_misuse_may_use_the_pool)
+{
+    Pool_c pool;
+    pool.CreatePool(16, 8);
+    egb_misuse_set_handler(use_the_pool, &pool);
+    const auto misuse = [&] {
+        void* const block = pool.Allocate();
+        pool.DeAllocate(block);
+        pool.DeAllocate(block);                        // twice
+        pool.DeAllocate(&pool);                        // foreign
+        std::memset(block, 0x55, 2 * EGB_WORD_BYTES);  // the link of a free block
+        EXPECT_NE(pool.Allocate(), nullptr);
+    };
+    misuse();
+    std::thread(misuse).join();  // among threads
+    egb_misuse_set_handler(nullptr, nullptr);
+}

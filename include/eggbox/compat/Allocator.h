@@ -118,9 +118,9 @@ class Allocator
     /// Cost     O(blocks, threads)
     UINT GetBlockCount() const
     {
-        const egb_lock_held_ held(m_lock);
-        const size_t         touched = egb_pool_touched(eggbox::pool_at_(&m_key));
-        const size_t         peak    = of_pool().peak;
+        const egb_handler_lock_held_ held(m_lock);
+        const size_t                 touched = egb_pool_touched(eggbox::pool_at_(&m_key));
+        const size_t                 peak    = of_pool().peak;
         return number(
             egb_fixed_touched(&m_blocks) + (touched != 0 && touched < peak ? touched : peak)
         );
@@ -128,7 +128,7 @@ class Allocator
 
     UINT GetBlocksInUse() const
     {
-        const egb_lock_held_ held(m_lock);
+        const egb_handler_lock_held_ held(m_lock);
         return number(
             m_taken - m_given + of_pool().in_use + EGB_LOAD_(m_others) - EGB_LOAD_(m_others_given)
         );
@@ -136,13 +136,13 @@ class Allocator
 
     UINT GetAllocations() const
     {
-        const egb_lock_held_ held(m_lock);
+        const egb_handler_lock_held_ held(m_lock);
         return number(m_taken + of_pool().allocations + EGB_LOAD_(m_others));
     }
 
     UINT GetDeallocations() const
     {
-        const egb_lock_held_ held(m_lock);
+        const egb_handler_lock_held_ held(m_lock);
         return number(m_given + of_pool().frees + EGB_LOAD_(m_others_given));
     }
 
@@ -277,10 +277,10 @@ class Allocator
     void* take_from_region()
     {
         void* block;
-        if (EGB_LIKELY(egb_lock_take_alone_(&m_lock))) {
+        if (EGB_LIKELY(egb_lock_take_alone_(&m_lock.lock))) {
             const bool is_taken = try_take(&block);
             m_taken += is_taken;
-            egb_lock_give_alone_(&m_lock);
+            egb_lock_give_alone_(&m_lock.lock);
             if (EGB_LIKELY(is_taken)) {
                 return block;
             }
@@ -291,8 +291,8 @@ class Allocator
     // For several threads, and for everything that the hot path cannot do.
     [[gnu::noinline]] void* take_with_lock()
     {
-        const egb_lock_held_ held(m_lock);
-        void*                block;
+        const egb_handler_lock_held_ held(m_lock);
+        void*                        block;
         if (!try_take(&block)) {
             block = egb_fixed_alloc(&m_blocks);
         }
@@ -333,10 +333,10 @@ class Allocator
 
     void give_to_region(void* block)
     {
-        if (EGB_LIKELY(egb_lock_take_alone_(&m_lock))) {
+        if (EGB_LIKELY(egb_lock_take_alone_(&m_lock.lock))) {
             const bool is_given = try_give(block);
             m_given += is_given;
-            egb_lock_give_alone_(&m_lock);
+            egb_lock_give_alone_(&m_lock.lock);
             if (EGB_LIKELY(is_given)) {
                 return;
             }
@@ -348,7 +348,7 @@ class Allocator
     // mark of a free one by chance. The second check costs only these.
     [[gnu::noinline]] void give_with_lock(void* block)
     {
-        const egb_lock_held_ held(m_lock);
+        const egb_handler_lock_held_ held(m_lock);
         if (try_give(block)) {
             m_given++;
         } else {
@@ -425,7 +425,7 @@ class Allocator
             __atomic_fetch_add(&m_others_given, is_in, __ATOMIC_RELAXED);
             egb_free(block);
         } else if (m_bytes != 0) {
-            const egb_lock_held_ held(m_lock);
+            const egb_handler_lock_held_ held(m_lock);
             egb_fixed_free(&m_blocks, block);  // refuses it
         } else {
             egb_pool_free(own, block);  // refuses it
@@ -443,18 +443,18 @@ class Allocator
 
     const size_t      m_size;
     const size_t      m_block;
-    const CHAR* const m_name         = NULL;
-    const UINT        m_objects      = 0;
-    size_t            m_bytes        = 0;            // the region's size
-    egb_fixed         m_blocks       = egb_fixed();  // under m_lock, as m_taken and m_given
-    CHAR*             m_own          = NULL;         // the region, if it is not the caller's
-    uint64_t          m_taken        = 0;
-    uint64_t          m_given        = 0;
-    uint64_t          m_others       = 0;  // atomic: from the heap
-    uint64_t          m_others_given = 0;  // atomic
-    alignas(8) uint64_t m_key        = 0;  // atomic: the pool; 0: none is needed yet
-    const bool        m_is_view      = false;
-    mutable egb_lock_ m_lock         = egb_lock_();
+    const CHAR* const m_name            = NULL;
+    const UINT        m_objects         = 0;
+    size_t            m_bytes           = 0;            // the region's size
+    egb_fixed         m_blocks          = egb_fixed();  // under m_lock, as m_taken and m_given
+    CHAR*             m_own             = NULL;         // the region, if it is not the caller's
+    uint64_t          m_taken           = 0;
+    uint64_t          m_given           = 0;
+    uint64_t          m_others          = 0;  // atomic: from the heap
+    uint64_t          m_others_given    = 0;  // atomic
+    alignas(8) uint64_t m_key           = 0;  // atomic: the pool; 0: none is needed yet
+    const bool                m_is_view = false;
+    mutable egb_handler_lock_ m_lock    = egb_handler_lock_();
 };
 
 namespace eggbox

@@ -49,7 +49,7 @@ typedef unsigned long long ALLOC_Word_;
 
 /** Room for the fixed pool behind an allocator, and its lock. Private. */
 typedef struct {
-    ALLOC_Word_ words[7];
+    ALLOC_Word_ words[8];
 } ALLOC_Core;
 
 /** An allocator, made by ALLOC_DEFINE. A program may read the public members, and write none. */

@@ -107,21 +107,50 @@ class Pool_c
     /// Cost     O(1), and a lock
     void* Allocate()
     {
-        const egb_lock_held_ held(lock_);
-        return start_ == nullptr ? nullptr : egb_fixed_alloc(&blocks_);
+        if (EGB_LIKELY(egb_lock_take_alone_(&lock_.lock))) {
+            const bool  can   = egb_fixed_can_pop_(&blocks_);
+            void* const block = can ? egb_fixed_pop_(&blocks_) : nullptr;
+            egb_lock_give_alone_(&lock_.lock);
+            if (EGB_LIKELY(can)) {
+                return block;
+            }
+        }
+        return take_with_lock();
     }
 
     /// Gives a block back. NULL: no effect.
     ///
-    /// Misuse   as egb_fixed_free(): refused, and nothing changes.
+    /// Misuse   as egb_fixed_free(): refused, and nothing changes. Its handler may use the pool.
     /// Cost     O(1), and a lock. Overwrites the block's first 8 bytes, or 4 if it has no more.
     void DeAllocate(void* p)
     {
-        const egb_lock_held_ held(lock_);
-        egb_fixed_free(&blocks_, p);
+        if (EGB_LIKELY(egb_lock_take_alone_(&lock_.lock))) {
+            const bool can = egb_fixed_can_push_(&blocks_, p);
+            if (EGB_LIKELY(can)) {
+                egb_fixed_push_(&blocks_, p);
+            }
+            egb_lock_give_alone_(&lock_.lock);
+            if (EGB_LIKELY(can)) {
+                return;
+            }
+        }
+        give_with_lock(p);
     }
 
   private:
+    // For several threads, and for everything that the hot paths cannot do.
+    [[gnu::noinline]] void* take_with_lock()
+    {
+        const egb_handler_lock_held_ held(lock_);
+        return start_ == nullptr ? nullptr : egb_fixed_alloc(&blocks_);
+    }
+
+    [[gnu::noinline]] void give_with_lock(void* p)
+    {
+        const egb_handler_lock_held_ held(lock_);
+        egb_fixed_free(&blocks_, p);
+    }
+
     // The size of a block, rounded up; 0: too large.
     static size_t stride_of(size_t bytes) noexcept
     {
@@ -166,10 +195,10 @@ class Pool_c
         other.stride_ = 0;
     }
 
-    egb_fixed blocks_{};          // may be moved: its region is elsewhere
-    uchar*    start_  = nullptr;  // NULL: not created
-    size_t    stride_ = 0;
-    egb_lock_ lock_{};
+    egb_fixed         blocks_{};          // may be moved: its region is elsewhere
+    uchar*            start_  = nullptr;  // NULL: not created
+    size_t            stride_ = 0;
+    egb_handler_lock_ lock_{};
 };
 
 #endif  // EGGBOX_COMPAT_KENWRIGHT_H
