@@ -5,6 +5,7 @@
 usage: top.py EGGBOX LIBRARY COMPILER
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 EGGBOX, LIBRARY = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 COMPILER = sys.argv[3]
@@ -68,14 +70,27 @@ class started:
         return self.process
 
     def __exit__(self, *error):
-        os.killpg(self.process.pid, signal.SIGKILL)  # with the program's children
+        with contextlib.suppress(ProcessLookupError):  # they have ended by themselves
+            os.killpg(self.process.pid, signal.SIGKILL)  # with the program's children
         self.process.communicate()
+
+
+def look_at_samples(pid, looks):
+    """Until `eggbox run` has waited so many times more: it takes a sample after each wait."""
+    def waits():
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        return int(re.search(r"\nvoluntary_ctxt_switches:\s*(\d+)", status)[1])
+    first = waits()
+    while waits() < first + looks:
+        time.sleep(0.01)
 
 
 def under_run(program):
     # Python closes all descriptors of its child: the file is found by that of `eggbox run`.
     script = "import subprocess, sys; subprocess.run(sys.argv[1:])"
-    with started(EGGBOX, "run", "--", sys.executable, "-c", script, program, "wait"):
+    report = program.parent / "report.json"
+    with started(EGGBOX, "run", "--report", report, "--", sys.executable, "-c", script, program,
+                 "wait") as run:
         done = top(program, "--json")
         check(done.returncode == 0, "by its path", done)
         seen = json.loads(done.stdout)["processes"]
@@ -92,7 +107,16 @@ def under_run(program):
         done = top()
         check(re.search(rf"\n{seen[0]['pid']} +\d+ +1,\d\d\d .*{program}\n", done.stdout) and
               "processes are recorded" in done.stdout, "among all", done)
+        look_at_samples(run.pid, 10)
         os.kill(seen[0]["pid"], 9)
+        run.wait()
+    line = json.loads(report.read_text())["timeline"]
+    lists = [line[name] for name in ("at_s", "processes", "bytes_in_use", "bytes_held",
+                                     "bytes_resident")]
+    check({len(each) for each in lists} == {len(line["at_s"])} and len(line["at_s"]) >= 5 and
+          max(line["processes"]) == 2 and max(line["bytes_held"]) >= 100000 and
+          max(line["bytes_resident"]) >= 1000000 and line["at_s"] == sorted(line["at_s"]),
+          "memory over time", line)
 
 
 def by_itself(program):

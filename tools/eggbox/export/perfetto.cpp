@@ -63,6 +63,30 @@ json name_of(const process_record& process)
     };
 }
 
+// The memory of all processes of the run, as tracks of counters of its first process, which began
+// with the run.
+void add_counters(json& events, const run_record& run, std::uint64_t first_ns)
+{
+    const timeline_record& all = run.timeline;
+    if (all.at_s.empty() || run.processes.empty() || !has_a_time(run.processes.front())) {
+        return;
+    }
+    const process_record& first    = run.processes.front();
+    const auto            start_us = static_cast<double>(first.started_ns - first_ns) / 1e3;
+    for (std::size_t i = 0; i < all.at_s.size(); i++) {
+        events.push_back({
+            {"ph", "C"},
+            {"name", "bytes"},
+            {"pid", first.pid},
+            {"ts", start_us + all.at_s[i] * 1e6},
+            {"args",
+             {{"in use", all.bytes_in_use[i]},
+              {"held", all.bytes_held[i]},
+              {"resident", all.bytes_resident[i]}}},
+        });
+    }
+}
+
 }  // namespace
 
 std::string perfetto_text(const std::vector<run_record>& runs)
@@ -87,6 +111,9 @@ std::string perfetto_text(const std::vector<run_record>& runs)
     for (const process_record* process : timed) {
         events.push_back(name_of(*process));
         events.push_back(slice_of(*process, first_ns));
+    }
+    for (const run_record& run : runs) {
+        add_counters(events, run, first_ns);
     }
     return json_text({
         {"displayTimeUnit", "ms"},

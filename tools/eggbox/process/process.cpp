@@ -4,9 +4,11 @@
 #include "text/failure.hpp"
 #include "text/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -148,6 +150,15 @@ bool is_for_program(const siginfo_t& about, pid_t child)
            about.si_pid != child && about.si_signo != SIGCHLD;
 }
 
+timespec until(moment next)
+{
+    using std::chrono::nanoseconds;
+    constexpr std::int64_t second = 1000000000;
+    const std::int64_t     wait   = nanoseconds(next - std::chrono::steady_clock::now()).count();
+    const std::int64_t     some   = std::clamp(wait, std::int64_t{0}, second);
+    return {some / second, some % second};
+}
+
 }  // namespace
 
 int process_end::exit_status() const
@@ -179,21 +190,20 @@ std::vector<char*> argument_pointers(const std::vector<std::string>& words)
 process_end run_through(
     const std::vector<std::string>& command,
     const environment&              changes,
-    const std::function<bool()>&    meanwhile
+    const std::function<moment()>&  meanwhile
 )
 {
     using clock = std::chrono::steady_clock;
-    constexpr timespec at_once{0, 0};
-    constexpr timespec now_and_then{0, 500000000};
     const signals_held held;
-    const auto         begin    = clock::now();
-    const pid_t        child    = start(command, changes, held);
-    int                status   = 0;
-    bool               has_more = false;
+    const auto         begin  = clock::now();
+    const pid_t        child  = start(command, changes, held);
+    moment             next   = meanwhile();
+    int                status = 0;
     while (!has_ended(child, status)) {
-        siginfo_t about = {};
-        if (sigtimedwait(held.set(), &about, has_more ? &at_once : &now_and_then) < 0) {
-            has_more = meanwhile();
+        siginfo_t      about = {};
+        const timespec wait  = until(next);
+        if (sigtimedwait(held.set(), &about, &wait) < 0) {
+            next = meanwhile();
         } else if (is_for_program(about, child)) {
             kill(child, about.si_signo);
         }

@@ -3,6 +3,7 @@
 // same as without eggbox.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 namespace tool
 {
 
+using moment      = std::chrono::steady_clock::time_point;
 using environment = std::vector<std::pair<std::string, std::string>>;
 
 struct process_end {
@@ -27,14 +29,15 @@ struct process_end {
 
 /// Runs `command`, found as a shell finds it, with `changes` to the environment, and waits for it.
 /// Signals sent to this process are passed on, except those of the terminal, which the program gets
-/// directly. If the terminal stops the program, this process stops too. `meanwhile` is called twice
-/// a second, and again at once while it returns true; signals wait for it.
+/// directly. If the terminal stops the program, this process stops too. `meanwhile` is called while
+/// the program runs, each time when the moment has come that its last call returned; signals wait
+/// for it.
 ///
 /// Throws failure if the program cannot be started.
 process_end run_through(
     const std::vector<std::string>& command,
     const environment&              changes,
-    const std::function<bool()>&    meanwhile
+    const std::function<moment()>&  meanwhile
 );
 
 /// Ends this process as the program ended: with the same exit status, or by the same signal.

@@ -214,6 +214,47 @@ silent_record read_silent(const json_place& from)
     return out;
 }
 
+std::vector<std::uint64_t> read_counts(const json_place& from, std::size_t length)
+{
+    std::vector<std::uint64_t> out;
+    for (const json_place& each : from.elements()) {
+        out.push_back(each.count());
+    }
+    if (out.size() != length) {
+        from.refuse("should be as long as at_s");
+    }
+    return out;
+}
+
+std::vector<double> read_moments(const json_place& from)
+{
+    std::vector<double> out;
+    for (const json_place& each : from.elements()) {
+        out.push_back(each.number());
+        if (out.size() > 1 && out[out.size() - 2] > out.back()) {
+            each.refuse("should not be before the one in front of it");
+        }
+    }
+    return out;
+}
+
+timeline_record read_timeline(const json_place& from)
+{
+    timeline_record out;
+    out.at_s              = read_moments(from.member("at_s"));
+    const std::size_t all = out.at_s.size();
+    out.processes         = read_counts(from.member("processes"), all);
+    out.bytes_in_use      = read_counts(from.member("bytes_in_use"), all);
+    out.bytes_held        = read_counts(from.member("bytes_held"), all);
+    out.bytes_resident    = read_counts(from.member("bytes_resident"), all);
+    for (const json_place& each : from.member("pools").elements()) {
+        out.pools.push_back(
+            {each.member("name").text(), read_counts(each.member("bytes_in_use"), all)}
+        );
+    }
+    return out;
+}
+
 run_record read_run(const json_place& from)
 {
     require_kind(from, "eggbox-report");
@@ -233,6 +274,9 @@ run_record read_run(const json_place& from)
         for (const json_place& each : from.member("silent").elements()) {
             out.silent.push_back(read_silent(each));
         }
+    }
+    if (from.has("timeline")) {
+        out.timeline = read_timeline(from.member("timeline"));
     }
     return out;
 }

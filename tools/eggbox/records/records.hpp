@@ -138,13 +138,30 @@ struct silent_record {
     bool          is_linked = false;
 };
 
+struct timeline_pool {
+    std::string                name;
+    std::vector<std::uint64_t> bytes_in_use;
+};
+
+/// Memory over time: what all processes of a run had together at some moments. All lists are as
+/// long as `at_s`, which never falls.
+struct timeline_record {
+    std::vector<double>        at_s;  // since the start of the run
+    std::vector<std::uint64_t> processes;
+    std::vector<std::uint64_t> bytes_in_use;  // with free blocks that threads kept
+    std::vector<std::uint64_t> bytes_held;
+    std::vector<std::uint64_t> bytes_resident;
+    std::vector<timeline_pool> pools;  // the largest
+};
+
 struct run_record {
     std::vector<std::string>    command;
     int                         exit_status = 0;  // 128 + n: ended by signal n
     double                      wall_s      = 0;
     std::uint64_t               unreadable  = 0;  // process files that could not be read
     std::vector<process_record> processes;
-    std::vector<silent_record>  silent = {};
+    std::vector<silent_record>  silent   = {};
+    timeline_record             timeline = {};  // empty: not known
 };
 
 /// Reads a report, which is untrusted: it may be truncated, of another kind, or hostile. Throws

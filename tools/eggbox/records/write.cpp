@@ -130,6 +130,23 @@ json process_json(const process_record& process)
     return out;
 }
 
+// Lists by member, not objects by moment: a third as long.
+json timeline_json(const timeline_record& timeline)
+{
+    json pools = json::array();
+    for (const timeline_pool& each : timeline.pools) {
+        pools.push_back({{"name", each.name}, {"bytes_in_use", each.bytes_in_use}});
+    }
+    return {
+        {"at_s", timeline.at_s},
+        {"processes", timeline.processes},
+        {"bytes_in_use", timeline.bytes_in_use},
+        {"bytes_held", timeline.bytes_held},
+        {"bytes_resident", timeline.bytes_resident},
+        {"pools", std::move(pools)},
+    };
+}
+
 }  // namespace
 
 json place_json(const place_record& place)
@@ -218,6 +235,9 @@ std::string report_text(const run_record& run)
         };
         add_truth(silent, "is_linked", each.is_linked);
         out["silent"].push_back(std::move(silent));
+    }
+    if (!run.timeline.at_s.empty()) {
+        out["timeline"] = timeline_json(run.timeline);
     }
     return json_text(out);
 }

@@ -9,6 +9,7 @@
 #include "records/write.hpp"
 #include "run/harvest.hpp"
 #include "run/report_file.hpp"
+#include "run/sampler.hpp"
 #include "run/symbols.hpp"
 #include "sums/findings.hpp"
 #include "sums/totals.hpp"
@@ -387,6 +388,34 @@ environment changes_for(
     return out;
 }
 
+// What is done while the program runs, each at its own time.
+class watch
+{
+  public:
+    watch(harvest& processes, const live_file& live) : processes_(&processes), samples_(live) {}
+
+    moment look()
+    {
+        const moment now        = std::chrono::steady_clock::now();
+        const moment sample_due = samples_.look(now);
+        if (now >= harvest_due_) {
+            const bool has_more = processes_->look();
+            harvest_due_        = has_more ? now : now + std::chrono::milliseconds(500);
+        }
+        return std::min(sample_due, harvest_due_);
+    }
+
+    timeline_record timeline() const
+    {
+        return samples_.timeline();
+    }
+
+  private:
+    harvest* processes_;
+    sampler  samples_;
+    moment   harvest_due_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+};
+
 }  // namespace
 
 int run_command(const run_options& wanted)
@@ -409,13 +438,15 @@ int run_command(const run_options& wanted)
         ));
     }
     harvest processes{folder.path(), 1000, 200000, &live};
+    watch   watching{processes, live};
     of.end = run_through(wanted.command, changes_for(wanted, preload, folder.path(), live), [&] {
-        return processes.look();
+        return watching.look();
     });
 
     of.run.command     = wanted.command;
     of.run.exit_status = of.end.exit_status();
     of.run.wall_s      = of.end.wall_s;
+    of.run.timeline    = watching.timeline();
     processes.finish(of.run, of.first(), how_it_ended(of.end));
     of.trouble = processes.trouble();
     of.refused = live.refused();
