@@ -11,6 +11,8 @@
 
 #if EGB_IS_MALLOC && defined(__linux__)
   #include <errno.h>
+  #include <sched.h>
+  #include <signal.h>
   #include <sys/mman.h>
   #include <sys/syscall.h>
   #include <unistd.h>
@@ -91,6 +93,11 @@ static inline long egb_call_(long number, long a, long b, long c, long d, long e
   #define mprotect(start, bytes, protection) ((int)syscall(SYS_mprotect, start, bytes, protection))
   #define mincore(start, bytes, flags)       ((int)syscall(SYS_mincore, start, bytes, flags))
   #define msync(start, bytes, flags)         ((int)syscall(SYS_msync, start, bytes, flags))
+
+  #define getpid()          ((pid_t)syscall(SYS_getpid))
+  #define getppid()         ((pid_t)syscall(SYS_getppid))
+  #define kill(pid, number) ((int)syscall(SYS_kill, pid, number))
+  #define sched_yield()     ((int)syscall(SYS_sched_yield))
 
   #define read(file, to, bytes)    ((ssize_t)syscall(SYS_read, file, to, bytes))
   #define write(file, from, bytes) ((ssize_t)syscall(SYS_write, file, from, bytes))

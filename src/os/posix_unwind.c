@@ -68,15 +68,10 @@ static _Unwind_Reason_Code note_call(struct _Unwind_Context* context, void* user
     return _URC_NO_REASON;
 }
 
-static pid_t this_process(void)
-{
-    return (pid_t)syscall(SYS_getpid);  // a library may stand before getpid()
-}
-
 // In the child of a fork the lock may be held, for ever, by a thread that the child does not have.
 static bool may_hang(void)
 {
-    return locking_process != 0 && locking_process != this_process();
+    return locking_process != 0 && locking_process != getpid();
 }
 
 static void unwind(unwinding* all)
@@ -289,7 +284,7 @@ void egb_os_prepare_calls_(void)
     }
     is_unwinding = true;  // what the loader allocates needs no stack
     find_unwinder();
-    locking_process = takes_lock() ? this_process() : 0;
+    locking_process = takes_lock() ? getpid() : 0;
     is_unwinding    = false;
     if (unwind_backtrace != NULL && unwind_address != NULL && unwind_top != NULL &&
         prepare_distances()) {

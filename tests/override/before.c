@@ -4,7 +4,10 @@
 // one that is missing before: the loader allocates its words about that.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,10 +216,43 @@ EXPORT long sysconf(int name)
     return next(name);
 }
 
+// The first block of a size takes a lock of the heap. The heap asks for the process in the child of
+// a fork, where its locks are held at first.
+static void use_new_sizes(void)
+{
+    enum { SIZES = 6, BYTES_MAX = 60000 };
+    static size_t bytes = 1;
+    for (int i = 0; i < SIZES; i++) {
+        void* const block = malloc(bytes);
+        bytes             = bytes < BYTES_MAX ? malloc_usable_size(block) + 1 : 1;
+        free(block);
+    }
+}
+
 EXPORT pid_t getpid(void)
 {
     NEXT(pid_t, getpid, void)
+    use_new_sizes();
     return next();
+}
+
+EXPORT pid_t getppid(void)
+{
+    NEXT(pid_t, getppid, void)
+    use_new_sizes();
+    return next();
+}
+
+EXPORT int sched_yield(void)
+{
+    NEXT(int, sched_yield, void)
+    return next();
+}
+
+EXPORT int kill(pid_t process, int number)
+{
+    NEXT(int, kill, pid_t, int)
+    return next(process, number);
 }
 
 // On other machines the library makes its system calls by this function, with its locks held.
