@@ -7,7 +7,8 @@ set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build ccache"
 # The command eggbox: its libraries, and what its tests look at its pages and completion with.
-tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev groff-base libcap2-bin"
+tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev libncurses-dev groff-base libcap2-bin
+      tmux"
 # Programs that the library is put under, to see that they do not notice.
 # redis-tools has the server too; redis-server would only start a service.
 programs="valgrind gdb sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils musl-tools"

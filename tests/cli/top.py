@@ -119,12 +119,35 @@ def under_run(program):
           "memory over time", line)
 
 
+def as_metrics(program):
+    """Each line is of OpenMetrics 1.0, and no series is there twice."""
+    series = re.compile(r'(eggbox_pool_\w+)(\{(?:\w+="(?:[^"\\\n]|\\[\\"n])*",?)+\}) (\d+)')
+    done = subprocess.run([EGGBOX, "top", program.name, "--once", "--openmetrics"],
+                          capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    found = {}
+    for line in lines:
+        one = series.fullmatch(line)
+        check(one or line.startswith(("# TYPE eggbox_", "# HELP eggbox_", "# UNIT eggbox_")) or
+              line == "# EOF", "a line", line)
+        if one:
+            check((one[1], one[2]) not in found, "twice", line)
+            found[one[1], one[2]] = int(one[3])
+    check(done.returncode == 0 and lines[-1:] == ["# EOF"], "the end", done)
+    blocks = [value for (name, labels), value in found.items()
+              if name == "eggbox_pool_peak_blocks" and 'pool="heap 64"' in labels]
+    check(len(blocks) == 1 and blocks[0] >= 1, "the pool", found)
+    check(all(name.endswith("_total") for name, _ in found
+              if "failures" in name or "requests" in name), "counters", found)
+
+
 def by_itself(program):
     with started(program, "wait", LD_PRELOAD=str(LIBRARY), EGGBOX_LIVE="1") as process:
         done = top(program.name, "--json")
         seen = json.loads(done.stdout)["processes"]
         check([each["pid"] for each in seen] == [process.pid] and not seen[0]["is_measured"] and
               any(each["peak"] > 0 for each in seen[0]["pools"]), "by its name", seen)
+        as_metrics(program)
     for environment in ({"LD_PRELOAD": str(LIBRARY)}, {}):
         with started(program, "wait", **environment) as process:
             for wanted in (process.pid, program.name):

@@ -40,7 +40,7 @@ _eggbox()
     case $command in
         run) options="--report --check --guard-pages --json --help --" ;;
         report) options="--json --format --what --diff --fail-above --help" ;;
-        top) options="--once --json --help" ;;
+        top) options="--once --json --openmetrics --help" ;;
         doctor | ls | gc) options="--json --help" ;;
         size) options="--emit --cover --headroom --name --check --json --help" ;;
         compare)

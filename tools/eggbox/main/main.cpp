@@ -276,9 +276,14 @@ void add_top(CLI::App& app, top_options& wanted)
 {
     CLI::App* const sub = app.add_subcommand("top", "Show the pools of running processes");
     sub->add_option("PROCESS", wanted.process, "A process number, or the name of a program");
-    sub->add_flag("--once", wanted.once, "Print what is there now, and end")->required();
-    add_json(sub, wanted.json);
-    set_usage(sub, "usage: eggbox top [PROCESS] --once [--json]");
+    CLI::Option* const once =
+        sub->add_flag("--once", wanted.once, "Print what is there now, and end");
+    CLI::Option* const metrics = sub->add_flag(
+        "--openmetrics", wanted.openmetrics, "Print OpenMetrics, the format of Prometheus"
+    );
+    metrics->needs(once);
+    add_json(sub, wanted.json)->needs(once)->excludes(metrics);
+    set_usage(sub, "usage: eggbox top [PROCESS] [--once [--json | --openmetrics]]");
 }
 
 void add_shared(CLI::App& app, shared_options& wanted)

@@ -4,6 +4,9 @@
 #include "text/failure.hpp"
 #include "text/text.hpp"
 #include "top/find.hpp"
+#include "top/metrics.hpp"
+#include "top/pools.hpp"
+#include "top/screen.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
@@ -14,51 +17,6 @@ namespace tool
 {
 namespace
 {
-
-struct pool_line {
-    const egb_live_pool*  pool;
-    const egb_live_class* counts;  // null: its requests are not counted
-};
-
-// The pools of a process that are in use or were, those that hold most first.
-std::vector<pool_line> pools_of(const egb_live_slot& slot)
-{
-    std::vector<pool_line> out;
-    for (std::size_t i = 1; i < EGB_LIVE_POOLS; i++) {
-        const egb_live_pool& pool = slot.pools[i];
-        if (pool.key == 0 || (pool.peak == 0 && pool.failures == 0)) {
-            continue;
-        }
-        const auto* const counts =
-            std::find_if(std::begin(slot.classes), std::end(slot.classes), [&](const auto& each) {
-                return each.pool == i;
-            });
-        out.push_back(
-            {&pool, slot.is_measured != 0 && counts != std::end(slot.classes) ? counts : nullptr}
-        );
-    }
-    std::stable_sort(out.begin(), out.end(), [](const pool_line& a, const pool_line& b) {
-        return a.pool->bytes_held > b.pool->bytes_held;
-    });
-    return out;
-}
-
-struct process_sum {
-    std::uint64_t requests = 0;
-    std::uint64_t in_use   = 0;  // bytes
-    std::uint64_t held     = 0;
-};
-
-process_sum sum_of(const egb_live_slot& slot, const std::vector<pool_line>& pools)
-{
-    process_sum out{slot.large.allocations, slot.large.bytes, slot.large.bytes};
-    for (const pool_line& each : pools) {
-        out.requests = plus(out.requests, each.counts == nullptr ? 0 : each.counts->requests);
-        out.in_use   = plus(out.in_use, times(each.pool->in_use, each.pool->block_bytes));
-        out.held     = plus(out.held, each.pool->bytes_held);
-    }
-    return out;
-}
 
 std::string program_of(const egb_live_slot& slot)
 {
@@ -72,7 +30,7 @@ std::string processes_text(const std::vector<egb_live_slot>& slots)
     for (std::size_t i = 0; i < std::min(slots.size(), lines_max); i++) {
         const egb_live_slot&         slot  = slots[i];
         const std::vector<pool_line> pools = pools_of(slot);
-        const process_sum            sum   = sum_of(slot, pools);
+        const process_sum            sum   = sum_of(slot);
         out.add(
             {std::to_string(slot.pid),
              grouped(pools.size()),
@@ -87,19 +45,14 @@ std::string processes_text(const std::vector<egb_live_slot>& slots)
                              : "");
 }
 
-// A slot has room for so many pools. Pools that have ended leave their places.
-std::uint64_t beyond_most(const egb_live_slot& slot)
-{
-    return minus(slot.pools_beyond, EGB_LIVE_POOLS - 1);
-}
-
+// Pools that have ended leave their places.
 std::string beyond_text(const egb_live_slot& slot)
 {
-    return beyond_most(slot) == 0
+    return pools_beyond(slot) == 0
                ? ""
                : fmt::format(
                      "Up to {} more pools are not recorded: a slot has room for {}.\n",
-                     grouped(beyond_most(slot)),
+                     grouped(pools_beyond(slot)),
                      EGB_LIVE_POOLS - 1
                  );
 }
@@ -185,7 +138,7 @@ json process_json(const egb_live_slot& slot)
         {"parent_pid", slot.parent_pid},
         {"is_linked", slot.is_linked != 0},
         {"is_measured", slot.is_measured != 0},
-        {"pools_not_recorded_max", beyond_most(slot)},
+        {"pools_not_recorded_max", pools_beyond(slot)},
         {"pools", json::array()},
         {"large",
          {{"allocations", slot.large.allocations},
@@ -247,13 +200,21 @@ std::string nothing(const std::string& wanted, const std::vector<std::string>& p
 int top_command(const top_options& wanted)
 {
     const recorded_processes found = find_recorded(wanted.process);
-    if (found.slots.empty()) {
+    if (found.slots.empty() && !(wanted.openmetrics && wanted.process.empty())) {
         throw failure(nothing(wanted.process, found.problems));
     }
     for (const std::string& each : found.problems) {
         say(each);
     }
-    print(wanted.json ? json_text(data(found)) : page(found));
+    if (!wanted.once) {
+        show_screen(wanted.process);
+        return exit_done;
+    }
+    print(
+        wanted.openmetrics ? metrics_text(found)
+        : wanted.json      ? json_text(data(found))
+                           : page(found)
+    );
     return exit_done;
 }
 

@@ -9,11 +9,13 @@ namespace tool
 
 struct top_options {
     std::string process;  // a number or a name; empty: all
-    bool        once = false;
-    bool        json = false;
+    bool        once        = false;
+    bool        json        = false;
+    bool        openmetrics = false;
 };
 
-/// Reads the live files of running processes; does nothing to the processes. Returns the exit
+/// Reads the live files of running processes, once or until the user ends it; does nothing to the
+/// processes. Returns the exit
 /// status. Throws failure if the process is not there, or not recorded, or its file makes no sense.
 int top_command(const top_options& wanted);
 

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`eggbox top` on a terminal, with real keys: tmux is the terminal.
+
+usage: screen.py EGGBOX LIBRARY COMPILER
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+EGGBOX, LIBRARY = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+COMPILER = sys.argv[3]
+HERE = pathlib.Path(__file__).resolve().parent
+SERVER = f"eggbox{os.getpid()}"
+failures = []
+
+
+def tmux(*words):
+    return subprocess.run(["tmux", "-L", SERVER, "-f", "/dev/null", *map(str, words)],
+                          capture_output=True, text=True, check=False).stdout
+
+
+def wait_for(pattern, what, keys=()):
+    """Types the keys, and waits until the screen shows the pattern."""
+    for key in keys:
+        tmux("send-keys", key)
+    end = time.monotonic() + 120
+    while time.monotonic() < end:
+        page = tmux("capture-pane", "-p")
+        if re.search(pattern, page):
+            return page
+        time.sleep(0.05)
+    failures.append(f"{what}: {pattern} is not on the screen:\n{page}")
+    return page
+
+
+def check(truth, what, *seen):
+    if not truth:
+        failures.append(what + "".join(f"\n    {each}" for each in seen))
+
+
+def watch(program, process):
+    line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +{program}\n"
+    page = wait_for(line, "the process")
+    check(re.match(r"1 process, \S+ \S+ in use, \S+ \S+ held\n", page), "its title", page)
+    check("q quit   s sort: held   / filter   p pause   Enter pools" in page, "the keys", page)
+    page = wait_for(r"\nheap 64 +64 +- +\d+ +\d+ +64\.0 KiB +\S+ % +0", "its pools", ["Enter"])
+    check(page.startswith(f"process {process.pid}: {program}\n"), "its name", page)
+    page = wait_for("filter: 4096", "a filter", ["/", "4096", "Enter"])
+    check("heap 4096" in page and "heap 64" not in page, "what it leaves", page)
+    wait_for("sort: in use", "another order", ["s"])
+    wait_for("PAUSED", "a pause", ["p"])
+    page = wait_for("Enter pools of the process", "back", ["Escape"])
+    check("\nprocess  pools" in page and "PAUSED" in page, "still a pause", page)
+    for columns, lines in ((20, 4), (1, 1), (250, 60)):
+        tmux("resize-window", "-x", columns, "-y", lines)
+    wait_for(line, "a large terminal")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        program = pathlib.Path(name).resolve() / f"top{os.getpid()}"
+        subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
+                        "-pthread", "-o", program], check=True)
+        with subprocess.Popen([program, "wait"], stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "LD_PRELOAD": str(LIBRARY),
+                                   "EGGBOX_LIVE": "1"}) as process:
+            process.stdout.readline()
+            tmux("new-session", "-d", "-x", 110, "-y", 24,
+                 f"{EGGBOX} top {program.name}; echo status $?; exec cat")
+            try:
+                watch(program, process)
+                process.kill()
+                wait_for(r"\nnone", "its end", ["p"])
+                wait_for(r"status 0\n", "the end", ["q"])
+            finally:
+                process.kill()
+                tmux("kill-server")
+        done = subprocess.run([EGGBOX, "top"], capture_output=True, text=True, check=False)
+        check(done.returncode == 2 and done.stdout == "", "without a terminal", done)
+    print("\n".join(failures) or "the screen shows it")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What a slot of a live file says of the pools of its process.
+#pragma once
+
+#include "live/live.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace tool
+{
+
+struct pool_line {
+    const egb_live_pool*  pool;
+    const egb_live_class* counts;  // null: its requests are not counted
+};
+
+/// The pools that are in use or were, those that hold most first. They point into the slot.
+std::vector<pool_line> pools_of(const egb_live_slot& slot);
+
+/// All pools and large blocks of a process.
+struct process_sum {
+    std::uint64_t requests = 0;
+    std::uint64_t in_use   = 0;  // bytes
+    std::uint64_t held     = 0;
+};
+
+process_sum sum_of(const egb_live_slot& slot);
+
+/// How many pools more there may be than the slot has room for.
+std::uint64_t pools_beyond(const egb_live_slot& slot);
+
+}  // namespace tool

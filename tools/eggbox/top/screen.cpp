@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "top/screen.hpp"
+
+#include "text/failure.hpp"
+#include "top/view.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <clocale>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#if defined(EGGBOX_HAS_CURSES)
+  #include <curses.h>
+
+namespace tool
+{
+namespace
+{
+
+constexpr int first_row = 3;
+
+// The terminal is as before when this ends.
+class terminal
+{
+  public:
+    terminal()
+    {
+        std::setlocale(LC_ALL, "");
+        if (newterm(nullptr, stdout, stdin) == nullptr) {
+            throw failure("this terminal cannot be used: look at TERM, or use --once");
+        }
+        cbreak();
+        noecho();
+        keypad(stdscr, TRUE);
+        set_escdelay(50);
+        curs_set(0);
+    }
+
+    ~terminal()
+    {
+        endwin();
+    }
+
+    terminal(const terminal&)            = delete;
+    terminal& operator=(const terminal&) = delete;
+};
+
+class screen
+{
+  public:
+    explicit screen(std::string wanted) : wanted_(std::move(wanted)) {}
+
+    void show()
+    {
+        look();
+        for (bool goes_on = true; goes_on;) {
+            draw();
+            timeout(std::max(0, milliseconds_left()));
+            const int key = getch();
+            goes_on       = is_typing_ ? type(key) : act(key);
+            if (milliseconds_left() <= 0) {
+                look();
+            }
+        }
+    }
+
+  private:
+    using clock = std::chrono::steady_clock;
+
+    int milliseconds_left() const
+    {
+        const auto left = std::chrono::milliseconds(1000) - (clock::now() - looked_);
+        return static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(left).count()
+        );
+    }
+
+    void look()
+    {
+        looked_ = clock::now();
+        if (is_paused_) {
+            return;
+        }
+        found_  = find_recorded(wanted_);
+        before_ = std::move(now_);
+        now_ =
+            requests_in(found_, std::chrono::duration<double>(looked_.time_since_epoch()).count());
+    }
+
+    // ---- what is seen ---------------------------------------------------------------------------
+
+    void put(int row, const std::string& text, attr_t how = A_NORMAL) const
+    {
+        if (row >= 0 && row < LINES) {
+            move(row, 0);
+            attr_set(how, 0, nullptr);
+            addnstr(text.c_str(), COLS);
+            attr_set(A_NORMAL, 0, nullptr);
+        }
+    }
+
+    std::string last_line() const
+    {
+        if (is_typing_) {
+            return "name contains: " + shown_.filter + "_";
+        }
+        return fmt::format(
+            "q quit   s sort: {}   / filter{}   p {}   {}",
+            order_name(shown_.by),
+            shown_.filter.empty() ? "" : ": " + shown_.filter,
+            is_paused_ ? "go on" : "pause",
+            shown_.pid == 0 ? "Enter pools of the process" : "Esc all processes"
+        );
+    }
+
+    void draw()
+    {
+        current_         = view_of(found_, before_, now_, shown_);
+        const int places = std::max(1, LINES - first_row - 1);
+        const int rows   = static_cast<int>(current_.rows.size());
+        selected_        = std::clamp(selected_, 0, std::max(0, rows - 1));
+        top_             = std::clamp(top_, std::max(0, selected_ - places + 1), selected_);
+        erase();
+        put(0, current_.title + (is_paused_ ? "   PAUSED" : ""), A_BOLD);
+        put(first_row - 1, current_.head, A_UNDERLINE);
+        for (int i = 0; i < std::min(places, rows - top_); i++) {
+            const bool is_selected = top_ + i == selected_;
+            put(first_row + i,
+                current_.rows[static_cast<std::size_t>(top_ + i)].text,
+                is_selected ? A_REVERSE : A_NORMAL);
+        }
+        if (rows == 0) {
+            put(first_row, "none");
+        }
+        put(LINES - 1, last_line(), A_DIM);
+        refresh();
+    }
+
+    // ---- what is typed --------------------------------------------------------------------------
+
+    // False: the end.
+    bool type(int key)
+    {
+        if (key == '\n' || key == KEY_ENTER || key == 27) {
+            is_typing_    = false;
+            shown_.filter = key == 27 ? "" : shown_.filter;
+        } else if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && !shown_.filter.empty()) {
+            shown_.filter.pop_back();
+        } else if (key >= ' ' && key < 127) {
+            shown_.filter += static_cast<char>(key);
+        }
+        return true;
+    }
+
+    bool act(int key)
+    {
+        const int page = std::max(1, LINES - first_row - 2);
+        switch (key) {
+            case 'q': return false;
+            case 's': shown_.by = order_after(shown_.by); break;
+            case 'p': is_paused_ = !is_paused_; break;
+            case '/': is_typing_ = true; break;
+            case KEY_UP:
+            case 'k': selected_--; break;
+            case KEY_DOWN:
+            case 'j': selected_++; break;
+            case KEY_PPAGE: selected_ -= page; break;
+            case KEY_NPAGE: selected_ += page; break;
+            case KEY_HOME: selected_ = 0; break;
+            case KEY_END: selected_ = static_cast<int>(current_.rows.size()); break;
+            case KEY_ENTER:
+            case '\n': show_pools(); break;
+            case KEY_BACKSPACE:
+            case KEY_LEFT:
+            case 127:
+            case 27: show_processes(); break;
+            default: break;
+        }
+        return true;
+    }
+
+    void show_pools()
+    {
+        if (shown_.pid == 0 && !current_.rows.empty()) {
+            shown_.pid = current_.rows[static_cast<std::size_t>(selected_)].pid;
+            shown_.filter.clear();
+            selected_ = 0;
+        }
+    }
+
+    void show_processes()
+    {
+        if (shown_.pid != 0) {
+            shown_.pid = 0;
+            shown_.filter.clear();
+            selected_ = 0;
+        }
+    }
+
+    std::string        wanted_;
+    recorded_processes found_;
+    counted_requests   before_;
+    counted_requests   now_;
+    clock::time_point  looked_;
+    view               current_;
+    view_options       shown_;
+    int                selected_  = 0;  // a row of the view
+    int                top_       = 0;  // the first row that is drawn
+    bool               is_paused_ = false;
+    bool               is_typing_ = false;
+};
+
+}  // namespace
+
+void show_screen(const std::string& wanted)
+{
+    if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) {
+        throw failure("stdin and stdout are no terminal; use --once");
+    }
+    const terminal whole;
+    screen{wanted}.show();
+}
+
+}  // namespace tool
+
+#else
+
+namespace tool
+{
+
+void show_screen(const std::string&)
+{
+    throw failure("eggbox was built without ncurses; use --once");
+}
+
+}  // namespace tool
+
+#endif

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "top/view.hpp"
+
+#include "text/text.hpp"
+#include "top/pools.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace tool
+{
+namespace
+{
+
+constexpr std::uint64_t all_pools = 0;
+
+// A line before it is text.
+struct line {
+    std::uint64_t            pid;
+    std::string              name;
+    double                   rate;  // requests a second; below 0: not counted
+    std::uint64_t            in_use;
+    std::uint64_t            held;
+    std::vector<std::string> cells;
+};
+
+double rate_of(
+    const counted_requests& before,
+    const counted_requests& now,
+    std::uint64_t           pid,
+    std::uint64_t           pool
+)
+{
+    const auto then    = before.of.find({pid, pool});
+    const auto current = now.of.find({pid, pool});
+    if (then == before.of.end() || current == now.of.end() || now.at_s <= before.at_s) {
+        return -1;
+    }
+    return static_cast<double>(minus(current->second, then->second)) / (now.at_s - before.at_s);
+}
+
+std::string rate_text(double rate)
+{
+    return rate < 0 ? "-" : grouped(static_cast<std::uint64_t>(std::llround(rate)));
+}
+
+std::string waste_text(std::uint64_t in_use, std::uint64_t held)
+{
+    return percent_text(static_cast<double>(minus(held, in_use)), static_cast<double>(held));
+}
+
+bool comes_first(const line& a, const line& b, order by)
+{
+    switch (by) {
+        case order::in_use: return a.in_use > b.in_use;
+        case order::rate: return a.rate > b.rate;
+        case order::name: return a.name < b.name;
+        case order::held: break;
+    }
+    return a.held > b.held;
+}
+
+// Sorted, without those that the filter leaves out, in columns.
+void fill(view& to, table columns, std::vector<line> lines, const view_options& wanted)
+{
+    lines.erase(
+        std::remove_if(
+            lines.begin(),
+            lines.end(),
+            [&](const line& each) { return each.name.find(wanted.filter) == std::string::npos; }
+        ),
+        lines.end()
+    );
+    std::stable_sort(lines.begin(), lines.end(), [&](const line& a, const line& b) {
+        return comes_first(a, b, wanted.by);
+    });
+    for (const line& each : lines) {
+        columns.add(each.cells);
+    }
+    std::istringstream text{columns.text()};
+    std::getline(text, to.head);
+    for (const line& each : lines) {
+        to.rows.push_back({each.pid, ""});
+        std::getline(text, to.rows.back().text);
+    }
+}
+
+std::string title_of(const recorded_processes& found)
+{
+    process_sum all;
+    for (const egb_live_slot& slot : found.slots) {
+        const process_sum one = sum_of(slot);
+        all.in_use            = plus(all.in_use, one.in_use);
+        all.held              = plus(all.held, one.held);
+    }
+    return fmt::format(
+        "{}, {} in use, {} held",
+        number_of(found.slots.size(), "process", "processes"),
+        bytes_text(all.in_use),
+        bytes_text(all.held)
+    );
+}
+
+std::string program_of(const egb_live_slot& slot)
+{
+    return shown(live_text(slot.program, sizeof slot.program)) +
+           (slot.is_linked != 0 ? ", the library that it links" : "");
+}
+
+view processes_view(
+    const recorded_processes& found,
+    const counted_requests&   before,
+    const counted_requests&   now,
+    const view_options&       wanted
+)
+{
+    view              out{title_of(found), "", {}};
+    std::vector<line> lines;
+    for (const egb_live_slot& slot : found.slots) {
+        const process_sum sum = sum_of(slot);
+        line              one{
+            slot.pid,
+            program_of(slot),
+            rate_of(before, now, slot.pid, all_pools),
+            sum.in_use,
+            sum.held,
+                         {}
+        };
+        one.cells = {
+            std::to_string(slot.pid),
+            grouped(pools_of(slot).size()),
+            rate_text(slot.is_measured != 0 ? one.rate : -1),
+            bytes_text(sum.in_use),
+            bytes_text(sum.held),
+            waste_text(sum.in_use, sum.held),
+            one.name
+        };
+        lines.push_back(std::move(one));
+    }
+    fill(
+        out,
+        table{{"process", "pools", "requests/s", "in use", "held", "unused", "program"}, true},
+        std::move(lines),
+        wanted
+    );
+    return out;
+}
+
+line line_of(
+    const egb_live_slot&    slot,
+    const pool_line&        from,
+    const counted_requests& before,
+    const counted_requests& now
+)
+{
+    const egb_live_pool& pool   = *from.pool;
+    const std::uint64_t  in_use = times(pool.in_use, pool.block_bytes);
+    line                 out{
+        slot.pid,
+        shown(live_text(pool.name, sizeof pool.name)),
+        from.counts == nullptr ? -1 : rate_of(before, now, slot.pid, pool.key),
+        in_use,
+        pool.bytes_held,
+                        {}
+    };
+    out.cells = {
+        out.name,
+        grouped(pool.block_bytes),
+        rate_text(out.rate),
+        grouped(pool.in_use),
+        grouped(pool.peak),
+        bytes_text(pool.bytes_held),
+        waste_text(in_use, pool.bytes_held),
+        grouped(pool.failures)
+    };
+    return out;
+}
+
+line large_line(const egb_live_slot& slot)
+{
+    const egb_live_large& large = slot.large;
+    return {
+        slot.pid,
+        "large",
+        -1,
+        large.bytes,
+        large.bytes,
+        {"large",
+         "-",
+         "-",
+         grouped(large.in_use),
+         grouped(large.peak),
+         bytes_text(large.bytes),
+         "-",
+         grouped(large.failures)}
+    };
+}
+
+view pools_view(
+    const recorded_processes& found,
+    const counted_requests&   before,
+    const counted_requests&   now,
+    const view_options&       wanted
+)
+{
+    view              out{fmt::format("process {} has ended", wanted.pid), "", {}};
+    std::vector<line> lines;
+    for (const egb_live_slot& slot : found.slots) {
+        if (slot.pid != wanted.pid) {
+            continue;
+        }
+        out.title = fmt::format("process {}: {}", slot.pid, program_of(slot));
+        for (const pool_line& each : pools_of(slot)) {
+            lines.push_back(line_of(slot, each, before, now));
+        }
+        if (slot.large.allocations != 0) {
+            lines.push_back(large_line(slot));
+        }
+    }
+    fill(
+        out,
+        table{{"pool", "block", "requests/s", "in use", "peak", "held", "unused", "refused"}},
+        std::move(lines),
+        wanted
+    );
+    return out;
+}
+
+}  // namespace
+
+const char* order_name(order by)
+{
+    switch (by) {
+        case order::in_use: return "in use";
+        case order::rate: return "requests/s";
+        case order::name: return "name";
+        case order::held: break;
+    }
+    return "held";
+}
+
+order order_after(order by)
+{
+    return by == order::name ? order::held : static_cast<order>(static_cast<int>(by) + 1);
+}
+
+counted_requests requests_in(const recorded_processes& found, double at_s)
+{
+    counted_requests out;
+    out.at_s = at_s;
+    for (const egb_live_slot& slot : found.slots) {
+        std::uint64_t& all = out.of[{slot.pid, all_pools}];
+        all                = plus(all, sum_of(slot).requests);
+        for (const pool_line& each : pools_of(slot)) {
+            if (each.counts != nullptr) {
+                out.of[{slot.pid, each.pool->key}] = each.counts->requests;
+            }
+        }
+    }
+    return out;
+}
+
+view view_of(
+    const recorded_processes& found,
+    const counted_requests&   before,
+    const counted_requests&   now,
+    const view_options&       wanted
+)
+{
+    return wanted.pid == 0 ? processes_view(found, before, now, wanted)
+                           : pools_view(found, before, now, wanted);
+}
+
+}  // namespace tool
