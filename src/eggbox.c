@@ -104,6 +104,7 @@
   #include "hosted/region/large_cache.c"
   #include "hosted/region/large_records.c"
   #include "hosted/region/large_resize.c"
+  #include "hosted/region/large_sizes.c"
   #include "hosted/region/pages.c"
   #include "hosted/report/json.c"
   #include "hosted/report/misuse.c"

@@ -95,6 +95,7 @@ void* egb_heap_alloc_moved_(size_t bytes, size_t moved, const void* site);
 // Whether large blocks are at level "track"; and then notes who requested or resized the block.
 bool egb_heap_tracks_large_(void);
 void egb_heap_track_large_(const void* block, size_t bytes, const void* site);
+void egb_heap_note_resized_large_(const void* block);
 
 // ---- purge.c: memory that is not needed any more ------------------------------------------------
 

@@ -34,6 +34,14 @@ void egb_heap_track_large_(const void* block, size_t bytes, const void* site)
     }
 }
 
+// A buffer that grows is no block of a size that a pool could have.
+void egb_heap_note_resized_large_(const void* block)
+{
+    if (egb_heap_is_measured_()) {
+        egb_large_note_size_(block, 0);
+    }
+}
+
 static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guard_page* wish)
 {
     const void* const site = wish->alloc_site;
@@ -62,6 +70,9 @@ static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guar
         return egb_large_refuse_();
     }
     egb_heap_track_large_(block, bytes, site);
+    if (egb_heap_is_measured_()) {
+        egb_large_note_size_(block, bytes);
+    }
     return block;
 }
 

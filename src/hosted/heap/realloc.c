@@ -40,6 +40,7 @@ static void* realloc_large(void* block, size_t bytes, const void* site)
                                                        : NULL;
     if (resized != NULL) {
         egb_heap_track_large_(resized, bytes, site);
+        egb_heap_note_resized_large_(resized);
         return resized;
     }
     if (!is_guarded || !is_large) {

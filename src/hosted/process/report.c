@@ -7,6 +7,7 @@
 #include "../pool/fork.h"
 #include "../pool/live_sites.h"
 #include "../pool/registry.h"
+#include "../region/large.h"
 #include "../report/json.h"
 #include "../report/misuse.h"
 #include "../report/text.h"
@@ -69,6 +70,7 @@ void egb_report_restart(void)
     report.large.frees       = report.now.large_frees;
     report.large.failures    = report.now.large_failures;
     egb_pools_count_anew_();
+    egb_large_count_sizes_anew_();
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
         report.requested_before[i] = report.now.classes[i].requested_bytes;
     }
@@ -255,6 +257,27 @@ static uint64_t write_pools(egb_json* out)
     return failures;
 }
 
+static void write_large_size(const egb_large_size* size, void* user)
+{
+    egb_json* const out = user;
+    egb_json_next_(out);
+    egb_json_open_(out, '{');
+    egb_json_number_(out, "bytes", size->bytes);
+    egb_json_number_(out, "allocations", size->requests);
+    egb_json_number_(out, "allocations_over", size->over);
+    egb_json_number_(out, "in_use", size->in_use);
+    egb_json_number_(out, "peak", size->peak);
+    egb_json_close_(out, '}');
+}
+
+static void write_large_sizes(egb_json* out)
+{
+    egb_json_name_(out, "sizes");
+    egb_json_open_(out, '[');
+    egb_large_each_size_(write_large_size, out);
+    egb_json_close_(out, ']');
+}
+
 static uint64_t write_large(egb_json* out)
 {
     const egb_heap_stats* const now      = &report.now;
@@ -271,6 +294,7 @@ static uint64_t write_large(egb_json* out)
     egb_json_number_(out, "peak_bytes", now->large_bytes_peak);
     egb_json_number_(out, "failures", failures);
     egb_json_truth_(out, "is_tracked", egb_heap_tracks_large_());
+    write_large_sizes(out);
     egb_json_close_(out, '}');
     return failures;
 }

@@ -326,12 +326,20 @@ void egb_large_limit_cache_(void)
     (void)egb_unmap_list_release_(&unmap_list);
 }
 
+static void stop_counting(egb_large* large)
+{
+    const egb_large_counted none = {0, 0};
+    egb_large_sizes_remove_(&large->counted);
+    large->counted = none;
+}
+
 // The block is no longer in use. The caller still handles its guard page, if any.
 static void take_back(egb_large* large, egb_unmap_list* unmap_list, const void* site)
 {
     large->state = EGB_LARGE_NEW;
     numbers.frees++;
     numbers.in_use--;
+    stop_counting(large);
     egb_large_note_bytes_(0, large->range.bytes);
     if (egb_large_has_page_(large)) {
         large->guard.free_site = site;
@@ -391,6 +399,40 @@ bool egb_large_free_(void* block, const void* site, egb_finding* finding)
         quarantine_and_check(large, finding);
     }
     return large != NULL;
+}
+
+// ---- sizes --------------------------------------------------------------------------------------
+
+void egb_large_note_size_(const void* block, size_t bytes)
+{
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_large_at_(block);
+    if (large != NULL) {
+        stop_counting(large);
+    }
+    if (large != NULL && bytes != 0) {
+        large->counted = egb_large_sizes_add_(bytes);
+    }
+    egb_os_unlock_(&large_lock);
+}
+
+void egb_large_each_size_(egb_large_size_fn visit, void* user)
+{
+    for (size_t i = 0; i < EGB_LARGE_SIZES; i++) {
+        egb_os_lock_(&large_lock);
+        const egb_large_size one = egb_large_sizes_at_(i);
+        egb_os_unlock_(&large_lock);
+        if (one.requests != 0) {
+            visit(&one, user);
+        }
+    }
+}
+
+void egb_large_count_sizes_anew_(void)
+{
+    egb_os_lock_(&large_lock);
+    egb_large_sizes_restart_();
+    egb_os_unlock_(&large_lock);
 }
 
 // ---- owners -------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "../report/misuse.h"
 #include "chunk_map.h"
 #include "eggbox/live.h"
+#include "large_sizes.h"
 
 // ---- records ------------------------------------------------------------------------------------
 
@@ -50,6 +51,7 @@ typedef struct egb_large {
     struct egb_large* older;
     egb_guard_page    guard;
     egb_large_owner   owner;
+    egb_large_counted counted;
 } egb_large;
 
 static inline bool egb_large_has_page_(const egb_large* large)
@@ -140,6 +142,14 @@ void egb_large_live_to_(egb_live_large* place);
 
 // Notes who requested the block, or resized it.
 void egb_large_note_owner_(const void* block, size_t bytes, const void* site);
+
+// Counts the block as one of this size; 0: as one of no size, since realloc has resized it.
+void egb_large_note_size_(const void* block, size_t bytes);
+
+// Calls `visit` with each size that was requested; at most EGB_LARGE_SIZES. Begins the counts anew.
+typedef void (*egb_large_size_fn)(const egb_large_size* size, void* user);
+void egb_large_each_size_(egb_large_size_fn visit, void* user);
+void egb_large_count_sizes_anew_(void);
 
 // Calls `visit` with each block in use whose owner is known. The lock is held meanwhile.
 typedef void (*egb_large_owner_fn)(const egb_large_owner* owner, void* user);

@@ -105,8 +105,41 @@ bool place_record::operator==(const place_record& other) const
            file == other.file && line == other.line && is_inlined == other.is_inlined;
 }
 
+static void combine_size(large_size& to, const large_size& from)
+{
+    to.allocations      = plus(to.allocations, from.allocations);
+    to.allocations_over = plus(to.allocations_over, from.allocations_over);
+    to.in_use           = plus(to.in_use, from.in_use);
+    to.peak             = std::max(to.peak, from.peak);
+}
+
+// A record covers any number of processes, and has the most frequent sizes.
+static void combine_sizes(std::vector<large_size>& to, const std::vector<large_size>& from)
+{
+    constexpr std::size_t                sizes_max = 64;
+    std::map<std::uint64_t, std::size_t> places;
+    for (std::size_t i = 0; i < to.size(); i++) {
+        places.emplace(to[i].bytes, i);
+    }
+    for (const large_size& each : from) {
+        const auto [found, is_new] = places.emplace(each.bytes, to.size());
+        if (is_new) {
+            to.push_back(each);
+        } else {
+            combine_size(to[found->second], each);
+        }
+    }
+    if (to.size() > sizes_max) {
+        std::stable_sort(to.begin(), to.end(), [](const large_size& a, const large_size& b) {
+            return a.allocations > b.allocations;
+        });
+        to.resize(sizes_max);
+    }
+}
+
 void combine_large(large_record& to, const large_record& from)
 {
+    combine_sizes(to.sizes, from.sizes);
     to.allocations  = plus(to.allocations, from.allocations);
     to.frees        = plus(to.frees, from.frees);
     to.in_use       = plus(to.in_use, from.in_use);

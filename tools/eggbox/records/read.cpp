@@ -59,6 +59,17 @@ pool_record read_pool(const json_place& from)
     return out;
 }
 
+large_size read_large_size(const json_place& from)
+{
+    large_size out;
+    out.bytes            = from.member("bytes").count();
+    out.allocations      = from.member("allocations").count();
+    out.allocations_over = optional_count(from, "allocations_over", 0);
+    out.in_use           = from.member("in_use").count();
+    out.peak             = from.member("peak").count();
+    return out;
+}
+
 large_record read_large(const json_place& from)
 {
     large_record out;
@@ -70,6 +81,11 @@ large_record read_large(const json_place& from)
     out.peak_bytes   = from.member("peak_bytes").count();
     out.failures     = from.member("failures").count();
     out.is_tracked   = from.has("is_tracked") && from.member("is_tracked").truth();
+    if (from.has("sizes")) {
+        for (const json_place& each : from.member("sizes").elements()) {
+            out.sizes.push_back(read_large_size(each));
+        }
+    }
     return out;
 }
 

@@ -33,6 +33,15 @@ struct pool_record {
     std::uint64_t ended = 0;  // pools of this name that were destroyed; 0: one that was not
 };
 
+/// Requests of one size that is larger than every size class.
+struct large_size {
+    std::uint64_t bytes            = 0;
+    std::uint64_t allocations      = 0;
+    std::uint64_t allocations_over = 0;  // so many of these may have been of other sizes
+    std::uint64_t in_use           = 0;
+    std::uint64_t peak             = 0;
+};
+
 struct large_record {
     std::uint64_t allocations  = 0;
     std::uint64_t frees        = 0;
@@ -42,6 +51,8 @@ struct large_record {
     std::uint64_t peak_bytes   = 0;
     std::uint64_t failures     = 0;
     bool          is_tracked   = false;  // the leaks include large blocks
+
+    std::vector<large_size> sizes;  // those requested most often
 };
 
 /// A kind of event, and its count.

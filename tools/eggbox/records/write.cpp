@@ -63,6 +63,16 @@ json large_json(const large_record& large)
     if (large.is_tracked) {
         out["is_tracked"] = true;
     }
+    for (const large_size& each : large.sizes) {
+        json size = {
+            {"bytes", each.bytes},
+            {"allocations", each.allocations},
+            {"in_use", each.in_use},
+            {"peak", each.peak},
+        };
+        add_unless(size, "allocations_over", each.allocations_over, 0);
+        out["sizes"].push_back(std::move(size));
+    }
     return out;
 }
 

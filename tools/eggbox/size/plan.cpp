@@ -251,13 +251,15 @@ configuration plan(
     for (const pool_total& each : sums.classes) {
         add_row(all, row_of(each, sums.runs, headroom_percent));
     }
-    if (all.empty() && sums.others.empty()) {
+    if (all.empty() && sums.others.empty() && sums.large_sizes.empty()) {
         throw failure("nothing to size: no request was served from pools");
     }
     choose(out, all);
     find_least(out);
-    for (const pool_total& each : sums.others) {
-        out.pools.push_back(pool_row_of(each, sums.runs, headroom_percent));
+    for (const std::vector<pool_total>* const part : {&sums.others, &sums.large_sizes}) {
+        for (const pool_total& each : *part) {
+            out.pools.push_back(pool_row_of(each, sums.runs, headroom_percent));
+        }
     }
     find_identifiers(out.pools);
     return out;

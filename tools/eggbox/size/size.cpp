@@ -105,7 +105,7 @@ std::string uncovered_text(const configuration& plan)
         add("large",
             plan.large.allocations,
             fmt::format(
-                "no fixed size; peak {} in {}",
+                "larger than every size class; peak {} in {}",
                 bytes_text(plan.large.peak_bytes),
                 number_of(plan.large.peak, "block", "blocks")
             ));

@@ -90,6 +90,36 @@ void add_process(totals& to, places& at, const process_record& process)
     }
 }
 
+// As pools, one for each size that was requested often enough to be a plan, those of most bytes
+// first.
+std::vector<pool_total> sizes_of(const large_record& large, std::size_t runs)
+{
+    constexpr std::size_t   sizes_max    = 16;
+    constexpr std::uint64_t requests_min = 10;
+    constexpr std::uint64_t align        = 64;  // a line of the processor's cache
+    std::vector<pool_total> out;
+    for (const large_size& each : large.sizes) {
+        const std::uint64_t certain = minus(each.allocations, each.allocations_over);
+        if (certain >= requests_min && certain >= each.allocations_over && each.peak > 0) {
+            pool_total size;
+            size.name        = "large " + std::to_string(each.bytes);
+            size.block_bytes = each.bytes;
+            size.align       = align;
+            size.allocations = each.allocations;
+            size.in_use      = each.in_use;
+            size.peak        = each.peak;
+            size.runs        = runs;
+            size.pools       = 1;
+            out.push_back(std::move(size));
+        }
+    }
+    std::stable_sort(out.begin(), out.end(), [](const pool_total& a, const pool_total& b) {
+        return times(a.peak, a.block_bytes) > times(b.peak, b.block_bytes);
+    });
+    out.resize(std::min(out.size(), sizes_max));
+    return out;
+}
+
 }  // namespace
 
 std::uint64_t sum_of(const std::vector<counted>& all)
@@ -158,6 +188,7 @@ totals sum_up(const std::vector<run_record>& runs)
             (total.is_size_class ? out.classes : out.others).push_back(total);
         }
     }
+    out.large_sizes = sizes_of(out.large, out.runs);
     std::sort(out.classes.begin(), out.classes.end(), [](const auto& a, const auto& b) {
         return a.block_bytes < b.block_bytes;
     });

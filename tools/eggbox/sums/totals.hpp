@@ -43,6 +43,7 @@ struct totals {
     std::vector<pool_total> classes;             // by size
     std::vector<pool_total> others;              // used pools that are no size classes, by name
     large_record            large;               // peaks: the largest of one process
+    std::vector<pool_total> large_sizes;         // sizes of these that come again and again
     std::vector<counted>    not_served;
     std::vector<counted>    misuse;
     std::uint64_t           peak_resident_bytes = 0;  // the largest of one process
