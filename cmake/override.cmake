@@ -5,7 +5,7 @@
 add_library(eggbox-malloc SHARED
   src/eggbox.c src/override/loader.c src/override/malloc.c src/override/operators.c
   src/override/next.c src/override/process.c src/override/purger.c src/override/sandbox.c
-  src/override/signals.c)
+  src/override/signals.c src/override/wait.c)
 target_include_directories(eggbox-malloc PRIVATE include)
 target_compile_definitions(eggbox-malloc PRIVATE _GNU_SOURCE EGB_IS_MALLOC=1)
 set(EGGBOX_PLAIN -fno-sanitize=all)

@@ -87,7 +87,9 @@ typedef struct egb_live_slot {
     uint32_t       is_measured;   // requests are counted
     uint32_t       is_forked;     // blocks and peaks of its parent are in its own
     uint32_t       pools_beyond;  // highest place of a pool that found none here; 0: none
-    char           library[16];   // its version
+    uint32_t       is_end_seen;   // by its parent: then `end_status` is that of wait()
+    int32_t        end_status;
+    char           library[16];  // its version
     char           level[16];
     char           program[EGB_LIVE_PROGRAM];
     egb_live_large large;
@@ -95,7 +97,7 @@ typedef struct egb_live_slot {
     egb_live_pool  pools[EGB_LIVE_POOLS];  // [0] is no pool
 } egb_live_slot;
 
-EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11528, "the same on each machine");
+EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11536, "the same on each machine");
 
 // The distance between slots: whole pages of 4 KiB.
 #define EGB_LIVE_SLOT_BYTES 12288u
@@ -106,6 +108,9 @@ EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11528, "the same on each machine");
 // Maps the file that EGGBOX_LIVE names, and claims a slot: "PID/DESCRIPTOR", one of `eggbox run`;
 // or "1", a file of this process's own. Called once, by a library that knows when a process begins.
 void egb_live_begin_(void);
+
+// This process has seen another one end, with this status of wait().
+void egb_live_note_wait_(uint32_t pid, int status);
 
 #if defined(__cplusplus)
 }

@@ -145,6 +145,19 @@ void egb_live_note_end_(bool is_written, int error)
     }
 }
 
+// The slots near the first place for its number: a child that is not on pools has none anywhere.
+void egb_live_note_wait_(uint32_t pid, int status)
+{
+    enum { LOOKS_MAX = 32 };
+    for (uint32_t i = 0; mapped.file != NULL && i < LOOKS_MAX && i < mapped.slots; i++) {
+        egb_live_slot* const slot = slot_at((pid % mapped.slots + i) % mapped.slots);
+        if (EGB_LOAD_(slot->pid) == pid) {
+            EGB_STORE_(slot->end_status, status);
+            __atomic_store_n(&slot->is_end_seen, 1, __ATOMIC_RELEASE);
+        }
+    }
+}
+
 // ---- the file -----------------------------------------------------------------------------------
 
 static void write_header(uint32_t slots)

@@ -116,6 +116,14 @@ bool has_lower_pid(const process_record& a, const process_record& b)
 
 }  // namespace
 
+seen_end how_it_ended(const process_end& end)
+{
+    if (end.signal() != 0) {
+        return {end.text() + " ended it", false};
+    }
+    return {"a system call of its own ended it with " + end.text(), true};
+}
+
 harvest::harvest(
     std::string folder, std::size_t apart_max, std::size_t stacked_max, live_file* live
 )
@@ -213,6 +221,9 @@ void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
         process_record record = record_of(slot.data);
         if (slot.data.state == EGB_LIVE_FAILED) {
             record.no_report = failure_text(std::to_string(slot.data.report_error));
+        } else if (slot.data.is_end_seen != 0) {
+            record.no_report =
+                how_it_ended({static_cast<pid_t>(pid), slot.data.end_status, 0}).text;
         }
         lost_[pid].push_back(std::move(record));
         for (const char* const ending : {report_ending, begun_ending, failed_ending}) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "live/live.hpp"
+#include "process/process.hpp"
 #include "records/records.hpp"
 
 #include <functional>
@@ -24,6 +25,9 @@ struct seen_end {
     std::string text;
     bool        may_lack_rights;
 };
+
+/// The end of a process whose status its parent has seen.
+seen_end how_it_ended(const process_end& end);
 
 class harvest
 {

@@ -66,14 +66,6 @@ struct outcome {
     }
 };
 
-seen_end how_it_ended(const process_end& end)
-{
-    if (end.signal() != 0) {
-        return {end.text() + " ended it", false};
-    }
-    return {"a system call of its own ended it with " + end.text(), true};
-}
-
 std::string why_no_numbers(const outcome& of)
 {
     if (const silent_record* const silence = of.silence()) {
