@@ -33,7 +33,8 @@ LAYERS = {
     "faces": (["include/eggbox/"], {"base", "core", "hosted", "shared", "faces"}, ANY),
     "tools": (["tools/"], {"base", "core", "hosted", "shared", "faces", "tools"}, ANY),
     "bindings": (["bindings/"], {"base", "shared", "bindings"}, ANY),
-    "use": (["tests/", "bench/", "demo/", "examples/", "proof/"], ANY, ANY),
+    "use": (["tests/", "bench/", "demo/", "examples/", "packaging/", "proof/", "zephyr/"],
+            ANY, ANY),
 }
 ONE_FILE_BUILDS = {"src/eggbox.c", "src/eggbox_compat.c"}  # include sources, and are in no layer
 
