@@ -12,7 +12,7 @@ define preset
 	ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/$(1).xml
 endef
 
-.PHONY: help demo test test-all bench bench-originals misuse python soak fuzz prove coverage sizes busy format clean
+.PHONY: help demo test test-all bench bench-originals misuse python packages soak fuzz prove coverage sizes busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench-originals   the older libraries' own benchmarks; build/bench/originals.html"
 	@echo "make misuse     33 faults of malloc under this library, and under other allocators"
 	@echo "make python     build and test wheels of bindings/python; registry: PYTHONS=\"python3 ...\""
+	@echo "make packages   try the packages for other build systems; registry: TRY=\"meson conan\""
 	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
@@ -92,6 +93,10 @@ misuse: | build
 
 python: | build
 	python3 scripts/python.py wheels $(or $(PYTHONS),python3)
+
+packages: | build
+	@scripts/setup.sh packages
+	python3 scripts/packages.py $(or $(TRY),all)
 
 soak: | build
 	@scripts/setup.sh test

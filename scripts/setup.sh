@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that a goal of the Makefile needs, or, without root, names them.
 #
-# usage: setup.sh test|all|bench|fuzz|prove
+# usage: setup.sh test|all|bench|fuzz|packages|prove
 set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build ccache"
@@ -28,6 +28,8 @@ all="$test $bench gcc-multilib g++-multilib gcovr
      gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine wine64"
 fuzz="$build $tool python3 googletest librapidcheck-dev libreadline-dev clang-19
       libclang-rt-19-dev"
+packages="$build $tool git pkg-config python3 python3-venv meson bazel-bootstrap bazel-rules-java
+          debhelper dpkg-dev fakeroot lintian gcc-arm-none-eabi libnewlib-arm-none-eabi"
 prove="gcc libc6-dev make python3 frama-c-base why3 z3 cvc4"
 
 case "${1:-}" in
@@ -35,8 +37,9 @@ case "${1:-}" in
     bench) wanted=$bench ;;
     all) wanted=$all ;;
     fuzz) wanted=$fuzz ;;
+    packages) wanted=$packages ;;
     prove) wanted=$prove ;;
-    *) echo "usage: setup.sh test|all|bench|fuzz|prove" >&2; exit 2 ;;
+    *) echo "usage: setup.sh test|all|bench|fuzz|packages|prove" >&2; exit 2 ;;
 esac
 
 missing=""
