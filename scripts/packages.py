@@ -59,6 +59,12 @@ class Trial:
         if text not in printed:
             raise Failed(f"{text!r} is not in:\n{printed[-2000:]}")
 
+    def expect_core(self, program):
+        """A program on the core alone: the rest of the library is not in it."""
+        if "egb_pool_create" in self.run("nm", program):
+            raise Failed(f"{program} has more than the core")
+        self.expect(STATIC_POOL, program)
+
     def cmake(self, source, *options):
         build = self.folder / "build"
         self.run("cmake", "-G", "Ninja", "-S", source, "-B", build, *options)
@@ -71,7 +77,7 @@ class Trial:
         self.run("cc", "-Werror", "-I", include, program, *sources, "-o", self.folder / "program")
         for source in sources:
             self.run(*CORTEX_M, "-I", include, "-c", source, "-o", self.folder / "object.o")
-        self.expect(STATIC_POOL, self.folder / "program")
+        self.expect_core(self.folder / "program")
 
 
 def try_meson(trial):
@@ -93,7 +99,7 @@ executable('pool', 'pool.c', dependencies: dependency('eggbox'))
     trial.run("meson", "setup", trial.folder / "build", user)
     trial.run("meson", "compile", "-C", trial.folder / "build")
     trial.expect(POOL, trial.folder / "build/pool")
-    trial.expect(STATIC_POOL, trial.folder / "build/static_pool")
+    trial.expect_core(trial.folder / "build/static_pool")
     try_meson_installed(trial)
     try_meson_embedded(trial)
 
@@ -140,14 +146,31 @@ endian = 'little'
     trial.expect("libeggbox_core.a", "meson", "compile", "-C", build, "-v")
 
 
+CONAN_CORTEX_M = """[settings]
+os=baremetal
+arch=armv7
+compiler=gcc
+compiler.version=12
+build_type=MinSizeRel
+[conf]
+tools.build:compiler_executables={"c": "arm-none-eabi-gcc"}
+tools.build:cflags=["-mcpu=cortex-m4", "-mthumb"]
+tools.cmake.cmaketoolchain:extra_variables={"CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY"}
+"""
+
+
 def try_conan(trial):
+    create = (TOOLS / "conan", "create", TREE / "packaging/conan")
     environment = {"CONAN_HOME": str(trial.folder / "home")}
-    conan = TOOLS / "conan"
-    trial.run(conan, "profile", "detect", env=environment)
+    trial.run(TOOLS / "conan", "profile", "detect", env=environment)
     for shared in ("False", "True"):
-        trial.expect(POOL, conan, "create", TREE / "packaging/conan", "-o", f"*:shared={shared}",
-                     "-c", f"tools.cmake.cmake_layout:test_folder={trial.folder}/test",
-                     env=environment)
+        trial.expect(POOL, *create, "-o", f"*:shared={shared}", "-c",
+                     f"tools.cmake.cmake_layout:test_folder={trial.folder}/test", env=environment)
+    board = trial.folder / "board"
+    board.write_text(CONAN_CORTEX_M)
+    packaged = trial.run(*create, "--profile:host", board, "--test-folder=", env=environment)
+    if "'.a' file: libeggbox_core.a\n" not in packaged or "'.pc'" in packaged:
+        raise Failed(f"more than the core was packaged:\n{packaged[-2000:]}")
 
 
 def try_debian(trial):
@@ -222,9 +245,7 @@ def try_platformio(trial):
         add_platformio_environment(trial, project, platform, program)
     trial.run(*pio, "run", "-d", project, env=environment)
     trial.expect(POOL, project / ".pio/build/native/program")
-    trial.expect(STATIC_POOL, project / ".pio/build/board/program")
-    if "egb_pool_create" in trial.run("nm", project / ".pio/build/board/program"):
-        raise Failed("a microcontroller got more than the core")
+    trial.expect_core(project / ".pio/build/board/program")
 
 
 def add_platformio_environment(trial, project, platform, program):
@@ -273,7 +294,7 @@ def try_esp_idf(trial):
     tree = next(component.rglob("idf_component.yml")).parent
     standin = STANDINS / "esp-idf"
     trial.run("cmake", f"-DTREE={tree}", "-P", standin / "CMakeLists.txt")
-    trial.expect(STATIC_POOL, trial.cmake(standin, f"-DTREE={tree}") / "static_pool")
+    trial.expect_core(trial.cmake(standin, f"-DTREE={tree}") / "static_pool")
 
 
 def try_zephyr(trial):
@@ -287,7 +308,7 @@ def try_zephyr(trial):
                  "print('EGGBOX', options.syms['EGGBOX'].str_value)",
                  TREE / "zephyr/Kconfig", sample / "prj.conf")
     build = trial.cmake(sample, f"-DTREE={TREE}", f"-DZephyr_DIR={STANDINS}/zephyr")
-    trial.expect(STATIC_POOL, build / "app")
+    trial.expect_core(build / "app")
 
 
 def try_bazel(trial):
@@ -315,7 +336,7 @@ cc_binary(name = "static_pool", srcs = ["static_pool.c"], deps = ["@eggbox//:cor
     trial.run(*bazel, "build", "--override_repository=rules_java=/usr/share/bazel/rules/java",
               "//...", cwd=user)
     trial.expect(POOL, user / "bazel-bin/pool")
-    trial.expect(STATIC_POOL, user / "bazel-bin/static_pool")
+    trial.expect_core(user / "bazel-bin/static_pool")
 
 
 def try_cmsis(trial):
