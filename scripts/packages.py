@@ -71,6 +71,11 @@ class Trial:
         self.run("cmake", "--build", build)
         return build
 
+    def use_cmake_package(self, *options):
+        build = self.cmake(TREE / "packaging/conan/test_package", *options)
+        self.expect(POOL, build / "pool")
+        self.expect_core(build / "static_pool")
+
     def compile_core(self, sources, include):
         """Compiles sources of the core alone, for this machine and for a Cortex-M."""
         program = TREE / "packaging/programs/static_pool.c"
@@ -164,8 +169,10 @@ def try_conan(trial):
     environment = {"CONAN_HOME": str(trial.folder / "home")}
     trial.run(TOOLS / "conan", "profile", "detect", env=environment)
     for shared in ("False", "True"):
+        test = trial.folder / f"shared-{shared}"
         trial.expect(POOL, *create, "-o", f"*:shared={shared}", "-c",
-                     f"tools.cmake.cmake_layout:test_folder={trial.folder}/test", env=environment)
+                     f"tools.cmake.cmake_layout:test_folder={test}", env=environment)
+        trial.expect_core(next(test.rglob("static_pool")))
     board = trial.folder / "board"
     board.write_text(CONAN_CORTEX_M)
     packaged = trial.run(*create, "--profile:host", board, "--test-folder=", env=environment)
@@ -198,8 +205,7 @@ def use_debian(trial, root, packages):
         try:
             trial.run("cc", TREE / "packaging/programs/pool.c", "-leggbox", "-o", installed)
             trial.expect(POOL, installed)
-            build = trial.cmake(TREE / "packaging/conan/test_package")
-            trial.expect(POOL, build / "pool")
+            trial.use_cmake_package()
             report = trial.folder / "report.json"
             trial.expect("took effect", "eggbox", "run", "--report", report, "--", "true")
             trial.expect("libeggbox-malloc.so", "grep", "libeggbox", "/proc/self/maps",
@@ -218,8 +224,7 @@ def try_vcpkg(trial):
     packages = trial.folder / "packages"
     trial.run("cmake", f"-DTREE={TREE}", f"-DCURRENT_PACKAGES_DIR={packages}",
               f"-DBUILD={trial.folder}/port", "-P", STANDINS / "vcpkg/install.cmake")
-    build = trial.cmake(TREE / "packaging/conan/test_package", f"-DCMAKE_PREFIX_PATH={packages}")
-    trial.expect(POOL, build / "pool")
+    trial.use_cmake_package(f"-DCMAKE_PREFIX_PATH={packages}")
 
 
 # PlatformIO reads the list of licences from the network. The only one of the manifest is known.
@@ -283,7 +288,17 @@ def try_arduino(trial):
     with zipfile.ZipFile(trial.folder / "eggbox.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(library.rglob("*")):
             archive.write(path, path.relative_to(trial.folder))
-    trial.compile_core(sorted((library / "src").rglob("*.c")), library / "src")
+    sources = sorted((library / "src").rglob("*.c"))
+    trial.compile_core(sources, library / "src")
+    sketch = trial.folder / "sketch"
+    objects = [f"{sketch}-{source.stem}.o" for source in sources]
+    for source, compiled in zip(sources, objects):
+        trial.run("cc", "-I", library / "src", "-c", source, "-o", compiled)
+    trial.run("c++", "-std=gnu++11", "-Wall", "-Werror", "-I", library / "src", "-include",
+              STANDINS / "arduino/Arduino.h", "-x", "c++",
+              library / "examples/static_pool/static_pool.ino", "-x", "none", *objects,
+              "-o", sketch)
+    trial.expect_core(sketch)
 
 
 def try_esp_idf(trial):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that links eggbox as a package."""
+"""Two programs that link eggbox as a package: the library, and the core alone."""
 
 import os
 
@@ -30,4 +30,5 @@ class EggboxUser(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(os.path.join(self.cpp.build.bindir, "pool"), env="conanrun")
+            for program in ("pool", "static_pool"):
+                self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")

@@ -14,7 +14,7 @@ void setup()
 {
     Serial.begin(115200);
     void* const sample = egb_fixed_alloc(&samples);
-    Serial.print("in use ");
+    Serial.print("pool samples: in use ");
     Serial.print(egb_fixed_in_use(&samples));
     Serial.print(", peak ");
     Serial.println(egb_fixed_peak(&samples));
