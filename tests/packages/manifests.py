@@ -102,12 +102,11 @@ def file_problems(root):
     json.loads((root / "packaging/vcpkg/eggbox/vcpkg.json").read_text())
 
 
-def main():
-    root = Path(sys.argv[1])
+def main(root):
     found = [*version_problems(root), *source_problems(root), *file_problems(root)]
     print("\n".join(found) or f"{len(VERSIONS)} manifests agree with CMake")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(Path(sys.argv[1])))

@@ -4,11 +4,14 @@
 usage: manifests_can_fail.py ROOT
 """
 
+import contextlib
+import io
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import manifests
 
 PACK = "packaging/cmsis/eggbox.eggbox.pdsc"
 # Each fault: a file, a text in it, the text in its place, and the required message.
@@ -37,8 +40,13 @@ FILES = ("CHANGELOG.md", "CMakeLists.txt", "BUILD.bazel", "LICENSE", "MODULE.baz
 
 
 def check(root):
-    return subprocess.run([sys.executable, Path(__file__).with_name("manifests.py"), root],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    """The status of the test, and what it printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            return manifests.main(root), printed.getvalue()
+        except (ValueError, SyntaxError) as fault:
+            return 1, f"{type(fault).__name__}: {fault}"
 
 
 def copy(root, tree):
@@ -52,16 +60,16 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tree = Path(name)
         copy(Path(sys.argv[1]), tree)
-        assert check(tree).returncode == 0, check(tree).stdout
+        assert check(tree)[0] == 0, check(tree)[1]
         for path, old, new, message in BAD:
             good = (tree / path).read_text()
             assert old in good, f"{path} has no {old}"
             (tree / path).write_text(good.replace(old, new))
-            done = check(tree)
+            status, printed = check(tree)
             (tree / path).write_text(good)
-            if done.returncode == 0 or message not in done.stdout:
+            if status == 0 or message not in printed:
                 missed += 1
-                print(f"missed: {message!r}, after a change of {path}:\n{done.stdout}")
+                print(f"missed: {message!r}, after a change of {path}:\n{printed}")
     print(f"{len(BAD) - missed} of {len(BAD)} faults are noticed")
     return 1 if missed else 0
 
