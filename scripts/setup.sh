@@ -18,8 +18,9 @@ test="$build $tool $programs binutils pkg-config python3 googletest librapidchec
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools
        lua5.4"
+# chromium opens the page of `eggbox report --html`.
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
-all="$test $bench gcc-multilib g++-multilib gcovr
+all="$test $bench gcc-multilib g++-multilib gcovr chromium
      clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev
      gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user
      libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross

@@ -39,7 +39,7 @@ _eggbox()
     fi
     case $command in
         run) options="--report --check --guard-pages --json --help --" ;;
-        report) options="--json --format --what --diff --fail-above --help" ;;
+        report) options="--json --html --format --what --diff --fail-above --help" ;;
         top) options="--once --json --openmetrics --help" ;;
         doctor | ls | gc) options="--json --help" ;;
         size) options="--emit --cover --headroom --name --check --json --help" ;;
@@ -71,7 +71,7 @@ _eggbox()
         size:--emit) _eggbox_words "c cpp compat json" "$current" ;;
         report:--fail-above | size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
         ls:* | gc:*) _eggbox_words "$options" "$current" ;;
-        *:--report | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
+        *:--report | *:--html | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
         doctor:* | run:* | compare:*)
             case $current in
                 -*) _eggbox_words "$options" "$current" ;;

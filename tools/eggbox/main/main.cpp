@@ -176,9 +176,14 @@ void add_report(CLI::App& app, report_options& wanted)
     )
         ->type_name("leaked|peak|requests")
         ->needs(format);
+    CLI::Option* const html =
+        sub->add_option("--html", wanted.html, "Write a page for a browser to this file");
+    html->type_name("PAGE")->excludes(json)->excludes(format)->check([](const std::string& path) {
+        return path.empty() ? "a file name is missing" : "";
+    });
     CLI::Option* const diff =
         sub->add_flag("--diff", wanted.diff, "Print what changed from one report to another");
-    diff->excludes(format);
+    diff->excludes(format)->excludes(html);
     sub->add_option(
            "--fail-above", wanted.fail_above, "Exit with 3 if a figure grew by more than this share"
     )
@@ -187,6 +192,7 @@ void add_report(CLI::App& app, report_options& wanted)
     set_usage(
         sub,
         "usage: eggbox report FILE... [--json]\n"
+        "       eggbox report FILE... --html PAGE\n"
         "       eggbox report FILE... --format FORMAT [--what leaked|peak|requests]\n"
         "       eggbox report --diff OLD NEW [--fail-above PERCENT] [--json]\n"
         "Formats: folded, heaptrack-folded, pprof, speedscope, dhat, massif, perfetto."

@@ -3,8 +3,11 @@
 
 #include "diff/diff.hpp"
 #include "export/export.hpp"
+#include "html/html.hpp"
+#include "process/report_file.hpp"
 #include "records/write.hpp"
 #include "report/page.hpp"
+#include "sums/answer.hpp"
 #include "sums/findings.hpp"
 #include "sums/totals.hpp"
 #include "text/failure.hpp"
@@ -19,87 +22,6 @@ namespace tool
 {
 namespace
 {
-
-std::string own_pools_text(const totals& sums)
-{
-    return fmt::format(
-        "{} to {} of its own",
-        number_of(sums.from_others(), "request", "requests"),
-        number_of(sums.others.size(), "pool", "pools")
-    );
-}
-
-// A program that is not on pools, but uses some of its own, has no other requests.
-bool has_own_pools_alone(const totals& sums)
-{
-    return sums.requests() == 0 && !sums.others.empty();
-}
-
-std::string served_text(const totals& sums)
-{
-    return has_own_pools_alone(sums) ? own_pools_text(sums)
-                                     : fmt::format(
-                                           "{} of {} served from pools",
-                                           percent_text(
-                                               static_cast<double>(sums.from_classes()),
-                                               static_cast<double>(sums.requests())
-                                           ),
-                                           number_of(sums.requests(), "request", "requests")
-                                       );
-}
-
-std::string answer(const totals& sums, const std::vector<run_record>& runs)
-{
-    std::string out = headline(fmt::format(
-        "{}: {}.",
-        runs.front().command.empty() ? "a program" : shown(runs.front().command.front()),
-        served_text(sums)
-    ));
-    out += fmt::format(
-        "\n{}, {}, {}; peak resident {}; {} page faults, {} of them from disk.\n",
-        number_of(sums.runs, "run", "runs"),
-        number_of(sums.processes, "process", "processes"),
-        seconds_text(sums.duration_s),
-        bytes_text(sums.peak_resident_bytes),
-        grouped(plus(sums.minor_faults, sums.major_faults)),
-        grouped(sums.major_faults)
-    );
-    if (!sums.others.empty() && !has_own_pools_alone(sums)) {
-        out +=
-            own_pools_text(sums) + (sums.has_beside ? ", by the library that it links.\n" : ".\n");
-    }
-    for (const counted& each : sums.misuse) {
-        out += fmt::format(
-            "MISUSE: {}, {}.\n", shown(each.what), number_of(each.count, "time", "times")
-        );
-    }
-    if (sums.unreadable > 0) {
-        out += fmt::format(
-            "The figures omit {} without a readable report.\n",
-            number_of(sums.unreadable, "process", "processes")
-        );
-    }
-    if (sums.silent > 0) {
-        out += fmt::format(
-            "The figures omit {} without a report.\n",
-            number_of(sums.silent, "process", "processes")
-        );
-    }
-    if (sums.no_report > 0) {
-        out += fmt::format(
-            "{} left no report: the numbers are those of the last moment, and blocks in use may be "
-            "fewer.\n",
-            number_of(sums.no_report, "process", "processes")
-        );
-    }
-    if (sums.silent_linked > 0) {
-        out += fmt::format(
-            "The figures omit the pools of {} that did not end by exit().\n",
-            number_of(sums.silent_linked, "process", "processes")
-        );
-    }
-    return out;
-}
 
 std::string found_text(const findings& found)
 {
@@ -173,36 +95,6 @@ struct process_line {
     std::uint64_t         requests;
 };
 
-// A server often writes a title over its arguments. The arguments behind the title are empty then.
-std::vector<std::string> words_of(const process_record& of)
-{
-    std::vector<std::string> words = of.arguments;
-    while (words.size() > 1 && words.back().empty()) {
-        words.pop_back();
-    }
-    return words.empty() ? std::vector{of.program} : words;
-}
-
-std::string arguments_text(const process_record& of)
-{
-    std::string all = shell_quoted(words_of(of));
-    std::size_t end = 100;
-    if (all.size() > end) {
-        while (end > 0 && (static_cast<unsigned char>(all[end]) & 0xC0) == 0x80) {
-            end--;  // do not cut a character
-        }
-        all = all.substr(0, end) + "...";
-    }
-    return shown(all);
-}
-
-std::string program_text(const process_record& of)
-{
-    return of.processes == 1
-               ? arguments_text(of)
-               : fmt::format("{} processes of {}", grouped(of.processes), shown(of.program));
-}
-
 // Lists the processes with the most requests: a shell script can have thousands of processes.
 std::string process_text(const std::vector<run_record>& runs)
 {
@@ -243,16 +135,29 @@ std::string process_text(const std::vector<run_record>& runs)
 }
 
 // All that is known of processes that were on pools if none of them left a report.
-std::string silence(const std::vector<run_record>& runs)
+std::string silent_text(const std::vector<run_record>& runs)
 {
-    std::string out = headline("No numbers: no process that was on pools left a report.") + "\n\n";
-    table       reasons{{"program", "processes", "reason"}, true};
+    table reasons{{"program", "processes", "reason"}, true};
     for (const run_record& run : runs) {
         for (const silent_record& each : run.silent) {
             reasons.add({shown(each.program), grouped(each.processes), shown(each.reason)});
         }
     }
-    return out + reasons.text();
+    return reasons.empty() ? "" : "\n" + reasons.text();
+}
+
+std::string answer_text(const answer& of)
+{
+    std::string out = headline(of.headline) + "\n";
+    for (const std::string& line : of.lines) {
+        out += line + "\n";
+    }
+    return out;
+}
+
+std::string next_text(const answer& of)
+{
+    return of.next.empty() ? "" : "\n" + of.next + "\n";
 }
 
 json pool_json(const pool_total& pool)
@@ -303,27 +208,31 @@ int diff_command(const report_options& wanted)
     return percent >= 0 && found.count_above(percent) > 0 ? exit_limit : exit_done;
 }
 
+int html_command(const report_options& wanted)
+{
+    const std::string page = html_page(read_reports(wanted.files), wanted.files);
+    report_file       file{wanted.html};
+    const std::string problem = file.write(page);
+    if (!problem.empty()) {
+        throw failure(fmt::format("{}: cannot be written: {}", shown(wanted.html), problem));
+    }
+    return exit_done;
+}
+
 }  // namespace
 
 std::string report_page(const std::vector<run_record>& runs, const std::vector<std::string>& files)
 {
-    const totals sums = sum_up(runs);
-    if (sums.processes == 0 && plus(sums.silent, sums.silent_linked) > 0) {
-        return silence(runs);
-    }
+    const totals sums  = sum_up(runs);
+    const answer first = answer_of(sums, runs, files);
     if (sums.processes == 0) {
-        return headline("Nothing ran on pools: no process wrote a report.") + "\n" +
-               (runs.front().command.empty()
-                    ? ""
-                    : "\nNext: eggbox doctor " + shell_quoted(runs.front().command.front()) + "\n");
+        return answer_text(first) + silent_text(runs) + next_text(first);
     }
-    return answer(sums, runs) + found_text(find_all(runs)) + classes_text(sums) +
+    return answer_text(first) + found_text(find_all(runs)) + classes_text(sums) +
            others_text(sums) + rest_text(sums) + process_text(runs) +
            "\nEach peak and byte count is the maximum over single processes. Waste is the share of "
            "block\nbytes that no request asked for; \"-\": not measured.\n" +
-           (sums.classes.empty() && sums.others.empty()
-                ? "\nThere is nothing to size: no pool served a request.\n"
-                : "\nNext: eggbox size " + shell_quoted(files) + "\n");
+           next_text(first);
 }
 
 std::string report_data(const std::vector<run_record>& runs)
@@ -363,6 +272,9 @@ int report_command(const report_options& wanted)
 {
     if (!wanted.format.empty()) {
         return export_command(wanted);
+    }
+    if (!wanted.html.empty()) {
+        return html_command(wanted);
     }
     if (wanted.diff) {
         return diff_command(wanted);

@@ -15,6 +15,7 @@ struct report_options {
     std::string                what;          // what such a file shows; empty: leaks
     bool                       diff = false;  // the files are OLD and NEW
     std::optional<std::string> fail_above;    // a limit of growth, in percent
+    std::string                html;          // write a page for a browser to this file
     bool                       json = false;
 };
 

@@ -114,6 +114,18 @@ std::string shown(const std::string& text)
     return out;
 }
 
+std::string shortened(const std::string& text, std::size_t most)
+{
+    if (text.size() <= most) {
+        return text;
+    }
+    std::size_t end = most;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) {
+        end--;
+    }
+    return text.substr(0, end) + "...";
+}
+
 std::string shell_quoted(const std::string& word)
 {
     static constexpr char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -2,6 +2,7 @@
 // Numbers, names and tables as text, and output to the user.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ std::string number_of(std::uint64_t count, const char* one, const char* many);
 
 /// `text` with control characters escaped. Untrusted text must not move the cursor of a terminal.
 std::string shown(const std::string& text);
+
+/// `text`, or its first `most` bytes and "...". No character is cut.
+std::string shortened(const std::string& text, std::size_t most);
 
 /// Quoted for a shell; in the form $'...' if it has control characters.
 std::string shell_quoted(const std::string& word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "run/report_file.hpp"
+#include "process/report_file.hpp"
 
 #include "process/temporary.hpp"
 #include "text/failure.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file that `eggbox run` writes its report to.
+// A file that takes the place of an earlier one when it is complete.
 #pragma once
 
 #include <string>
@@ -7,9 +7,8 @@
 namespace tool
 {
 
-/// Opened before the program runs, so that a path that cannot be written fails at once and not
-/// after an hour of work. The report takes the place of an earlier one when it is complete: on a
-/// full disk the earlier one stays.
+/// `eggbox run` opens its report before the program runs, so that a path that cannot be written
+/// fails at once and not after an hour of work. On a full disk the earlier file stays.
 class report_file
 {
   public:
@@ -20,7 +19,7 @@ class report_file
     report_file(const report_file&)            = delete;
     report_file& operator=(const report_file&) = delete;
 
-    /// Returns  why the report could not be written; empty: it is complete.
+    /// Returns why the text could not be written; empty: it is complete.
     std::string write(const std::string& text);
 
     const std::string& path() const

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "html/data.hpp"
+
+#include "sums/answer.hpp"
+#include "sums/findings.hpp"
+#include "sums/totals.hpp"
+#include "text/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tool
+{
+namespace
+{
+
+json lines_data(const std::vector<std::string>& lines)
+{
+    json out = json::array();
+    for (std::size_t i = 0; i < std::min(lines.size(), page_lines_max); i++) {
+        out.push_back(shortened(lines[i], 2000));
+    }
+    if (lines.size() > page_lines_max) {
+        out.push_back(fmt::format(
+            "... and {}", number_of(lines.size() - page_lines_max, "more line", "more lines")
+        ));
+    }
+    return out;
+}
+
+json answer_data(
+    const totals& sums, const std::vector<run_record>& runs, const std::vector<std::string>& files
+)
+{
+    const answer of = answer_of(sums, runs, files);
+    return {
+        {"headline", shortened(of.headline, 2000)},
+        {"lines", lines_data(of.lines)},
+        {"next", shortened(of.next, 2000)},
+    };
+}
+
+json totals_data(const totals& sums, const findings& found)
+{
+    json out = {
+        {"runs", sums.runs},
+        {"processes", sums.processes},
+        {"silent_processes", sums.silent},
+        {"duration_s", sums.duration_s},
+        {"library", page_name(sums.library)},
+        {"requests", sums.requests()},
+        {"from_pools", sums.from_classes()},
+        {"to_own_pools", sums.from_others()},
+        {"peak_resident_bytes", sums.peak_resident_bytes},
+        {"misuse", sum_of(sums.misuse)},
+    };
+    if (found.all.is_known) {
+        out["leaked_blocks"] = found.all.blocks;
+        out["leaked_bytes"]  = found.all.bytes;
+    }
+    return out;
+}
+
+// ---- pools --------------------------------------------------------------------------------------
+
+json pool_data(const pool_total& of)
+{
+    const std::string name = of.is_size_class ? grouped(of.block_bytes) + " B" : page_name(of.name);
+    json              out  = {
+        {"name", name},
+        {"kind", of.is_size_class ? "size class" : "pool"},
+        {"block_bytes", of.block_bytes},
+        {"requests", of.allocations},
+        {"peak", of.peak},
+        {"peak_bytes", times(of.peak, of.block_bytes)},
+        {"bytes_held", of.bytes_held},
+        {"in_use_at_end", of.in_use},
+        {"refused", of.failures},
+    };
+    if (of.measured_bytes > 0) {
+        out["measured_bytes"] = of.measured_bytes;
+        out["waste_bytes"]    = minus(of.measured_bytes, of.requested_bytes);
+    }
+    return out;
+}
+
+json rest_row(const std::string& name, const char* kind, std::uint64_t requests)
+{
+    return {{"name", page_name(name)}, {"kind", kind}, {"requests", requests}};
+}
+
+std::vector<json> pool_rows(const totals& sums)
+{
+    std::vector<json> rows;
+    for (const auto* pools : {&sums.classes, &sums.others}) {
+        for (const pool_total& each : *pools) {
+            rows.push_back(pool_data(each));
+        }
+    }
+    if (sums.large.allocations > 0) {
+        json row = rest_row("large blocks", "system", sums.large.allocations);
+        row.update({
+            {"peak", sums.large.peak},
+            {"peak_bytes", sums.large.peak_bytes},
+            {"in_use_at_end", sums.large.in_use},
+            {"refused", sums.large.failures},
+        });
+        rows.push_back(std::move(row));
+    }
+    for (const counted& each : sums.not_served) {
+        rows.push_back(rest_row(each.what, "not served", each.count));
+    }
+    return rows;
+}
+
+std::uint64_t requests_of(const json& row)
+{
+    return row.at("requests").get<std::uint64_t>();
+}
+
+json pools_data(const totals& sums)
+{
+    std::vector<json> rows = pool_rows(sums);
+    std::stable_sort(rows.begin(), rows.end(), [](const json& a, const json& b) {
+        return requests_of(a) > requests_of(b);
+    });
+    std::uint64_t folded   = 0;
+    std::uint64_t requests = 0;
+    while (rows.size() > page_pools_max) {
+        requests = plus(requests, requests_of(rows.back()));
+        folded++;
+        rows.pop_back();
+    }
+    return {{"rows", rows}, {"folded", folded}, {"folded_requests", requests}};
+}
+
+}  // namespace
+
+std::string page_name(const std::string& text)
+{
+    return shortened(shown(shortened(text, page_name_max)), page_name_max);
+}
+
+json page_data(const std::vector<run_record>& runs, const std::vector<std::string>& files)
+{
+    const totals   sums  = sum_up(runs);
+    const findings found = find_all(runs);
+    return {
+        {"schema", schema},
+        {"kind", "eggbox-page"},
+        {"command", shown(shortened(shell_quoted(runs.front().command), 1000))},
+        {"answer", answer_data(sums, runs, files)},
+        {"totals", totals_data(sums, found)},
+        {"misuse", lines_data(event_lines(found, "`eggbox report --json`"))},
+        {"leaks", lines_data(leak_lines(found, "`eggbox report --json`"))},
+        {"stacks", stacks_data(runs)},
+        {"pools", pools_data(sums)},
+        {"processes", processes_data(runs)},
+    };
+}
+
+}  // namespace tool
