@@ -188,6 +188,46 @@ def the_flame_graph_zooms(browser, page):
     check(browser.value("document.activeElement.textContent") != "all", "an arrow key")
 
 
+def the_cursor_moves_over_time(browser, folder):
+    run = json.loads((RUNS / "monday.json").read_text(encoding="utf-8"))
+    bytes_ = [0, 1024, 4096, 2048, 1024]
+    run["timeline"] = {"at_s": [0, 1, 2, 3, 4], "processes": [1] * 5, "bytes_in_use": bytes_,
+                       "bytes_held": bytes_, "bytes_resident": [8192] * 5,
+                       "pools": [{"name": "frames", "bytes_in_use": bytes_}]}
+    report = folder / "over-time.json"
+    report.write_text(json.dumps(run), encoding="utf-8")
+    browser.open(page_of(report, folder), 1200, "light")
+
+    def detail():
+        return browser.value("document.querySelector('.over-time .detail').textContent")
+
+    def send(kind, event, values):
+        browser.value(f"document.querySelector('.over-time .plot').dispatchEvent("
+                      f"new {kind}('{event}', {{bubbles: true, {values}}}))")
+
+    def at(share):
+        left, width = browser.value("(place => [place.left, place.width])(document.querySelector("
+                                    "'.over-time .plot').getBoundingClientRect())")
+        return f"clientX: {left + share * width}"
+
+    def ends():
+        return browser.value("[...document.querySelectorAll('.over-time .ticks span')]"
+                             ".map(each => each.textContent)")
+    check(detail() == "2.00 s: 4.00 KiB in use, 4.00 KiB held, 8.00 KiB resident, 1 process; "
+          "most in frames 4.00 KiB", "the highest moment first", detail())
+    send("KeyboardEvent", "keydown", "key: 'ArrowRight'")
+    check(detail().startswith("3.00 s: 2.00 KiB in use"), "an arrow key", detail())
+    send("PointerEvent", "pointermove", at(0.26))
+    check(detail().startswith("1.00 s: 1.00 KiB in use"), "the pointer", detail())
+    check(ends() == ["0", "2.00 s", "4.00 s"], "the axis", ends())
+    browser.value("Element.prototype.setPointerCapture = () => {}")  # these pointers are not real
+    send("PointerEvent", "pointerdown", at(0.25))
+    send("PointerEvent", "pointerup", at(0.75))
+    check(ends() == ["1.00 s", "2.00 s", "3.00 s"], "a drag zooms", ends())
+    send("KeyboardEvent", "keydown", "key: 'Escape'")
+    check(ends() == ["0", "2.00 s", "4.00 s"], "Escape", ends())
+
+
 def processes_have_bars(browser, folder):
     run = json.loads((RUNS / "monday.json").read_text(encoding="utf-8"))
     one = {**run["processes"][0], "started_ns": 10**12, "duration_s": 4.0}
@@ -269,6 +309,7 @@ def main():
             page = page_of(RUNS / "recorded-odd.json", folder)
             tables_sort_and_search(browser, page)
             the_flame_graph_zooms(browser, page)
+            the_cursor_moves_over_time(browser, folder)
             processes_have_bars(browser, folder)
             it_fits(browser, page)
             for report in ("evil", "nothing", "silent", "found"):

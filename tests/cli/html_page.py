@@ -59,7 +59,11 @@ def data_of(text):
     return json.loads(Elements(text).texts["data"])
 
 
+SVG = "http://www.w3.org/2000/svg"  # a name of elements, and no address
+
+
 def it_loads_nothing(text, name):
+    text = text.replace(SVG, "")
     check(re.search(r"https?:|@import|url\(|fetch\(|XMLHttp|import\(|\beval\b|innerHTML|"
                     r"document\.write", text) is None, f"{name}: it may load or write something")
     for tag, attributes in Elements(text).all:
@@ -113,6 +117,33 @@ EVIL = ["</script><script>alert(1)</script>", "\x1b[2J\x1b]0;x\x07", "\"'`<!--",
         "\u2028\u202eevil", "__proto__"]
 
 
+def timeline(samples, names):
+    rising = list(range(samples))
+    return {"at_s": rising, "processes": rising, "bytes_in_use": rising, "bytes_held": rising,
+            "bytes_resident": rising,
+            "pools": [{"name": each, "bytes_in_use": rising} for each in names]}
+
+
+def memory_over_time_is_that_of_the_run(folder):
+    run = json.loads((RUNS / "monday.json").read_text(encoding="utf-8"))
+    run["timeline"] = timeline(400, ["heap 64"])
+    file = folder / "time.json"
+    file.write_text(json.dumps(run), encoding="utf-8")
+    check(data_of(page_of(folder, file))["over_time"] == [{"run": 1, **run["timeline"]}], "samples")
+    text = report(file)
+    check("\nHighest at 399 s: 399 B in use, 399 B held, 399 B resident, in 399 processes.\n"
+          in text, "the highest moment", text)
+    run["timeline"] = timeline(1001, ["heap 64"])
+    file.write_text(json.dumps(run), encoding="utf-8")
+    check(data_of(page_of(folder, file))["over_time"] == [], "more samples than a run has")
+    for name, wrong in (("at_s", [2, 1]), ("processes", [1]), ("bytes_held", [1, -1]),
+                        ("pools", [{"name": "x", "bytes_in_use": [1]}])):
+        run["timeline"] = {**timeline(2, []), name: wrong}
+        file.write_text(json.dumps(run), encoding="utf-8")
+        said = report(file, status=2)
+        check("timeline." + name in said, f"a wrong {name}", said)
+
+
 def hostile_names_are_text(folder):
     plain = tags(page_of(folder, "monday.json"))
     run = json.loads((RUNS / "found.json").read_text(encoding="utf-8"))
@@ -126,6 +157,7 @@ def hostile_names_are_text(folder):
         for at_pool, pool in enumerate(process["pools"]):
             if not pool["is_size_class"]:
                 pool.update(name=EVIL[at_pool % len(EVIL)], allocations=1, peak=1)
+    run["timeline"] = timeline(3, EVIL)
     file = folder / "evil.json"
     file.write_text(json.dumps(run), encoding="utf-8")
     for each in (file, "evil.json"):
@@ -198,6 +230,7 @@ def main():
                       ["recorded.json"], ["recorded-odd.json"], ["pools.json"], ["written"],
                       ["silent.json"], ["nothing.json"]):
             sums_are_those_of_json(folder, *files)
+        memory_over_time_is_that_of_the_run(folder)
         hostile_names_are_text(folder)
         long_reports_are_folded(folder)
         what_cannot_be_written(folder)

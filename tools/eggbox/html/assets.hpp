@@ -9,5 +9,6 @@ extern const char page_html[];  // with {{style}}, {{data}} and {{script}} in it
 extern const char page_style[];
 extern const char page_script[];
 extern const char flame_script[];
+extern const char time_script[];
 
 }  // namespace tool

@@ -135,6 +135,41 @@ json pools_data(const totals& sums)
     return {{"rows", rows}, {"folded", folded}, {"folded_requests", requests}};
 }
 
+// ---- memory over time ---------------------------------------------------------------------------
+
+json timeline_data(const timeline_record& of, std::size_t run)
+{
+    json out = {
+        {"run", run + 1},
+        {"at_s", of.at_s},
+        {"processes", of.processes},
+        {"bytes_in_use", of.bytes_in_use},
+        {"bytes_held", of.bytes_held},
+        {"bytes_resident", of.bytes_resident},
+        {"pools", json::array()},
+    };
+    for (const timeline_pool& each : of.pools) {
+        if (out["pools"].size() < page_timeline_pools_max) {
+            out["pools"].push_back(
+                {{"name", page_name(each.name)}, {"bytes_in_use", each.bytes_in_use}}
+            );
+        }
+    }
+    return out;
+}
+
+json over_time_data(const std::vector<run_record>& runs)
+{
+    json out = json::array();
+    for (std::size_t i = 0; i < runs.size() && out.size() < page_timelines_max; i++) {
+        const std::size_t samples = runs[i].timeline.at_s.size();
+        if (samples != 0 && samples <= page_samples_max) {
+            out.push_back(timeline_data(runs[i].timeline, i));
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 std::string page_name(const std::string& text)
@@ -154,6 +189,7 @@ json page_data(const std::vector<run_record>& runs, const std::vector<std::strin
         {"totals", totals_data(sums, found)},
         {"misuse", lines_data(event_lines(found, "`eggbox report --json`"))},
         {"leaks", lines_data(leak_lines(found, "`eggbox report --json`"))},
+        {"over_time", over_time_data(runs)},
         {"stacks", stacks_data(runs)},
         {"pools", pools_data(sums)},
         {"processes", processes_data(runs)},

@@ -19,6 +19,10 @@ constexpr std::size_t page_processes_max = 500;    // with the most requests
 constexpr std::size_t page_stacks_max    = 2000;   // with the most bytes, of each subject
 constexpr std::size_t page_frames_max    = 20000;  // of all stacks of a subject
 constexpr std::size_t page_name_max      = 160;    // bytes of a name
+constexpr std::size_t page_timelines_max = 8;      // of the first runs
+constexpr std::size_t page_samples_max   = 1000;   // of a time line: `eggbox run` writes fewer
+
+constexpr std::size_t page_timeline_pools_max = 8;
 
 json page_data(const std::vector<run_record>& runs, const std::vector<std::string>& files);
 json stacks_data(const std::vector<run_record>& runs);

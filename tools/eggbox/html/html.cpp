@@ -28,7 +28,7 @@ std::string for_html(const json& value)
 std::string part(std::string_view name, const std::string& data)
 {
     return name == "style"    ? page_style
-           : name == "script" ? std::string{flame_script} + page_script
+           : name == "script" ? std::string{flame_script} + time_script + page_script
            : name == "data"   ? data
                               : "";
 }

@@ -3,6 +3,8 @@
 
 #include "text/text.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tool
@@ -66,9 +68,29 @@ void add_omissions(std::vector<std::string>& to, const totals& sums)
     add("The figures omit the pools of {} that did not end by exit().", sums.silent_linked);
 }
 
-std::vector<std::string> lines_of(const totals& sums)
+// Of several runs each has its own highest moment.
+void add_highest_moment(std::vector<std::string>& to, const std::vector<run_record>& runs)
+{
+    const timeline_record& all = runs.front().timeline;
+    if (runs.size() != 1 || all.at_s.empty()) {
+        return;
+    }
+    const auto most = std::max_element(all.bytes_in_use.begin(), all.bytes_in_use.end());
+    const auto at   = static_cast<std::size_t>(most - all.bytes_in_use.begin());
+    to.push_back(fmt::format(
+        "Highest at {}: {} in use, {} held, {} resident, in {}.",
+        seconds_text(all.at_s[at]),
+        bytes_text(*most),
+        bytes_text(all.bytes_held[at]),
+        bytes_text(all.bytes_resident[at]),
+        number_of(all.processes[at], "process", "processes")
+    ));
+}
+
+std::vector<std::string> lines_of(const totals& sums, const std::vector<run_record>& runs)
 {
     std::vector<std::string> out = {resources_text(sums)};
+    add_highest_moment(out, runs);
     if (!sums.others.empty() && !has_own_pools_alone(sums)) {
         out.push_back(
             own_pools_text(sums) + (sums.has_beside ? ", by the library that it links." : ".")
@@ -117,7 +139,7 @@ answer answer_of(
     }
     return {
         fmt::format("{}: {}.", name.empty() ? "a program" : shown(name), served_text(sums)),
-        lines_of(sums),
+        lines_of(sums, runs),
         sums.classes.empty() && sums.others.empty()
             ? "There is nothing to size: no pool served a request."
             : "Next: eggbox size " + shell_quoted(files)

@@ -341,6 +341,7 @@ function fillProcesses() {
 
 fillAnswer();
 fillFindings();
+fillOverTime();
 fillStacks();
 fillPools();
 fillProcesses();
