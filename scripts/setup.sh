@@ -17,7 +17,7 @@ test="$build $tool $programs binutils pkg-config python3 googletest librapidchec
 # libclang-rt-19-dev has the allocator scudo as a library.
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools
-       lua5.4"
+       lua5.4 libplf-colony-dev"
 # chromium opens the page of `eggbox report --html`.
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
 all="$test $bench gcc-multilib g++-multilib gcovr chromium

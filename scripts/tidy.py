@@ -15,7 +15,7 @@ ANY = None
 LAYERS = {
     "base": (["include/eggbox/base.h"], {"base"}, FREESTANDING),
     "core": (["include/eggbox/misuse.h", "include/eggbox/fixed.h", "include/eggbox/fixed_live.h",
-              "include/eggbox/growing.h", "src/core/"],
+              "include/eggbox/growing.h", "include/eggbox/slots.h", "src/core/"],
              {"base", "core"}, FREESTANDING),
     "os": (["src/os/"], {"base", "os"}, ANY),
     "hosted": (["include/eggbox/atomic_hot.h", "include/eggbox/guard.h", "include/eggbox/heap.h",

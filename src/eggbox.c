@@ -33,6 +33,7 @@
 #include "core/growing_make.c"
 #include "core/growing_static.c"
 #include "core/range.c"
+#include "core/slots.c"
 #include "core/status.c"
 
 #if !EGB_FREESTANDING

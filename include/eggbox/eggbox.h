@@ -12,6 +12,7 @@
 #include "pool.h"
 #include "report.h"
 #include "shared.h"
+#include "slots.h"
 #include "stats.h"
 
 #endif  // EGGBOX_EGGBOX_H

@@ -45,6 +45,8 @@ Event = structure(
     "egb_misuse_event", ("kind", INT), ("pool_name", TEXT), ("pool", PTR), ("address", PTR),
     ("block_index", SIZE), ("site", PTR), ("history", PTR))
 
+Slot = structure("egb_slot", ("index", ctypes.c_uint32), ("generation", ctypes.c_uint32))
+
 U64 = ctypes.c_uint64
 SharedOptions = structure(
     "egb_shared_options", ("name", TEXT), ("block_bytes", SIZE), ("block_align", SIZE),
@@ -130,6 +132,21 @@ SIGNATURES = {
     "egb_growing_peak": (SIZE, [PTR]),
     "egb_growing_held": (SIZE, [PTR]),
     "egb_growing_whole": (BOOL, [PTR]),
+    "egb_slots_init": (INT, [PTR, PTR, SIZE, SIZE, SIZE]),
+    "egb_slots_start_at": (INT, [PTR, ctypes.c_uint32]),
+    "egb_slots_insert": (PTR, [PTR, PTR]),
+    "egb_slots_get": (PTR, [PTR, Slot]),
+    "egb_slots_contains": (BOOL, [PTR, Slot]),
+    "egb_slots_erase": (BOOL, [PTR, Slot]),
+    "egb_slots_retire": (INT, [PTR, Slot, U64]),
+    "egb_slots_advance": (SIZE, [PTR, U64, BLOCK_FN, PTR]),
+    "egb_slots_next": (PTR, [PTR, PTR]),
+    "egb_slots_handle": (Slot, [PTR, PTR]),
+    "egb_slots_in_use": (SIZE, [PTR]),
+    "egb_slots_in_limbo": (SIZE, [PTR]),
+    "egb_slots_given_up": (SIZE, [PTR]),
+    "egb_slots_capacity": (SIZE, [PTR]),
+    "egb_slots_whole": (BOOL, [PTR]),
     "egb_block_check": (INT, [PTR]),
     "egb_pool_check": (SIZE, [Pool]),
     "egb_process_check": (SIZE, []),
@@ -313,6 +330,33 @@ def growing(library):
     assert library.egb_growing_trim(pool, 0) == 4096
     library.egb_growing_destroy(pool)
     assert not region.is_out and not library.egb_growing_whole(pool)
+
+
+# ---- slots --------------------------------------------------------------------------------------
+
+@calls("egb_slots_init", "egb_slots_start_at", "egb_slots_insert", "egb_slots_get",
+       "egb_slots_contains", "egb_slots_erase", "egb_slots_retire", "egb_slots_advance",
+       "egb_slots_next", "egb_slots_handle", "egb_slots_in_use", "egb_slots_in_limbo",
+       "egb_slots_given_up", "egb_slots_capacity", "egb_slots_whole")
+def slots(library):
+    table, area = memory(256), memory(4096)
+    one, two, at = Slot(), Slot(), Slot()
+    assert library.egb_slots_init(table, area, 4096, 24, 10) == OK
+    assert library.egb_slots_start_at(table, 3) == OK
+    first = library.egb_slots_insert(table, ctypes.byref(one))
+    second = library.egb_slots_insert(table, ctypes.byref(two))
+    assert (one.generation, second - first) == (7, 24)
+    assert library.egb_slots_get(table, two) == second
+    assert same(library.egb_slots_handle(table, second), two)
+    assert library.egb_slots_next(table, ctypes.byref(at)) == first and same(at, one)
+    assert library.egb_slots_erase(table, one) and not library.egb_slots_contains(table, one)
+    assert library.egb_slots_retire(table, two, 5) == OK
+    assert library.egb_slots_in_limbo(table) == 1 and library.egb_slots_in_use(table) == 0
+    seen = []
+    visit = BLOCK_FN(lambda element, user: seen.append((element, user)))
+    assert library.egb_slots_advance(table, 6, visit, 9) == 1 and seen == [(second, 9)]
+    assert library.egb_slots_given_up(table) == 0 and library.egb_slots_capacity(table) == 10
+    assert library.egb_slots_whole(table)
 
 
 # ---- pool ---------------------------------------------------------------------------------------

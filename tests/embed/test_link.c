@@ -3,6 +3,7 @@
 // All of the library is linked in, also the parts that this file forgets.
 #include "board.h"
 #include "eggbox/growing.h"
+#include "eggbox/slots.h"
 
 typedef struct packet {
     uint64_t time;
@@ -39,8 +40,22 @@ static void blocks_come_and_go(egb_fixed* some)
     CHECK(egb_fixed_touched(some) == 0 && egb_fixed_whole(some));
 }
 
+static void slots_work(void)
+{
+    static size_t memory[EGB_SLOTS_BYTES(block_bytes, block_count) / sizeof(size_t) + 1];
+    egb_slots     slots;
+    egb_slot      one, at = EGB_SLOT_NONE;
+    CHECK(egb_slots_init(&slots, memory, sizeof memory, block_bytes, block_count) == EGB_OK);
+    void* const element = egb_slots_insert(&slots, &one);
+    CHECK(element != NULL && egb_slots_get(&slots, one) == element);
+    CHECK(egb_slots_next(&slots, &at) == element && egb_slots_next(&slots, &at) == NULL);
+    CHECK(egb_slots_retire(&slots, one, 1) == EGB_OK && !egb_slots_contains(&slots, one));
+    CHECK(egb_slots_advance(&slots, 2, NULL, NULL) == 1 && egb_slots_whole(&slots));
+}
+
 static void every_kind_of_pool_works(void)
 {
+    slots_work();
     CHECK(egb_fixed_bytes(block_bytes, block_count) == sizeof region);
     CHECK(egb_fixed_init(&pool, region, sizeof region, block_bytes) == EGB_OK);
     blocks_come_and_go(&pool);

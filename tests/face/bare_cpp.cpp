@@ -5,6 +5,7 @@
 #include "eggbox/memory_resource.hpp"
 #include "eggbox/pooled.hpp"
 #include "eggbox/shared.hpp"
+#include "eggbox/slots.hpp"
 
 #include <list>
 #include <memory_resource>
@@ -67,6 +68,17 @@ bool faces_work()
     return sum == 32 && own.owns(&numbers.back()) && message::pool().generation != 0;
 }
 
+// Objects by handle, in place and growing.
+bool slots_work()
+{
+    eggbox::slots<thing, 2>      few;
+    eggbox::growing_slots<thing> many;
+    const auto                   one  = few.insert(1);
+    const auto                   more = many.insert(2);
+    return few.get(one)->value + many.get(more)->value == 3 && few.erase(one) &&
+           many.retire(more, 1) == EGB_OK && many.advance(2) == 1 && few.whole() && many.whole();
+}
+
 }  // namespace
 
 int main()
@@ -76,6 +88,9 @@ int main()
     }
     if (!faces_work()) {
         return 3;
+    }
+    if (!slots_work()) {
+        return 4;
     }
     thing* const a = things.make(1);
     thing* const b = things.make(2);
