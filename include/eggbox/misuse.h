@@ -74,14 +74,14 @@ typedef struct egb_history {
 typedef struct egb_misuse_event {
     egb_misuse_kind kind;
     const char*     pool_name;  // NULL: the pool has none
-    const void*     pool;     // the egb_fixed, egb_growing or egb_slots; for an egb_pool an
-                              // address that only tells it from others, NULL if the handle is
-                              // stale or null
-    const void* address;      // the freed address; for OVERWRITTEN, the address that the free
-                              // list led to, or the block that was written to
-    size_t      block_index;  // counts from 0; EGB_NO_INDEX: `address` is in no block
-    const void* site;         // a code address in the function that made the call, or in its caller
-                              // if the call was its last act and became a jump; NULL: not known
+    const void*     pool;       // the egb_fixed, egb_growing or egb_slots; for an egb_pool an
+                                // address that only tells it from others, NULL if the handle is
+                                // stale or null
+    const void* address;        // the freed address; for OVERWRITTEN, the address that the free
+                                // list led to, or the block that was written to
+    size_t      block_index;    // counts from 0; EGB_NO_INDEX: `address` is in no block
+    const void* site;  // a code address in the function that made the call, or in its caller
+                       // if the call was its last act and became a jump; NULL: not known
     const egb_history* history;  // NULL: not known, as for most blocks at "off" and "check"
     const void* const* stack;  // the calls that led to `site`, if the process has pools at "track"
 } egb_misuse_event;

@@ -16,7 +16,7 @@ namespace
 
 constexpr std::uint32_t count      = 3;
 constexpr int           steps      = 7;
-constexpr int           kinds      = 7;  // insert; erase and retire of three handles; see step()
+constexpr int           kinds      = 6;  // insert; erase and retire of two handles; advance
 constexpr std::uint32_t lives_left = 2;
 
 enum class state { live, limbo, gone };
@@ -42,10 +42,9 @@ class history
         switch (kind) {
             case 0: insert(); break;
             case 1:
-            case 2:
-            case 3: erase(static_cast<std::size_t>(kind - 1), misuse); break;
-            case 4:
-            case 5: retire(static_cast<std::size_t>(kind - 4), misuse); break;
+            case 2: erase(static_cast<std::size_t>(kind - 1), misuse); break;
+            case 3:
+            case 4: retire(static_cast<std::size_t>(kind - 3), misuse); break;
             default: advance(); break;
         }
         agree();
