@@ -38,19 +38,30 @@ egb_status egb_slots_init(
         slots_overlap(start, memory_bytes, slots)) {
         return EGB_INVALID;
     }
-    unsigned char* const elements = memory;
-    unsigned char* const live     = elements + EGB_SLOTS_ROUND_(element_bytes * count);
-    egb_word* const generations = (egb_word*)(live + EGB_SLOTS_LIVE_WORDS_(count) * sizeof(size_t));
-    const egb_slots made        = {
-               .elements    = elements,
-               .live        = (egb_live_word_*)live,
-               .generations = generations,
-               .links       = generations + count,
-               .frames      = generations + 2u * count,
-               .stride      = element_bytes,
-               .count       = (uint32_t)count,
-    };
-    *slots = made;
+    // Through void*: the sum is aligned for a size_t, as `memory` is.
+    unsigned char* const  elements    = memory;
+    void* const           behind      = elements + EGB_SLOTS_ROUND_(element_bytes * count);
+    egb_live_word_* const live        = behind;
+    egb_word* const       generations = (egb_word*)(live + EGB_SLOTS_LIVE_WORDS_(count));
+
+    // One by one: a copy of the whole would need memcpy(), which core does not have.
+    slots->elements    = elements;
+    slots->live        = live;
+    slots->generations = generations;
+    slots->links       = generations + count;
+    slots->frames      = generations + 2u * count;
+    slots->stride      = element_bytes;
+    slots->count       = (uint32_t)count;
+    slots->touched     = 0;
+    slots->free        = 0;
+    slots->in_use      = 0;
+    slots->given_up    = 0;
+    slots->base        = 0;
+    slots->limbo       = 0;
+    slots->limbo_first = 0;
+    slots->limbo_last  = 0;
+    slots->oldest      = 0;
+    slots->newest      = 0;
     return EGB_OK;
 }
 
