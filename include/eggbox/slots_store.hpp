@@ -46,11 +46,21 @@ inline EGB_ALWAYS_INLINE void
 slots_each_live_(const egb_slots& slots, const egb_slots known, std::uint32_t base, Visit& visit)
 {
     for (std::size_t word = 0; word * EGB_LIVE_BITS_ < slots.touched; word++) {
-        std::size_t now = known.live[word];
-        for (std::size_t bits = now; bits != 0;) {
+        const auto  first = static_cast<std::uint32_t>(word * EGB_LIVE_BITS_);
+        std::size_t now   = known.live[word];
+        std::size_t bits  = now;
+        if (now == ~std::size_t{0}) {  // a full word: count, in place of looking for bits
+            std::uint32_t bit = 0;
+            while (bit < EGB_LIVE_BITS_ && EGB_LIKELY(known.live[word] == now)) {
+                visit(known, base, first + bit++);
+            }
+            now  = known.live[word];
+            bits = bit < EGB_LIVE_BITS_ ? now & ~std::size_t{0} << bit : 0;
+        }
+        while (bits != 0) {
             const unsigned bit = egb_lowest_bit_(bits);
             bits &= bits - 1;
-            visit(known, base, static_cast<std::uint32_t>(word * EGB_LIVE_BITS_ + bit));
+            visit(known, base, first + bit);
             if (EGB_UNLIKELY(known.live[word] != now)) {
                 now = known.live[word];
                 EGB_OPAQUE_(now);  // a branch: a conditional move would delay each step
