@@ -104,7 +104,7 @@ typedef enum egb_status {
     EGB_INVALID     = 1,  // an argument can never work; nothing was changed
     EGB_NO_MEMORY   = 2,  // the system refused memory, or a file; nothing was changed
     EGB_LIMIT       = 3,  // more than this pool, or the library, can ever hold
-    EGB_STALE       = 4,  // the handle's pool is gone
+    EGB_STALE       = 4,  // the handle's pool, or element, is gone
     EGB_BUSY        = 5,  // blocks in use stand in the way
     EGB_CORRUPT     = 6,  // bytes around a block were written to
     EGB_UNSUPPORTED = 7   // not on this system, or not for this pool

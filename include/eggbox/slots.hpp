@@ -165,7 +165,7 @@ class basic_slots
     /// frees their slots. A destructor may use the slots.
     ///
     /// Returns  how many objects it destroyed.
-    /// Cost     O(objects destroyed); growing: and O(chunks), which are 26 at most.
+    /// Cost     O(objects destroyed); growing: times the number of chunks, 26 at most.
     std::size_t advance(std::uint64_t frame) noexcept
     {
         std::size_t freed = 0;
@@ -211,7 +211,7 @@ class basic_slots
     template <class Visit>
     void each(Visit&& visit)
     {
-        store_.each_live([this, &visit](const egb_slots& in, std::uint32_t base, std::uint32_t i) {
+        store_.each_live([&visit](const egb_slots& in, std::uint32_t base, std::uint32_t i) {
             visit(handle_type{base + i, in.generations[i]}, *object_in(in, i));
         });
     }

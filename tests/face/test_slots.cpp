@@ -72,7 +72,7 @@ class face_slots : public testing::Test
     events misuse;
 };
 
-TYPED_TEST_SUITE(face_slots, both_of<counted>);
+TYPED_TEST_SUITE(face_slots, both_of<counted>, );
 
 }  // namespace
 
