@@ -26,7 +26,9 @@ macro_rules! structs {
 }
 
 macro_rules! values {
-    ($rows:ident, $($name:ident),*) => { $($rows.insert(stringify!($name).into(), $name as u64);)* };
+    ($rows:ident, $($name:ident),*) => {
+        $($rows.insert(stringify!($name).into(), $name as u64);)*
+    };
 }
 
 fn core_rows(rows: &mut Rows) {

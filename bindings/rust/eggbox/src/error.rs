@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Why a call failed.
 use core::fmt;
+#[cfg(feature = "hosted")]
 use eggbox_sys as sys;
 
 /// Why a call failed. On any error nothing was changed and nothing is left behind.
@@ -30,6 +31,7 @@ pub enum Error {
 
 impl Error {
     /// `Ok` for `EGB_OK`.
+    #[cfg(feature = "hosted")]
     pub(crate) fn check(status: sys::egb_status) -> Result<(), Error> {
         match status {
             sys::EGB_OK => Ok(()),
@@ -48,9 +50,7 @@ impl Error {
             Error::Invalid => {
                 "invalid argument: compare it with the bounds in the call's documentation"
             }
-            Error::NoMemory => {
-                "the system refused memory: ask for less, or raise the limit of the process or of /dev/shm"
-            }
+            Error::NoMemory => "the system refused memory: ask for less, or make /dev/shm larger",
             Error::Limit => {
                 "more than the pool may hold: raise the limit or budget of the pool or its parents"
             }

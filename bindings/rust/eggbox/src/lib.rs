@@ -26,6 +26,11 @@
 //! no `std`. The build compiles C: gcc or clang is needed.
 #![no_std]
 
+/// The example of the README is a test, too.
+#[cfg(all(doctest, feature = "hosted"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "hosted")]
 extern crate std;
 
