@@ -12,7 +12,8 @@ define preset
 	ctest --preset $(1) -j $(JOBS) --output-junit $(CURDIR)/build/$(1).xml
 endef
 
-.PHONY: help demo test test-all bench bench-originals misuse python packages soak fuzz prove coverage sizes busy format clean
+.PHONY: help demo test test-all bench bench-originals misuse python rust packages soak fuzz prove coverage
+.PHONY: sizes busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -22,6 +23,7 @@ help:
 	@echo "make bench-originals   the older libraries' own benchmarks; build/bench/originals.html"
 	@echo "make misuse     33 faults of malloc under this library, and under other allocators"
 	@echo "make python     build and test wheels of bindings/python; registry: PYTHONS=\"python3 ...\""
+	@echo "make rust       check, build, test and package the crates of bindings/rust; registry"
 	@echo "make packages   try the packages for other build systems; registry: TRY=\"meson conan\""
 	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
@@ -93,6 +95,9 @@ misuse: | build
 
 python: | build
 	python3 scripts/python.py wheels $(or $(PYTHONS),python3)
+
+rust:
+	python3 scripts/rust.py all
 
 packages: | build
 	@scripts/setup.sh packages

@@ -39,7 +39,7 @@ LAYERS = {
 ONE_FILE_BUILDS = {"src/eggbox.c", "src/eggbox_compat.c"}  # include sources, and are in no layer
 
 SOURCES = {".c", ".h", ".cpp", ".hpp"}
-TEXTS = SOURCES | {".py", ".cmake", ".sh", ".md", ".txt"}
+TEXTS = SOURCES | {".py", ".cmake", ".sh", ".md", ".txt", ".rs"}
 LINE_COLUMNS_MAX = 100
 PROSE_COLUMNS_MAX = 120
 FILE_LINES_MAX = 600
@@ -120,7 +120,7 @@ def function_problems(path, lines):
 def problems(root, file):
     path = file.relative_to(root).as_posix()
     lines = file.read_text().splitlines()
-    if file.suffix in SOURCES | {".py", ".cmake", ".sh"} and \
+    if file.suffix in SOURCES | {".py", ".cmake", ".sh", ".rs"} and \
             not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
         yield f"{path}: no licence line"
     if len(lines) > FILE_LINES_MAX:
