@@ -1,0 +1,3 @@
+module eggbox.example/pool
+
+go 1.21
