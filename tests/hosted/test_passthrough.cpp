@@ -221,3 +221,20 @@ TEST_F(passthrough, a_block_of_static_memory_is_not_passed_on)
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     EXPECT_EQ(egb_pool_destroy(passing, EGB_DESTROY_REFUSE), EGB_OK);
 }
+
+TEST_F(passthrough, a_sized_free_knows_the_class_of_its_block)
+{
+    events seen;
+    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
+    set_variable("EGGBOX_CHECK", "passthrough");
+    void* const block   = egb_malloc(40);
+    void* const aligned = egb_aligned_alloc(64, 40);
+    void* const wrong   = egb_malloc(40);
+    set_variable("EGGBOX_CHECK", nullptr);
+    egb_free_sized_(block, 40);
+    egb_free_aligned_sized_(aligned, 64, 40);
+    EXPECT_TRUE(seen.none());
+    egb_free_sized_(wrong, 400);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_SIZE);
+    (void)egb_pool_destroy(egb_heap_pool(), EGB_DESTROY_FORCE);
+}

@@ -57,8 +57,12 @@ static bool has_size(const egb_control* owner, const void* block, size_t align, 
     if (((uintptr_t)block & (align - 1)) != 0 || bytes == EGB_HEAP_ANY_BYTES) {
         return ((uintptr_t)block & (align - 1)) == 0;
     }
-    return is_live ? owner != NULL && has_size_in_pool(owner, block, align, bytes)
-                   : has_size_if_large(block, align, bytes);
+    if (!is_live) {
+        return has_size_if_large(block, align, bytes);
+    }
+    // The map does not know blocks of passthrough pools.
+    const egb_control* const found = owner != NULL ? owner : egb_control_of_(pool);
+    return found != NULL && has_size_in_pool(found, block, align, bytes);
 }
 
 static void report_size(const void* block, const void* site)
