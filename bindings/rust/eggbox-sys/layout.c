@@ -15,7 +15,11 @@ typedef struct layout_row {
 
 const layout_row* egb_rust_layout_(int* count);
 
-#define SIZE(type)         {#type, sizeof(type)}, {#type " align", _Alignof(type)}
+#define SIZE(type)                     \
+    {#type, sizeof(type)},             \
+    {                                  \
+        #type " align", _Alignof(type) \
+    }
 #define FIELD(type, field) {#type "." #field, offsetof(type, field)}
 #define VALUE(constant)    {#constant, (uint64_t)(constant)}
 
