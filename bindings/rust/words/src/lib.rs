@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Searches files as grep does: all lines that match, in the order of the files, and then how often
 //! each word that matched occurs.
+
 use regex::Regex;
 use std::collections::HashMap;
 use std::fs;
@@ -113,6 +114,12 @@ pub fn main() {
         std::process::exit(1);
     }
 }
+
+/// The examples of the guide are tests of this crate, because it is not published: the package of
+/// eggbox is without the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/guide/rust.md")]
+struct Guide;
 
 #[cfg(test)]
 mod tests {
