@@ -248,6 +248,7 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
 {
     const int   before = errno;
     const int   flags  = fcntl(file, F_GETFL);
+    const bool  seals  = is_sealed(file);  // before its length is read
     struct stat facts;
     egb_status  status = EGB_INVALID;
     if (flags >= 0 && (flags & O_PATH) == 0 && fstat(file, &facts) == 0) {
@@ -255,7 +256,7 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
         out->bytes       = (uint64_t)facts.st_size;
         out->has_name    = facts.st_nlink > 0;
         out->is_writable = (flags & O_ACCMODE) == O_RDWR;
-        out->is_sealed   = is_sealed(file);
+        out->is_sealed   = seals;
     }
     errno = before;
     return status;

@@ -172,6 +172,13 @@ static void leave_abort(int number)
     siglongjmp(before_abort, 1);
 }
 
+// As the handlers of crashes do it.
+static void raise_again(int number)
+{
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 static void* wait_for_ever(void* nothing)
 {
     for (;;) {
@@ -235,6 +242,12 @@ int main(int count, char** words)
         }
         use_malloc();
         raise(SIGKILL);
+    } else if (strcmp(how, "abort-again") == 0) {
+        void* const block = malloc(50);
+        free(block);
+        free(block);
+        signal(SIGABRT, raise_again);
+        abort();
     } else if (strcmp(how, "exec-raw") == 0) {
         static char last[] = "raw";
         char* const next[] = {words[0], last, NULL};

@@ -94,6 +94,14 @@ def behind_its_report(program, report):
               2010, how, written)
 
 
+def a_report_says_more_than_counts(program, report):
+    """A handler of SIGABRT that ends the process leaves it as it is."""
+    done, written = run([program, "abort-again"], "--report", report, "--check", "track")
+    check(done.returncode == -signal.SIGABRT and "left no report" not in done.stderr and
+          written["processes"][0]["misuse"] == [{"kind": "double free", "count": 1}] and
+          "leaks" in written["processes"][0], "a handler that raises the signal again", done)
+
+
 def with_few_descriptors(program, report):
     """The descriptor of the live file is not among those that a program expects for its own."""
     for limit in (700, 256, 40):
@@ -282,7 +290,8 @@ def main():
         program = folder / "ends"
         subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
                         "-pthread", "-o", program], check=True)
-        for test in (without_exit_handlers, behind_its_report, with_few_descriptors, by_a_signal,
+        for test in (without_exit_handlers, behind_its_report,
+                     a_report_says_more_than_counts, with_few_descriptors, by_a_signal,
                      by_the_terminal, by_a_signal_inside_malloc, that_it_does_not_notice, children,
                      what_becomes_another_program, while_they_run, without_room,
                      another_c_library):

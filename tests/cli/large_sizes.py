@@ -121,6 +121,16 @@ def the_plan(folder, report):
     done = subprocess.run([folder / "use"], capture_output=True, text=True, check=False)
     check((done.returncode, done.stdout) == (0, "14\n"), "the pool", done)
     check("large 3110400" in command("size", "--check", header, report), "it fits")
+    run_ = json.loads(report.read_text())
+    run_["processes"][0]["large"]["sizes"] += [
+        {"bytes": bytes_, "allocations": 50, "in_use": 0, "peak": 20}
+        for bytes_ in (100016, 1 << 30, 1 << 40, (1 << 64) - 1)]
+    other = folder / "other.json"
+    other.write_text(json.dumps(run_))
+    command("size", "--check", header, other)  # nobody planned these sizes: they fit
+    header.write_text(command("size", other, "--emit", "c"))
+    check("camera_large_100016_static" in header.read_text() and
+          "1099511627776" not in header.read_text(), "sizes that no pool can have")
     more, _ = run(folder, 30)
     check("TOO FEW" in command("size", "--check", header, more, status=3), "a larger input")
 

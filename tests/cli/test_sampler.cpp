@@ -69,6 +69,12 @@ TEST(sampler, a_sample_is_the_sum_of_the_processes_that_are_there)
         _exit(0);
     }
     waitpid(gone, nullptr, 0);
+    const pid_t zombie = fork();
+    if (zombie == 0) {
+        _exit(0);
+    }
+    siginfo_t about = {};
+    waitid(P_PID, static_cast<id_t>(zombie), &about, WEXITED | WNOWAIT);
     const auto own = static_cast<std::uint32_t>(getpid());
     for (std::size_t i = 0; i < 4; i++) {
         set_pool(all[i], 1, "frames", 1 + i);
@@ -80,8 +86,11 @@ TEST(sampler, a_sample_is_the_sum_of_the_processes_that_are_there)
     all[2].pid   = own;
     all[2].state = EGB_LIVE_REPORTED;  // it is ending
     all[3].pid   = static_cast<std::uint32_t>(gone);
+    set_pool(all[4], 1, "frames", 9);
+    all[4].pid = static_cast<std::uint32_t>(zombie);
     sampler one(live);
     one.look(sampler::clock::now() + seconds(1));
+    waitpid(zombie, nullptr, 0);
     const tool::timeline_record line = one.timeline();
     ASSERT_EQ(line.at_s.size(), 1u);
     EXPECT_GE(line.at_s[0], 0.9);

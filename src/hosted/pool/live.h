@@ -21,6 +21,6 @@ static inline void egb_live_note_(const egb_control* control)
 
 // Copies the numbers of all pools to another slot, and from now on each time that a pool is
 // unlocked. NULL: no longer. No lock is held.
-void egb_live_pools_to_(egb_live_slot* slot);
+void egb_live_pools_to_(egb_live_slot* live);
 
 #endif  // EGGBOX_SRC_HOSTED_POOL_LIVE_H

@@ -63,22 +63,22 @@ json name_of(const process_record& process)
     };
 }
 
-// The memory of all processes of the run, as tracks of counters of its first process, which began
-// with the run.
+// The memory of all processes of the run, as tracks of counters of the process that is shown first.
 void add_counters(json& events, const run_record& run, std::uint64_t first_ns)
 {
-    const timeline_record& all = run.timeline;
-    if (all.at_s.empty() || run.processes.empty() || !has_a_time(run.processes.front())) {
+    constexpr double       longest_s = 1e12;  // a report may have any time
+    const timeline_record& all       = run.timeline;
+    if (all.started_ns == 0 || run.processes.empty()) {
         return;
     }
-    const process_record& first    = run.processes.front();
-    const auto            start_us = static_cast<double>(first.started_ns - first_ns) / 1e3;
+    const double start_us =
+        (static_cast<double>(all.started_ns) - static_cast<double>(first_ns)) / 1e3;
     for (std::size_t i = 0; i < all.at_s.size(); i++) {
         events.push_back({
             {"ph", "C"},
             {"name", "bytes"},
-            {"pid", first.pid},
-            {"ts", start_us + all.at_s[i] * 1e6},
+            {"pid", run.processes.front().pid},
+            {"ts", start_us + std::min(all.at_s[i], longest_s) * 1e6},
             {"args",
              {{"in use", all.bytes_in_use[i]},
               {"held", all.bytes_held[i]},

@@ -90,13 +90,14 @@ live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_L
 
 live_file::live_file(const std::string& path)
 {
-    struct stat about = {};
-    file_             = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat about    = {};
+    file_                = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const bool is_sealed = file_ >= 0 && cannot_shrink(file_);  // before its length is read
     if (file_ < 0 || fstat(file_, &about) != 0) {
         throw failure(fmt::format("{}: cannot be opened: {}", shown(path), std::strerror(errno)));
     }
     bytes_ = static_cast<std::uint64_t>(about.st_size);
-    if (!S_ISREG(about.st_mode) || bytes_ < EGB_LIVE_BYTES(1) || !cannot_shrink(file_)) {
+    if (!S_ISREG(about.st_mode) || bytes_ < EGB_LIVE_BYTES(1) || !is_sealed) {
         close(file_);
         throw failure(fmt::format("{}: is no live file of eggbox", shown(path)));
     }

@@ -67,6 +67,9 @@ large_size read_large_size(const json_place& from)
     out.allocations_over = optional_count(from, "allocations_over", 0);
     out.in_use           = from.member("in_use").count();
     out.peak             = from.member("peak").count();
+    if (out.bytes == 0) {
+        from.member("bytes").refuse("should be more than 0");
+    }
     return out;
 }
 
@@ -257,6 +260,7 @@ std::vector<double> read_moments(const json_place& from)
 timeline_record read_timeline(const json_place& from)
 {
     timeline_record out;
+    out.started_ns        = optional_count(from, "started_ns", 0);
     out.at_s              = read_moments(from.member("at_s"));
     const std::size_t all = out.at_s.size();
     out.processes         = read_counts(from.member("processes"), all);

@@ -157,7 +157,8 @@ struct timeline_pool {
 /// Memory over time: what all processes of a run had together at some moments. All lists are as
 /// long as `at_s`, which never falls.
 struct timeline_record {
-    std::vector<double>        at_s;  // since the start of the run
+    std::uint64_t              started_ns = 0;  // of the run, by the clock of processes
+    std::vector<double>        at_s;            // since the start of the run
     std::vector<std::uint64_t> processes;
     std::vector<std::uint64_t> bytes_in_use;  // with free blocks that threads kept
     std::vector<std::uint64_t> bytes_held;

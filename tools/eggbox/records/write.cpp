@@ -148,6 +148,7 @@ json timeline_json(const timeline_record& timeline)
         pools.push_back({{"name", each.name}, {"bytes_in_use", each.bytes_in_use}});
     }
     return {
+        {"started_ns", timeline.started_ns},
         {"at_s", timeline.at_s},
         {"processes", timeline.processes},
         {"bytes_in_use", timeline.bytes_in_use},

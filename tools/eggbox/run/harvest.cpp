@@ -114,6 +114,35 @@ bool has_lower_pid(const process_record& a, const process_record& b)
     return std::pair{a.pid, a.is_linked} < std::pair{b.pid, b.is_linked};
 }
 
+std::uint64_t requests_of(const process_record& process)
+{
+    std::uint64_t out = process.large.allocations;
+    for (const pool_record& each : process.pools) {
+        out = plus(out, each.is_size_class ? each.allocations : 0);
+    }
+    return out;
+}
+
+// Whether the report of a process that went on behind it has all requests of its slot: then it
+// ended soon. If not, the slot's record gets what the report alone has.
+bool says_all(const std::string& report, process_record& record)
+{
+    std::error_code gone;
+    if (!fs::exists(report, gone)) {
+        return false;
+    }
+    try {
+        const process_record earlier = read_process(report);
+        record.misuse                = earlier.misuse;
+        record.events                = earlier.events;
+        record.leaks                 = earlier.leaks;
+        record.leaked                = earlier.leaked;
+        return requests_of(earlier) >= requests_of(record);
+    } catch (const failure&) {
+        return false;  // it was killed while it wrote
+    }
+}
+
 }  // namespace
 
 seen_end how_it_ended(const process_end& end)
@@ -215,10 +244,11 @@ void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
     const auto        pid  = slot.data.pid;
     const std::string stem = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
     std::error_code   ignored;
-    const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED &&
-                             (left == nullptr || has(*left, pid, stem + report_ending));
+    process_record    record      = record_of(slot.data);
+    const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED
+                                        ? left == nullptr || has(*left, pid, stem + report_ending)
+                                        : says_all(stem + report_ending, record);
     if (!is_reported && slot.data.is_linked == 0) {
-        process_record record = record_of(slot.data);
         if (slot.data.state == EGB_LIVE_FAILED) {
             record.no_report = failure_text(std::to_string(slot.data.report_error));
         } else if (slot.data.is_end_seen != 0) {

@@ -22,7 +22,8 @@ constexpr auto        first_interval  = std::chrono::milliseconds(20);
 constexpr const char* other_pools     = "other pools";
 constexpr const char* blocks_of_large = "large";
 
-// The resident bytes of a process; false: it has ended, or another user hides it.
+// The resident bytes of a process; false: it has ended, waited for or not, or another user hides
+// it.
 bool read_resident(std::uint64_t pid, std::uint64_t& bytes)
 {
     static const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
@@ -30,7 +31,7 @@ bool read_resident(std::uint64_t pid, std::uint64_t& bytes)
     std::uint64_t     all = 0, resident = 0;
     file >> all >> resident;
     bytes = times(resident, page_bytes);
-    return static_cast<bool>(file);
+    return file && all != 0;
 }
 
 }  // namespace
@@ -136,6 +137,8 @@ std::vector<std::size_t> sampler::largest_pools() const
 timeline_record sampler::timeline() const
 {
     timeline_record out;
+    out.started_ns =
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(begin_.time_since_epoch()).count());
     for (const sample& each : samples_) {
         out.at_s.push_back(each.at_s);
         out.processes.push_back(each.processes);

@@ -24,16 +24,23 @@ bool fit::fits() const
 // does not tell. An earlier configuration without pools says nothing about them.
 static std::vector<fit_row> fit_of_pools(const configuration& earlier, const totals& now)
 {
-    std::vector<fit_row>    out;
-    std::vector<pool_total> pools = now.others;
-    pools.insert(pools.end(), now.large_sizes.begin(), now.large_sizes.end());
+    std::vector<fit_row> out;
+    const auto           row_of = [&](const pool_total& pool) {
+        return std::find_if(out.begin(), out.end(), [&](const fit_row& other) {
+            return other.name == pool.name && other.block_bytes == pool.block_bytes;
+        });
+    };
     for (const size_row& row : earlier.pools) {
         out.push_back({row.name, row.block_bytes, row.blocks, 0, 0});
     }
-    for (const pool_total& each : pools) {
-        auto row = std::find_if(out.begin(), out.end(), [&](const fit_row& other) {
-            return other.name == each.name && other.block_bytes == each.block_bytes;
-        });
+    for (const pool_total& each : now.large_sizes) {  // the system serves those without a row
+        const auto row = row_of(each);
+        if (row != out.end()) {
+            row->peak = each.peak;
+        }
+    }
+    for (const pool_total& each : now.others) {
+        auto row = row_of(each);
         if (row == out.end() && !earlier.pools.empty()) {
             row = out.insert(out.end(), {each.name, each.block_bytes, 0, 0, 0});
         }

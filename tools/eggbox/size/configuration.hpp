@@ -46,7 +46,8 @@ struct configuration {
     std::vector<size_row> left_out;              // sizes that the wanted share does not need
     std::vector<size_row> pools;                 // of the program, by name
     large_record          large;
-    std::uint64_t         unserved = 0;  // recorded requests, neither from pools nor large
+    std::uint64_t         planned_large = 0;  // requests of `large` whose sizes have pools
+    std::uint64_t         unserved      = 0;  // recorded requests, neither from pools nor large
 
     std::uint64_t bytes() const;
     double        share() const;     // percent of the requests that the rows cover

@@ -177,6 +177,18 @@ void find_identifiers(std::vector<size_row>& pools)
     }
 }
 
+// Those that a pool can have. The system serves the others as before.
+void add_large_sizes(configuration& to, const totals& sums)
+{
+    for (const pool_total& each : sums.large_sizes) {
+        size_row row = pool_row_of(each, sums.runs, to.headroom_percent);
+        if (EGB_FIXED_BYTES(row.stride(), row.blocks) != 0) {
+            to.planned_large = plus(to.planned_large, row.requests);
+            to.pools.push_back(std::move(row));
+        }
+    }
+}
+
 }  // namespace
 
 std::string usual_name(const std::string& program)
@@ -256,11 +268,10 @@ configuration plan(
     }
     choose(out, all);
     find_least(out);
-    for (const std::vector<pool_total>* const part : {&sums.others, &sums.large_sizes}) {
-        for (const pool_total& each : *part) {
-            out.pools.push_back(pool_row_of(each, sums.runs, headroom_percent));
-        }
+    for (const pool_total& each : sums.others) {
+        out.pools.push_back(pool_row_of(each, sums.runs, headroom_percent));
     }
+    add_large_sizes(out, sums);
     find_identifiers(out.pools);
     return out;
 }

@@ -105,9 +105,12 @@ std::string uncovered_text(const configuration& plan)
         add("large",
             plan.large.allocations,
             fmt::format(
-                "larger than every size class; peak {} in {}",
+                "larger than every size class; peak {} in {}{}",
                 bytes_text(plan.large.peak_bytes),
-                number_of(plan.large.peak, "block", "blocks")
+                number_of(plan.large.peak, "block", "blocks"),
+                plan.planned_large == 0
+                    ? ""
+                    : fmt::format("; pools for {} of them below", grouped(plan.planned_large))
             ));
     }
     if (plan.unserved > 0) {

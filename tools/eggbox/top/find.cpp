@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -23,6 +24,7 @@ namespace
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t slots_max     = 20000;  // any process may make files of slots
 constexpr const char* name_of_files = "/memfd:eggbox (deleted)";
 
 // A live file by its number in the system, and the processes that have it as memory.
@@ -122,14 +124,17 @@ void read_file(recorded_processes& to, const mapped_file& from, const std::strin
     std::string problem = "no descriptor of it is open";
     for (const std::string& path : from.paths) {
         try {
-            const live_file file{path};
+            const live_file                          file{path};
+            std::set<std::pair<std::uint32_t, bool>> seen;
             to.refused = plus(to.refused, file.refused());
             for (std::uint32_t place = 0; place < file.slots(); place++) {
                 if (from.pids.count(file.pid_at(place)) == 0) {
                     continue;
                 }
                 const live_slot slot = file.copy(place);
-                if (from.pids.count(slot.data.pid) != 0 && is_wanted(slot.data, wanted)) {
+                const bool is_new = seen.insert({slot.data.pid, slot.data.is_linked != 0}).second;
+                if (from.pids.count(slot.data.pid) != 0 && is_new && to.slots.size() < slots_max &&
+                    is_wanted(slot.data, wanted)) {
                     to.slots.push_back(slot.data);
                 }
             }

@@ -3,6 +3,7 @@
 
 #include "text/text.hpp"
 #include "top/pools.hpp"
+#include "json/writer.hpp"
 
 #include <map>
 #include <vector>
@@ -38,14 +39,10 @@ struct series {
     bool          has_requests     = false;
 };
 
-// A quoted value. A name of a process may hold any bytes.
+// A quoted value. A name of a process may hold any bytes, and may be cut within a character.
 std::string label(const std::string& text)
 {
-    std::string out;
-    for (const char each : shown(text)) {
-        out += each == '\\' || each == '"' ? std::string("\\") + each : std::string(1, each);
-    }
-    return "\"" + out + "\"";
+    return json(shown(text)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 std::string labels_of(const egb_live_slot& slot, const std::string& pool, std::uint64_t bytes)
@@ -88,7 +85,7 @@ void add_process(all_series& to, const egb_live_slot& slot)
             add_requests(one, each.counts->requests);
         }
     }
-    if (slot.large.allocations != 0) {
+    if (slot.large.allocations != 0 || slot.large.failures != 0) {
         const egb_live_large& large = slot.large;
         series&               one   = to[labels_of(slot, "large", 0)];
         add(one, large.bytes, large.bytes, large.peak, large.failures);

@@ -9,6 +9,7 @@
 #include <clocale>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #if defined(EGGBOX_HAS_CURSES)
@@ -20,6 +21,14 @@ namespace
 {
 
 constexpr int first_row = 3;
+constexpr int ctrl_c    = 3;
+
+// No key came: the time is over, or the terminal is gone, which need not be told by a signal.
+bool is_terminal_there()
+{
+    pollfd input = {STDIN_FILENO, POLLIN, 0};
+    return poll(&input, 1, 0) <= 0 || (input.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
+}
 
 // The terminal is as before when this ends.
 class terminal
@@ -31,7 +40,7 @@ class terminal
         if (newterm(nullptr, stdout, stdin) == nullptr) {
             throw failure("this terminal cannot be used: look at TERM, or use --once");
         }
-        cbreak();
+        raw();
         noecho();
         keypad(stdscr, TRUE);
         set_escdelay(50);
@@ -59,7 +68,10 @@ class screen
             draw();
             timeout(std::max(0, milliseconds_left()));
             const int key = getch();
-            goes_on       = is_typing_ ? type(key) : act(key);
+            goes_on       = key == ERR      ? is_terminal_there()
+                            : key == ctrl_c ? false
+                            : is_typing_    ? type(key)
+                                            : act(key);
             if (milliseconds_left() <= 0) {
                 look();
             }
@@ -110,13 +122,30 @@ class screen
             order_name(shown_.by),
             shown_.filter.empty() ? "" : ": " + shown_.filter,
             is_paused_ ? "go on" : "pause",
-            shown_.pid == 0 ? "Enter pools of the process" : "Esc all processes"
+            shown_.of.pid == 0 ? "Enter pools of the process" : "Esc all processes"
         );
+    }
+
+    // The selected line stays the selected one, wherever it is now.
+    void follow(view next)
+    {
+        const auto at = static_cast<std::size_t>(selected_);
+        if (!is_moved_ && at < current_.rows.size()) {
+            const row_key key = current_.rows[at].key;
+            const auto    found =
+                std::find_if(next.rows.begin(), next.rows.end(), [&](const view_row& each) {
+                    return each.key == key;
+                });
+            selected_ =
+                found == next.rows.end() ? selected_ : static_cast<int>(found - next.rows.begin());
+        }
+        is_moved_ = false;
+        current_  = std::move(next);
     }
 
     void draw()
     {
-        current_         = view_of(found_, before_, now_, shown_);
+        follow(view_of(found_, before_, now_, shown_));
         const int places = std::max(1, LINES - first_row - 1);
         const int rows   = static_cast<int>(current_.rows.size());
         selected_        = std::clamp(selected_, 0, std::max(0, rows - 1));
@@ -155,6 +184,7 @@ class screen
 
     bool act(int key)
     {
+        is_moved_      = key != ERR && key != 's' && key != 'p';
         const int page = std::max(1, LINES - first_row - 2);
         switch (key) {
             case 'q': return false;
@@ -182,8 +212,8 @@ class screen
 
     void show_pools()
     {
-        if (shown_.pid == 0 && !current_.rows.empty()) {
-            shown_.pid = current_.rows[static_cast<std::size_t>(selected_)].pid;
+        if (shown_.of.pid == 0 && !current_.rows.empty()) {
+            shown_.of = current_.rows[static_cast<std::size_t>(selected_)].key;
             shown_.filter.clear();
             selected_ = 0;
         }
@@ -191,8 +221,8 @@ class screen
 
     void show_processes()
     {
-        if (shown_.pid != 0) {
-            shown_.pid = 0;
+        if (shown_.of.pid != 0) {
+            shown_.of = {};
             shown_.filter.clear();
             selected_ = 0;
         }
@@ -205,8 +235,9 @@ class screen
     clock::time_point  looked_;
     view               current_;
     view_options       shown_;
-    int                selected_  = 0;  // a row of the view
-    int                top_       = 0;  // the first row that is drawn
+    int                selected_  = 0;      // a row of the view
+    int                top_       = 0;      // the first row that is drawn
+    bool               is_moved_  = false;  // the selection, by a key
     bool               is_paused_ = false;
     bool               is_typing_ = false;
 };

@@ -74,7 +74,7 @@ std::string pools_text(const egb_live_slot& slot)
              grouped(pool.failures)}
         );
     }
-    if (slot.large.allocations != 0) {
+    if (slot.large.allocations != 0 || slot.large.failures != 0) {
         out.add(
             {"large",
              "-",

@@ -15,11 +15,17 @@ namespace tool
 namespace
 {
 
-constexpr std::uint64_t all_pools = 0;
+row_key key_of(const egb_live_slot& slot, std::uint64_t pool = 0)
+{
+    return {slot.pid, slot.is_linked != 0, pool};
+}
+
+// Of the line of large blocks: no pool has this key.
+constexpr std::uint64_t large_key = UINT64_MAX;
 
 // A line before it is text.
 struct line {
-    std::uint64_t            pid;
+    row_key                  key;
     std::string              name;
     double                   rate;  // requests a second; below 0: not counted
     std::uint64_t            in_use;
@@ -27,15 +33,10 @@ struct line {
     std::vector<std::string> cells;
 };
 
-double rate_of(
-    const counted_requests& before,
-    const counted_requests& now,
-    std::uint64_t           pid,
-    std::uint64_t           pool
-)
+double rate_of(const counted_requests& before, const counted_requests& now, const row_key& key)
 {
-    const auto then    = before.of.find({pid, pool});
-    const auto current = now.of.find({pid, pool});
+    const auto then    = before.of.find(key);
+    const auto current = now.of.find(key);
     if (then == before.of.end() || current == now.of.end() || now.at_s <= before.at_s) {
         return -1;
     }
@@ -83,9 +84,16 @@ void fill(view& to, table columns, std::vector<line> lines, const view_options& 
     std::istringstream text{columns.text()};
     std::getline(text, to.head);
     for (const line& each : lines) {
-        to.rows.push_back({each.pid, ""});
+        to.rows.push_back({each.key, ""});
         std::getline(text, to.rows.back().text);
     }
+}
+
+std::string more_text(std::uint64_t count, const char* what)
+{
+    return count == 0
+               ? ""
+               : fmt::format("; NOT recorded: {} {}", number_of(count, "more", "more"), what);
 }
 
 std::string title_of(const recorded_processes& found)
@@ -97,11 +105,12 @@ std::string title_of(const recorded_processes& found)
         all.held              = plus(all.held, one.held);
     }
     return fmt::format(
-        "{}, {} in use, {} held",
-        number_of(found.slots.size(), "process", "processes"),
-        bytes_text(all.in_use),
-        bytes_text(all.held)
-    );
+               "{}, {} in use, {} held",
+               number_of(found.slots.size(), "process", "processes"),
+               bytes_text(all.in_use),
+               bytes_text(all.held)
+           ) +
+           more_text(found.refused, "process");
 }
 
 std::string program_of(const egb_live_slot& slot)
@@ -122,9 +131,9 @@ view processes_view(
     for (const egb_live_slot& slot : found.slots) {
         const process_sum sum = sum_of(slot);
         line              one{
-            slot.pid,
+            key_of(slot),
             program_of(slot),
-            rate_of(before, now, slot.pid, all_pools),
+            rate_of(before, now, key_of(slot)),
             sum.in_use,
             sum.held,
                          {}
@@ -159,9 +168,9 @@ line line_of(
     const egb_live_pool& pool   = *from.pool;
     const std::uint64_t  in_use = times(pool.in_use, pool.block_bytes);
     line                 out{
-        slot.pid,
+        key_of(slot, pool.key),
         shown(live_text(pool.name, sizeof pool.name)),
-        from.counts == nullptr ? -1 : rate_of(before, now, slot.pid, pool.key),
+        from.counts == nullptr ? -1 : rate_of(before, now, key_of(slot, pool.key)),
         in_use,
         pool.bytes_held,
                         {}
@@ -183,7 +192,7 @@ line large_line(const egb_live_slot& slot)
 {
     const egb_live_large& large = slot.large;
     return {
-        slot.pid,
+        key_of(slot, large_key),
         "large",
         -1,
         large.bytes,
@@ -206,17 +215,18 @@ view pools_view(
     const view_options&       wanted
 )
 {
-    view              out{fmt::format("process {} has ended", wanted.pid), "", {}};
+    view              out{fmt::format("process {} has ended", wanted.of.pid), "", {}};
     std::vector<line> lines;
     for (const egb_live_slot& slot : found.slots) {
-        if (slot.pid != wanted.pid) {
+        if (!(key_of(slot) == wanted.of)) {
             continue;
         }
-        out.title = fmt::format("process {}: {}", slot.pid, program_of(slot));
+        out.title = fmt::format("process {}: {}", slot.pid, program_of(slot)) +
+                    more_text(pools_beyond(slot), "pool");
         for (const pool_line& each : pools_of(slot)) {
             lines.push_back(line_of(slot, each, before, now));
         }
-        if (slot.large.allocations != 0) {
+        if (slot.large.allocations != 0 || slot.large.failures != 0) {
             lines.push_back(large_line(slot));
         }
     }
@@ -252,11 +262,10 @@ counted_requests requests_in(const recorded_processes& found, double at_s)
     counted_requests out;
     out.at_s = at_s;
     for (const egb_live_slot& slot : found.slots) {
-        std::uint64_t& all = out.of[{slot.pid, all_pools}];
-        all                = plus(all, sum_of(slot).requests);
+        out.of[key_of(slot)] = sum_of(slot).requests;
         for (const pool_line& each : pools_of(slot)) {
             if (each.counts != nullptr) {
-                out.of[{slot.pid, each.pool->key}] = each.counts->requests;
+                out.of[key_of(slot, each.pool->key)] = each.counts->requests;
             }
         }
     }
@@ -270,8 +279,8 @@ view view_of(
     const view_options&       wanted
 )
 {
-    return wanted.pid == 0 ? processes_view(found, before, now, wanted)
-                           : pools_view(found, before, now, wanted);
+    return wanted.of.pid == 0 ? processes_view(found, before, now, wanted)
+                              : pools_view(found, before, now, wanted);
 }
 
 }  // namespace tool
