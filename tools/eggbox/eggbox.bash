@@ -38,8 +38,8 @@ _eggbox()
         return
     fi
     case $command in
-        run) options="--report --check --guard-pages --json --help --" ;;
-        report) options="--json --html --format --what --diff --fail-above --help" ;;
+        run) options="--report --check --guard-pages --suppress --json --help --" ;;
+        report) options="--json --html --format --what --diff --fail-above --suppress --help" ;;
         top) options="--once --json --openmetrics --help" ;;
         doctor | ls | gc) options="--json --help" ;;
         size) options="--emit --cover --headroom --name --check --json --help" ;;
@@ -53,7 +53,7 @@ _eggbox()
                 _eggbox_program $((i + 1)) "$current"
                 return
                 ;;
-            run:--report | run:--check | run:--guard-pages) ((i++)) ;;
+            run:--report | run:--check | run:--guard-pages | run:--suppress) ((i++)) ;;
             compare:--with | compare:--runs | compare:--warmup | compare:--input) ((i++)) ;;
             run:[!-]* | compare:[!-]*)
                 _eggbox_program "$i" "$current"
@@ -71,7 +71,7 @@ _eggbox()
         size:--emit) _eggbox_words "c cpp compat json" "$current" ;;
         report:--fail-above | size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
         ls:* | gc:*) _eggbox_words "$options" "$current" ;;
-        *:--report | *:--html | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
+        *:--report | *:--html | *:--suppress | *:--check | *:--with | *:--input) _eggbox_files "$current" ;;
         doctor:* | run:* | compare:*)
             case $current in
                 -*) _eggbox_words "$options" "$current" ;;

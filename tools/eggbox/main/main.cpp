@@ -134,6 +134,14 @@ std::vector<std::string> take_command(const CLI::App* app, std::vector<std::stri
     return command;
 }
 
+void add_suppress(CLI::App* to, std::string& file)
+{
+    to->add_option("--suppress", file, "Leave out the leaks that this file names: leak:PATTERN")
+        ->type_name("FILE")
+        ->check([](const std::string& path) { return path.empty() ? "a file name is missing" : ""; }
+        );
+}
+
 void add_run(CLI::App& app, run_options& wanted)
 {
     CLI::App* const sub = app.add_subcommand("run", "Run a program with malloc served from pools");
@@ -148,11 +156,13 @@ void add_run(CLI::App& app, run_options& wanted)
     )
         ->type_name("WHICH")
         ->check(CLI::Validator(guard_pages_problem, ""));
+    add_suppress(sub, wanted.suppress);
     add_json(sub, wanted.json, "Print the summary as one line of JSON");
     set_usage(
         sub,
-        "usage: eggbox run [--report FILE] [--check LEVEL] [--guard-pages WHICH] [--json]\n"
-        "                  -- program [argument]..."
+        "usage: eggbox run [--report FILE] [--check LEVEL] [--guard-pages WHICH] [--suppress "
+        "FILE]\n"
+        "                  [--json] -- program [argument]..."
     );
 }
 
@@ -176,6 +186,7 @@ void add_report(CLI::App& app, report_options& wanted)
     )
         ->type_name("leaked|peak|requests")
         ->needs(format);
+    add_suppress(sub, wanted.suppress);
     CLI::Option* const html =
         sub->add_option("--html", wanted.html, "Write a page for a browser to this file");
     html->type_name("PAGE")->excludes(json)->excludes(format)->check([](const std::string& path) {

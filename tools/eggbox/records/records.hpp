@@ -134,6 +134,7 @@ struct process_record {
     std::vector<counted>      misuse;
     std::vector<leak_record>  leaks;
     leak_sum                  leaked;
+    leak_sum                  suppressed;  // was in `leaks` and `leaked`; not in a file
     std::vector<event_record> events;
     std::string               no_report;  // why the numbers are from the live file; empty: they
                                           // are those of the process's own report

@@ -9,6 +9,7 @@
 #include "report/page.hpp"
 #include "sums/answer.hpp"
 #include "sums/findings.hpp"
+#include "sums/suppress.hpp"
 #include "sums/totals.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
@@ -184,12 +185,22 @@ json pools_json(const std::vector<pool_total>& pools)
     return out;
 }
 
+// Without the leaks that the user does not want to hear of.
+std::vector<run_record> runs_of(const report_options& wanted, const std::vector<std::string>& files)
+{
+    std::vector<run_record> runs = read_reports(files);
+    if (!wanted.suppress.empty()) {
+        suppress_leaks(runs, read_suppressions(wanted.suppress));
+    }
+    return runs;
+}
+
 int export_command(const report_options& wanted)
 {
     if (is_binary(wanted.format) && isatty(STDOUT_FILENO) != 0) {
         throw bad_usage(wanted.format + " is not text; send it to a file with >");
     }
-    print(exported(read_reports(wanted.files), wanted.format, wanted.what));
+    print(exported(runs_of(wanted, wanted.files), wanted.format, wanted.what));
     return exit_done;
 }
 
@@ -199,8 +210,9 @@ int diff_command(const report_options& wanted)
         throw bad_usage("--diff takes two reports, OLD and NEW");
     }
     const double     percent = wanted.fail_above ? percent_of(*wanted.fail_above) : -1;
-    const difference found =
-        difference_of(read_runs(wanted.files.front()), read_runs(wanted.files.back()));
+    const difference found   = difference_of(
+        runs_of(wanted, {wanted.files.front()}), runs_of(wanted, {wanted.files.back()})
+    );
     print(
         wanted.json ? difference_data(found, percent)
                     : difference_page(found, percent, wanted.files.back())
@@ -210,7 +222,7 @@ int diff_command(const report_options& wanted)
 
 int html_command(const report_options& wanted)
 {
-    const std::string page = html_page(read_reports(wanted.files), wanted.files);
+    const std::string page = html_page(runs_of(wanted, wanted.files), wanted.files);
     report_file       file{wanted.html};
     const std::string problem = file.write(page);
     if (!problem.empty()) {
@@ -279,7 +291,7 @@ int report_command(const report_options& wanted)
     if (wanted.diff) {
         return diff_command(wanted);
     }
-    const std::vector<run_record> runs = read_reports(wanted.files);
+    const std::vector<run_record> runs = runs_of(wanted, wanted.files);
     print(wanted.json ? report_data(runs) : report_page(runs, wanted.files));
     return exit_done;
 }

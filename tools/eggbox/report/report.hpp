@@ -16,6 +16,7 @@ struct report_options {
     bool                       diff = false;  // the files are OLD and NEW
     std::optional<std::string> fail_above;    // a limit of growth, in percent
     std::string                html;          // write a page for a browser to this file
+    std::string                suppress;      // a file of leaks to leave out; empty: none
     bool                       json = false;
 };
 

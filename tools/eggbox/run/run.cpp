@@ -12,6 +12,7 @@
 #include "run/sampler.hpp"
 #include "run/symbols.hpp"
 #include "sums/findings.hpp"
+#include "sums/suppress.hpp"
 #include "sums/totals.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
@@ -380,6 +381,14 @@ environment changes_for(
     return out;
 }
 
+// The report has all leaks; the summary says nothing of some.
+findings findings_of(const run_record& run, const std::vector<std::string>& quiet)
+{
+    std::vector<run_record> runs = {run};
+    suppress_leaks(runs, quiet);
+    return find_all(runs);
+}
+
 // What is done while the program runs, each at its own time.
 class watch
 {
@@ -419,6 +428,8 @@ int run_command(const run_options& wanted)
     if (!of.judged.can_run()) {
         throw failure(fmt::format("{}: {}", shown(of.judged.asked), of.judged.blocker()->text));
     }
+    const std::vector<std::string> quiet =
+        wanted.suppress.empty() ? std::vector<std::string>{} : read_suppressions(wanted.suppress);
     report_file            report{wanted.report};
     const temporary_folder folder;
     live_file              live;
@@ -451,7 +462,7 @@ int run_command(const run_options& wanted)
     }
 
     const totals   sums  = sum_up({of.run});
-    const findings found = find_all({of.run});
+    const findings found = findings_of(of.run, quiet);
     wanted.json ? say_json(of, sums, found) : say_text(wanted, of, sums, found, library);
     std::error_code ignored;
     fs::remove_all(folder.path(), ignored);  // end_like() calls no destructor

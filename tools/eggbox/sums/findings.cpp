@@ -92,9 +92,9 @@ std::string leak_text(const place_record& site, const stack_record& stack, std::
     return stack.empty() ? place_text(site) : stack_text(stack, calls);
 }
 
-void add_to(leak_sum& sum, std::uint64_t blocks, std::uint64_t bytes)
+void add_to(leak_sum& sum, std::uint64_t blocks, std::uint64_t bytes, std::uint64_t places = 1)
 {
-    sum.places = plus(sum.places, 1);
+    sum.places = plus(sum.places, places);
     sum.blocks = plus(sum.blocks, blocks);
     sum.bytes  = plus(sum.bytes, bytes);
 }
@@ -117,6 +117,8 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
         total.bytes       = plus(total.bytes, each.bytes);
         total.oldest_ms   = std::max(total.oldest_ms, each.oldest_ms);
     }
+    const leak_sum& quiet = process.suppressed;
+    add_to(to.suppressed, quiet.blocks, quiet.bytes, quiet.places);
     if (process.leaked.is_known && !process.large.is_tracked) {
         to.large.blocks = plus(to.large.blocks, process.large.in_use);
         to.large.bytes  = plus(to.large.bytes, process.large.bytes_in_use);
@@ -207,6 +209,15 @@ std::string kept_text(const leak_sum& kept)
     );
 }
 
+std::string suppressed_text(const leak_sum& suppressed)
+{
+    return fmt::format(
+        "{} in {} suppressed",
+        number_of(suppressed.bytes, "byte", "bytes"),
+        number_of(suppressed.blocks, "block", "blocks")
+    );
+}
+
 std::string large_text(const leak_sum& large)
 {
     return fmt::format(
@@ -285,7 +296,9 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (all.is_known && all.blocks == 0) {
         out.push_back(
             std::string("no leaks: every tracked block was freed") +
-            (found.kept.blocks == 0 && found.large.blocks == 0 ? "" : ", except:")
+            (found.kept.blocks == 0 && found.large.blocks == 0 && found.suppressed.blocks == 0
+                 ? ""
+                 : ", except:")
         );
     }
     if (all.blocks > 0) {
@@ -315,6 +328,9 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (found.kept.blocks > 0) {
         out.push_back("  " + kept_text(found.kept));
     }
+    if (found.suppressed.blocks > 0) {
+        out.push_back("  " + suppressed_text(found.suppressed));
+    }
     return out;
 }
 
@@ -327,6 +343,7 @@ void add_findings(json& to, const findings& found)
     if (found.all.is_known) {
         to["leaked"]                = leaked_json(found.all);
         to["kept"]                  = leaked_json(found.kept);
+        to["suppressed"]            = leaked_json(found.suppressed);
         to["large"]["in_use"]       = found.large.blocks;
         to["large"]["bytes_in_use"] = found.large.bytes;
     }

@@ -30,7 +30,8 @@ struct findings {
     std::vector<leak_total>  leaks;   // most bytes first
     leak_sum                 all;     // `leaks` and the leaks that no report lists
     leak_sum                 kept;    // by the C library and the loader; not in `leaks` or `all`
-    leak_sum                 large;   // large blocks, not freed; their places are not recorded
+    leak_sum                 suppressed;  // as the user wishes; not in `leaks` or `all`
+    leak_sum                 large;       // large blocks, not freed; their places are not recorded
     bool                     was_ended = false;  // a signal ended a program: its leaks are left out
 };
 
