@@ -13,7 +13,7 @@ define preset
 endef
 
 .PHONY: help demo test test-all bench bench-originals misuse python rust packages soak fuzz prove coverage
-.PHONY: sizes busy format clean
+.PHONY: sizes docs busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -25,6 +25,7 @@ help:
 	@echo "make python     build and test wheels of bindings/python; registry: PYTHONS=\"python3 ...\""
 	@echo "make rust       check, build, test and package the crates of bindings/rust; registry"
 	@echo "make packages   try the packages for other build systems; registry: TRY=\"meson conan\""
+	@echo "make docs       the reference of all calls, with the guides: build/docs/html"
 	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
@@ -50,7 +51,7 @@ test: | build
 	$(call preset,release)
 	@python3 scripts/slowest.py dev tsan release
 
-test-all: test coverage sizes
+test-all: test coverage sizes docs
 	$(call preset,dev-clang)
 	$(call preset,release-clang)
 	$(call preset,m32)
@@ -92,6 +93,12 @@ misuse: | build
 	@cmake --build --preset release -j $(JOBS) --target misuse_faults --target eggbox-malloc
 	python3 scripts/misuse_table.py --json build/misuse.json
 	python3 scripts/misuse_table.py --catalogue
+
+docs: | build
+	@scripts/setup.sh docs
+	@mkdir -p build/docs
+	doxygen docs/Doxyfile
+	@echo "build/docs/html/index.html"
 
 python: | build
 	python3 scripts/python.py wheels $(or $(PYTHONS),python3)

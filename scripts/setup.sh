@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Installs the Debian packages that a goal of the Makefile needs, or, without root, names them.
 #
-# usage: setup.sh test|all|bench|fuzz|packages|prove
+# usage: setup.sh test|all|bench|fuzz|packages|docs|prove
 set -eu
 
 build="gcc g++ libc6-dev make cmake ninja-build ccache"
@@ -20,7 +20,7 @@ bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        lua5.4 libplf-colony-dev"
 # chromium opens the page of `eggbox report --html`.
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
-all="$test $bench gcc-multilib g++-multilib gcovr chromium
+all="$test $bench gcc-multilib g++-multilib gcovr chromium doxygen
      clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev
      gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user
      libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross
@@ -40,7 +40,8 @@ case "${1:-}" in
     fuzz) wanted=$fuzz ;;
     packages) wanted=$packages ;;
     prove) wanted=$prove ;;
-    *) echo "usage: setup.sh test|all|bench|fuzz|packages|prove" >&2; exit 2 ;;
+    docs) wanted="python3 doxygen" ;;
+    *) echo "usage: setup.sh test|all|bench|fuzz|packages|docs|prove" >&2; exit 2 ;;
 esac
 
 missing=""
