@@ -36,6 +36,12 @@ static egb_live_slot* slot_at(uint32_t index)
                                    (size_t)index * EGB_LIVE_SLOT_BYTES);
 }
 
+// The slots in the order in which a process looks for its own.
+static egb_live_slot* slot_near(uint32_t pid, uint32_t step)
+{
+    return slot_at((pid % mapped.slots + step) % mapped.slots);
+}
+
 // ---- a slot -------------------------------------------------------------------------------------
 
 typedef struct claimant {
@@ -83,7 +89,7 @@ static bool claim_slot(egb_live_slot* slot, const claimant* own, bool is_last_tr
 static egb_live_slot* claim(const claimant* own)
 {
     for (uint32_t i = 0; i < 2 * mapped.slots; i++) {
-        egb_live_slot* const slot = slot_at((own->pid % mapped.slots + i) % mapped.slots);
+        egb_live_slot* const slot = slot_near(own->pid, i);
         if (claim_slot(slot, own, i >= mapped.slots)) {
             return slot;
         }
@@ -150,7 +156,7 @@ void egb_live_note_wait_(uint32_t pid, int status)
 {
     enum { LOOKS_MAX = 32 };
     for (uint32_t i = 0; mapped.file != NULL && i < LOOKS_MAX && i < mapped.slots; i++) {
-        egb_live_slot* const slot = slot_at((pid % mapped.slots + i) % mapped.slots);
+        egb_live_slot* const slot = slot_near(pid, i);
         if (EGB_LOAD_(slot->pid) == pid) {
             EGB_STORE_(slot->end_status, status);
             __atomic_store_n(&slot->is_end_seen, 1, __ATOMIC_RELEASE);

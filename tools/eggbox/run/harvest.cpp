@@ -240,29 +240,37 @@ void harvest::take_reports(
 // `left`: the files that are taken last; null: there will be another look.
 void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
 {
-    const live_slot   slot = live_->copy(place);
-    const auto        pid  = slot.data.pid;
-    const std::string stem = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
-    std::error_code   ignored;
-    process_record    record      = record_of(slot.data);
-    const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED
-                                        ? left == nullptr || has(*left, pid, stem + report_ending)
-                                        : says_all(stem + report_ending, record);
+    const live_slot   slot        = live_->copy(place);
+    const auto        pid         = slot.data.pid;
+    const std::string stem        = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
+    const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED &&
+                             (left == nullptr || has(*left, pid, stem + report_ending));
     if (!is_reported && slot.data.is_linked == 0) {
-        if (slot.data.state == EGB_LIVE_FAILED) {
-            record.no_report = failure_text(std::to_string(slot.data.report_error));
-        } else if (slot.data.is_end_seen != 0) {
-            record.no_report =
-                how_it_ended({static_cast<pid_t>(pid), slot.data.end_status, 0}).text;
-        }
-        lost_[pid].push_back(std::move(record));
-        for (const char* const ending : {report_ending, begun_ending, failed_ending}) {
-            fs::remove(stem + ending, ignored);
-            forget(left, pid, stem + ending);
-        }
+        take_counts(slot.data, stem, left);
     }
     if (has_ended) {
         live_->release(place, pid);
+    }
+}
+
+// Of a process whose report, if there is one, need not be its last word.
+void harvest::take_counts(const egb_live_slot& slot, const std::string& stem, file_names* left)
+{
+    const auto      pid    = slot.pid;
+    process_record  record = record_of(slot);
+    std::error_code ignored;
+    if (slot.state != EGB_LIVE_REPORTED && says_all(stem + report_ending, record)) {
+        return;
+    }
+    if (slot.state == EGB_LIVE_FAILED) {
+        record.no_report = failure_text(std::to_string(slot.report_error));
+    } else if (slot.is_end_seen != 0) {
+        record.no_report = how_it_ended({static_cast<pid_t>(pid), slot.end_status, 0}).text;
+    }
+    lost_[pid].push_back(std::move(record));
+    for (const char* const ending : {report_ending, begun_ending, failed_ending}) {
+        fs::remove(stem + ending, ignored);
+        forget(left, pid, stem + ending);
     }
 }
 

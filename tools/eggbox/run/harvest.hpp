@@ -64,6 +64,7 @@ class harvest
     void
     take_reports(const std::vector<std::string>& files, std::vector<process_record> without_report);
     void take_slot(std::uint32_t place, bool has_ended, file_names* left);
+    void take_counts(const egb_live_slot& slot, const std::string& stem, file_names* left);
     void take_slots(file_names* left);
     void take_lost_without(
         const file_names& files, const std::function<seen_end(std::uint64_t)>& end_of

@@ -85,7 +85,7 @@ void add_process(all_series& to, const egb_live_slot& slot)
             add_requests(one, each.counts->requests);
         }
     }
-    if (slot.large.allocations != 0 || slot.large.failures != 0) {
+    if (has_large(slot)) {
         const egb_live_large& large = slot.large;
         series&               one   = to[labels_of(slot, "large", 0)];
         add(one, large.bytes, large.bytes, large.peak, large.failures);

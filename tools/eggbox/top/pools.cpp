@@ -41,6 +41,17 @@ process_sum sum_of(const egb_live_slot& slot)
     return out;
 }
 
+bool has_large(const egb_live_slot& slot)
+{
+    return slot.large.allocations != 0 || slot.large.failures != 0;
+}
+
+std::string program_of(const egb_live_slot& slot)
+{
+    return shown(live_text(slot.program, sizeof slot.program)) +
+           (slot.is_linked != 0 ? ", the library that it links" : "");
+}
+
 std::uint64_t pools_beyond(const egb_live_slot& slot)
 {
     return minus(slot.pools_beyond, EGB_LIVE_POOLS - 1);

@@ -5,6 +5,7 @@
 #include "live/live.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tool
@@ -26,6 +27,12 @@ struct process_sum {
 };
 
 process_sum sum_of(const egb_live_slot& slot);
+
+/// Whether there were large blocks, or requests for them.
+bool has_large(const egb_live_slot& slot);
+
+/// The program, and which library it is if that is not malloc. Without control characters.
+std::string program_of(const egb_live_slot& slot);
 
 /// How many pools more there may be than the slot has room for.
 std::uint64_t pools_beyond(const egb_live_slot& slot);

@@ -18,11 +18,6 @@ namespace tool
 namespace
 {
 
-std::string program_of(const egb_live_slot& slot)
-{
-    return shown(live_text(slot.program, sizeof slot.program));
-}
-
 std::string processes_text(const std::vector<egb_live_slot>& slots)
 {
     constexpr std::size_t lines_max = 40;
@@ -37,7 +32,7 @@ std::string processes_text(const std::vector<egb_live_slot>& slots)
              slot.is_measured != 0 ? grouped(sum.requests) : "-",
              bytes_text(sum.in_use),
              bytes_text(sum.held),
-             program_of(slot) + (slot.is_linked != 0 ? ", the library that it links" : "")}
+             program_of(slot)}
         );
     }
     return out.text() + (slots.size() > lines_max
@@ -74,7 +69,7 @@ std::string pools_text(const egb_live_slot& slot)
              grouped(pool.failures)}
         );
     }
-    if (slot.large.allocations != 0 || slot.large.failures != 0) {
+    if (has_large(slot)) {
         out.add(
             {"large",
              "-",

@@ -113,12 +113,6 @@ std::string title_of(const recorded_processes& found)
            more_text(found.refused, "process");
 }
 
-std::string program_of(const egb_live_slot& slot)
-{
-    return shown(live_text(slot.program, sizeof slot.program)) +
-           (slot.is_linked != 0 ? ", the library that it links" : "");
-}
-
 view processes_view(
     const recorded_processes& found,
     const counted_requests&   before,
@@ -226,7 +220,7 @@ view pools_view(
         for (const pool_line& each : pools_of(slot)) {
             lines.push_back(line_of(slot, each, before, now));
         }
-        if (slot.large.allocations != 0 || slot.large.failures != 0) {
+        if (has_large(slot)) {
             lines.push_back(large_line(slot));
         }
     }
