@@ -14,7 +14,8 @@
 // It ends in a jump: the loader looks at who called, and searches the caller's folders.
 EXPORT void* dlopen(const char* path, int flags)
 {
+    static void* kept;
     void* (*next)(const char*, int);
-    *(void**)&next = egb_next_function_("dlopen");
+    *(void**)&next = egb_next_function_(&kept, "dlopen");
     return next(path, flags & ~RTLD_DEEPBIND);
 }

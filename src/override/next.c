@@ -19,7 +19,7 @@ static bool is_ours(const void* function)
 // A library may stand before dlsym() itself. The loader then takes that library for the caller, and
 // finds our function behind it. Such libraries do not stand before dlvsym(). These are the versions
 // in which the C libraries of all machines have the functions.
-void* egb_next_function_(const char* name)
+static void* look_up(const char* name)
 {
     static const char* const versions[] = {
         "GLIBC_2.34",
@@ -37,4 +37,14 @@ void* egb_next_function_(const char* name)
         function = function != NULL ? function : (void*)(uintptr_t)&here;  // look on
     }
     return is_ours(function) ? NULL : function;
+}
+
+void* egb_next_function_(void** kept, const char* name)
+{
+    void* function = __atomic_load_n(kept, __ATOMIC_RELAXED);
+    if (function == NULL) {
+        function = look_up(name);
+        __atomic_store_n(kept, function, __ATOMIC_RELAXED);
+    }
+    return function;
 }

@@ -167,8 +167,9 @@ EXPORT int execveat(
 
 EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 {
+    static void* kept;
     int (*next)(int, char* const[], char* const[]);
-    *(void**)&next = egb_next_function_("fexecve");
+    *(void**)&next = egb_next_function_(&kept, "fexecve");
     write_report();
     return go_on(next(file, arguments, environment));
 }
@@ -176,8 +177,9 @@ EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 // The C library's search does not come by here again.
 EXPORT int execvpe(const char* file, char* const arguments[], char* const environment[])
 {
+    static void* kept;
     int (*next)(const char*, char* const[], char* const[]);
-    *(void**)&next = egb_next_function_("execvpe");
+    *(void**)&next = egb_next_function_(&kept, "execvpe");
     write_report();
     return go_on(next(file, arguments, environment));
 }

@@ -74,8 +74,9 @@ EXPORT int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
 )
 {
-    create_fn* next;
-    *(void**)&next   = egb_next_function_("pthread_create");
+    static void* kept;
+    create_fn*   next;
+    *(void**)&next   = egb_next_function_(&kept, "pthread_create");
     const int status = next(thread, attributes, start, argument);
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted()) {
         (void)start_purger(next);

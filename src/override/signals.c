@@ -48,19 +48,22 @@ static bool is_watched(int number)
 
 // The C library's own function. It is looked up at the start, because a handler of the program may
 // call sigaction(), and dlsym() is not for handlers.
-static sigaction_function the_next;
-
-__attribute__((constructor(101))) static void look_up(void)
+static sigaction_function find_sigaction(void)
 {
-    *(void**)&the_next = egb_next_function_("sigaction");
+    static void*       kept;
+    sigaction_function next;
+    *(void**)&next = egb_next_function_(&kept, "sigaction");
+    return next;
+}
+
+__attribute__((constructor(101))) static void find_at_the_start(void)
+{
+    (void)find_sigaction();
 }
 
 static int next_sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
 {
-    if (the_next == NULL) {
-        look_up();
-    }
-    return the_next(number, wanted, before);
+    return find_sigaction()(number, wanted, before);
 }
 
 // ---- the handler --------------------------------------------------------------------------------
@@ -152,25 +155,24 @@ EXPORT int __sigaction(int number, const struct sigaction* wanted, struct sigact
 
 // The older functions, each by its name in the C library. Those of System V let a handler serve one
 // signal and leave the next one to the default action, which then has no handler of ours.
-static handler older(const char* name, signal_function* next, int number, handler wanted)
+static handler older(const char* name, void** kept, int number, handler wanted)
 {
     if (wanted == SIG_DFL && is_watched(number)) {
         const struct sigaction usual = {.sa_handler = SIG_DFL};
         struct sigaction       before;
         return sigaction(number, &usual, &before) == 0 ? before.sa_handler : SIG_ERR;
     }
-    if (*next == NULL) {
-        *(void**)next = egb_next_function_(name);
-    }
-    const handler before = (*next)(number, wanted);
+    signal_function next;
+    *(void**)&next       = egb_next_function_(kept, name);
+    const handler before = next(number, wanted);
     return before == end_by ? SIG_DFL : before;
 }
 
 #define OLDER(name)                                 \
     EXPORT handler name(int number, handler wanted) \
     {                                               \
-        static signal_function next;                \
-        return older(#name, &next, number, wanted); \
+        static void* kept;                          \
+        return older(#name, &kept, number, wanted); \
     }
 
 OLDER(signal)

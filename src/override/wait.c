@@ -19,22 +19,32 @@ typedef int (*waitid_function)(idtype_t, id_t, siginfo_t*, int);
 
 // The C library's own functions, where a thread can be cancelled. They are looked up at the start,
 // because a handler of SIGCHLD may wait, and dlsym() is not for handlers.
-static wait4_function  next_wait4;
-static waitid_function next_waitid;
-
-__attribute__((constructor(101))) static void look_up(void)
+static wait4_function find_wait4(void)
 {
-    *(void**)&next_wait4  = egb_next_function_("wait4");
-    *(void**)&next_waitid = egb_next_function_("waitid");
+    static void*   kept;
+    wait4_function next;
+    *(void**)&next = egb_next_function_(&kept, "wait4");
+    return next;
+}
+
+static waitid_function find_waitid(void)
+{
+    static void*    kept;
+    waitid_function next;
+    *(void**)&next = egb_next_function_(&kept, "waitid");
+    return next;
+}
+
+__attribute__((constructor(101))) static void find_both(void)
+{
+    (void)find_wait4();
+    (void)find_waitid();
 }
 
 EXPORT pid_t wait4(pid_t which, int* status, int options, struct rusage* used)
 {
-    int own = 0;
-    if (next_wait4 == NULL) {
-        look_up();
-    }
-    const pid_t ended = next_wait4(which, &own, options, used);
+    int         own   = 0;
+    const pid_t ended = find_wait4()(which, &own, options, used);
     if (ended > 0 && (WIFEXITED(own) || WIFSIGNALED(own))) {
         egb_live_note_wait_((uint32_t)ended, own);
     }
@@ -73,12 +83,9 @@ static int status_of(const siginfo_t* about)
 
 EXPORT int waitid(idtype_t kind, id_t which, siginfo_t* about, int options)
 {
-    siginfo_t own = {0};
-    if (next_waitid == NULL) {
-        look_up();
-    }
+    siginfo_t        own    = {0};
     siginfo_t* const to     = about != NULL ? about : &own;
-    const int        result = next_waitid(kind, which, to, options);
+    const int        result = find_waitid()(kind, which, to, options);
     if (result == 0 && to->si_pid > 0 && status_of(to) >= 0) {
         egb_live_note_wait_((uint32_t)to->si_pid, status_of(to));
     }
