@@ -36,6 +36,12 @@ class steps
     steps(const steps&)            = delete;
     steps& operator=(const steps&) = delete;
 
+    // In the handler: the bytes of the instruction that is next.
+    static const unsigned char* next_bytes()
+    {
+        return reinterpret_cast<const unsigned char*>(the_place());
+    }
+
     template <class Function>
     void through(Function&& calls) const
     {
@@ -53,6 +59,12 @@ class steps
         return handler;
     }
 
+    static greg_t& the_place()
+    {
+        static greg_t place = 0;
+        return place;
+    }
+
     // The place at which the thread goes on: the same place again while an instruction is repeated.
     static greg_t next_of(const void* context)
     {
@@ -65,12 +77,11 @@ class steps
 
     static void on_trap(int, siginfo_t*, void* context)
     {
-        static greg_t before = 0;
-        const greg_t  next   = next_of(context);
-        if (next == before) {
+        const greg_t next = next_of(context);
+        if (next == the_place()) {
             return;
         }
-        before          = next;
+        the_place()     = next;
         const int saved = errno;
         the_handler()();
         errno = saved;

@@ -49,9 +49,11 @@ typedef struct egb_depot {
     bool              has_budget;    // the pool, or one above it, has a budget
     bool              is_gathering;  // chunks are to become free, until nearly all are needed
     bool              is_shared;     // the pool is one of many that use each other's free chunks
+    bool              is_tight;      // it ran out: all magazines are closed. See tight.h
     size_t            batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
     size_t            block_bytes;   // with those around it; for magazines that outlive the pool
     size_t            attached;      // magazines
+    size_t            unsure;        // of these, while it is tight: those that may get a block
     size_t            reserved;      // until so many blocks are out no lane gets a chunk of its own
     size_t            quarantined;   // free blocks in the pool's quarantine
     size_t            peak;          // most blocks in use until the last look: see peak.h
@@ -106,10 +108,16 @@ size_t egb_depot_blocks_(const egb_depot* depot);
 // The others: in the hands of callers, or in magazines.
 size_t egb_depot_out_(const egb_depot* depot);
 
+// Whether the pool may run out of blocks before the system does.
+static inline bool egb_depot_can_run_out_(const egb_depot* depot)
+{
+    return depot->growing.options.max_blocks != 0 || depot->is_static || depot->has_budget;
+}
+
 // Whether the lanes of a pool have their own chunks: not if blocks may be few.
 static inline bool egb_has_own_chunks_(const egb_depot* depot)
 {
-    return depot->batch_blocks != 0 && depot->growing.options.max_blocks == 0 && !depot->is_static;
+    return depot->batch_blocks != 0 && !egb_depot_can_run_out_(depot);
 }
 
 // Blocks that are neither in a chunk nor in the depot: those of callers and of magazines.

@@ -80,9 +80,12 @@ note_room(const egb_depot* depot, const egb_magazine_* magazine, size_t more, si
     }
 }
 
-// Loads `batch`, with its blocks, into the magazine.
-static void load(const egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
+// Loads `batch`, with its blocks, into the magazine. It is open from then on. The block that the
+// next entry remembers was taken long ago.
+static void load(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
+    depot->is_tight                    = false;
+    batch->entries[batch->count].block = egb_no_entry_()->block;
     note_room(depot, magazine, batch->room, magazine->loaded == NULL ? 0 : magazine->loaded->room);
     magazine->loaded = batch;
     magazine->lowest = (uintptr_t)batch->entries;
@@ -235,6 +238,19 @@ void egb_magazine_discard_(egb_depot* depot, egb_magazine_* magazine)
     egb_magazine_detach_(depot, magazine);
 }
 
+// A thread that ended in the middle of a push, by a fork, may have left a block where it would have
+// found that there is no room: egb_push_ended_().
+static void put_back_beyond(egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_entry_* const end = magazine->loaded->entries + magazine->loaded->room;
+    if (EGB_LOAD_(magazine->top) > (uintptr_t)end) {
+        if (magazine->lowest <= (uintptr_t)end) {
+            egb_put_back_(depot, end->block);
+        }
+        EGB_STORE_(magazine->top, (uintptr_t)end);
+    }
+}
+
 void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
 {
     const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
@@ -252,6 +268,7 @@ void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
         if (magazine->spare != NULL) {
             leave_spare(depot, magazine);
         }
+        put_back_beyond(depot, magazine);
         egb_depot_keep_or_flush_(depot, magazine->lane, unload(magazine));
         depot->frees += magazine->frees;
         egb_peak_leave_(depot);
@@ -471,6 +488,16 @@ void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
         egb_put_back_(depot, magazine->remote->entries[magazine->remote_first + i].block);
     }
     magazine->remote_first += (uint32_t)count;
+}
+
+void egb_magazine_drop_remote_(egb_depot* depot, egb_magazine_* magazine)
+{
+    if (magazine->remote != NULL) {
+        egb_depot_keep_empty_(depot, magazine->lane, magazine->remote);
+        magazine->remote = NULL;
+    }
+    EGB_STORE_(magazine->remote_top, 0);
+    EGB_STORE_(magazine->remote_full, EGB_NO_ROOM);
 }
 
 // A full batch goes to the lane that most of it is likely from. The rest of a batch, after another

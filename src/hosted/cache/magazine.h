@@ -78,6 +78,13 @@ bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine);
 // Gives the remote batch back to its chunks. Its thread may be adding to it.
 void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine);
 
+// Drops the remote batch, whose blocks are given back by then. Its thread calls this.
+void egb_magazine_drop_remote_(egb_depot* depot, egb_magazine_* magazine);
+
+// Takes its entries into the chunks. Its thread calls this, or has passed a fence since the
+// magazine was closed.
+void egb_magazine_take_out_(egb_depot* depot, egb_magazine_* magazine);
+
 // The free blocks that it holds, as far as another thread can tell.
 size_t egb_magazine_count_(const egb_magazine_* magazine);
 

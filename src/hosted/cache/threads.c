@@ -290,6 +290,12 @@ static void close_bottom(egb_magazine_* magazine, void* user)
     egb_magazine_set_bottom_(user, magazine, (uintptr_t)INTPTR_MAX);
 }
 
+static void close_all(egb_magazine_* magazine, void* user)
+{
+    close_bottom(magazine, user);
+    EGB_STORE_(magazine->full, EGB_NO_ROOM);
+}
+
 static void open_bottom(egb_magazine_* magazine, void* user)
 {
     egb_magazine_set_bottom_(user, magazine, magazine->lowest);
@@ -297,9 +303,8 @@ static void open_bottom(egb_magazine_* magazine, void* user)
 
 // If the owner has not lowered `top` below an entry by now, it will not before it has seen the
 // closed bottom and waited for the pool's lock.
-static void take_out(egb_magazine_* magazine, void* user)
+void egb_magazine_take_out_(egb_depot* depot, egb_magazine_* magazine)
 {
-    egb_depot* const        depot = user;
     const uintptr_t         top   = __atomic_load_n(&magazine->top, __ATOMIC_ACQUIRE);
     const egb_entry_*       entry = (const egb_entry_*)magazine->lowest;
     const egb_entry_* const end   = (const egb_entry_*)top;
@@ -317,17 +322,34 @@ static void take_out(egb_magazine_* magazine, void* user)
     egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
 }
 
-void egb_depot_reclaim_(egb_depot* depot)
+static void take_out(egb_magazine_* magazine, void* user)
 {
+    egb_magazine_take_out_(user, magazine);
+}
+
+static bool reclaim(egb_depot* depot, void (*close)(egb_magazine_* magazine, void* user))
+{
+    bool is_safe = true;
     egb_depot_flush_(depot);
     if (depot->attached != 0) {
-        egb_each_magazine_(depot, close_bottom, depot);
-        const bool is_safe = egb_os_fence_threads_();
+        egb_each_magazine_(depot, close, depot);
+        is_safe = egb_os_fence_threads_();
         if (is_safe) {
             egb_peak_settle_closed_(depot);
         }
         egb_each_magazine_(depot, is_safe ? take_out : open_bottom, depot);
     }
+    return is_safe;
+}
+
+void egb_depot_reclaim_(egb_depot* depot)
+{
+    (void)reclaim(depot, close_bottom);
+}
+
+bool egb_depot_reclaim_and_close_(egb_depot* depot)
+{
+    return reclaim(depot, close_all);
 }
 
 typedef struct idle_magazines {

@@ -48,6 +48,10 @@ void egb_each_magazine_(
 // the fence that this needs, magazines keep theirs.
 void egb_depot_reclaim_(egb_depot* depot);
 
+// The same, and leaves no room in the magazines: their next free without an undo takes the lock.
+// False: the fence was refused.
+bool egb_depot_reclaim_and_close_(egb_depot* depot);
+
 // The same for magazines, and the depot, that nobody has used since the last such call.
 void egb_depot_reclaim_idle_(egb_depot* depot);
 

@@ -42,20 +42,31 @@ EGB_COLD void egb_free_refused_(void* block, const void* site)
 // not sent back to their lanes there. False: no magazine takes it. An address with more bits than
 // the map knows gets another address's unit: only level "off" has to check that. Nothing here
 // compares the block with the one taken last: no processor could predict that branch.
-EGB_INLINE bool free_home(void* block)
+EGB_INLINE egb_push free_home(void* block)
 {
     const egb_unit* const unit = egb_unit_like_(block);
     if (EGB_UNLIKELY(unit == NULL)) {
-        return false;
+        return EGB_PUSH_NO;
     }
     const uint64_t       key      = egb_key_at_(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
     if (!egb_key_is_checked_(key)) {
         return EGB_LIKELY(egb_key_is_(&magazine->key, egb_key_in_lane_(key, 0))) &&
-               egb_is_address_(block) && egb_push_local_(magazine, block, NULL, false);
+                       egb_is_address_(block)
+                   ? egb_push_local_(magazine, block, NULL, false)
+                   : EGB_PUSH_NO;
     }
-    return EGB_LIKELY(egb_key_is_(&magazine->chunk_key, key)) &&
-           egb_push_if_live_(magazine, &unit->shape, block);
+    return EGB_LIKELY(egb_key_is_(&magazine->chunk_key, key))
+               ? egb_push_if_live_(magazine, &unit->shape, block)
+               : EGB_PUSH_NO;
+}
+
+// The block is in use: its chunk is still on the map.
+static EGB_COLD void free_ended(void* block, const void* site)
+{
+    const uint64_t key = egb_key_of_unit_(egb_unit_of_(block));
+    egb_free_ended_(egb_magazine_of_key_(key), egb_pool_of_key_(key), NULL, block, site);
+    egb_heap_purge_step_();
 }
 
 // For blocks of other lanes, and misuse. Programs free NULL often: no lock is taken for it.
@@ -68,7 +79,7 @@ static void free_elsewhere(void* block, const void* site)
     if (unit != NULL) {
         const uint64_t       key      = egb_key_of_unit_(unit);
         egb_magazine_* const magazine = egb_magazine_of_key_(key);
-        if (egb_push_block_(magazine, key, block)) {
+        if (egb_push_is_done_(magazine, egb_push_block_(magazine, key, block))) {
             return;
         }
         if (egb_free_after_room_(magazine, key, block, site)) {
@@ -79,45 +90,55 @@ static void free_elsewhere(void* block, const void* site)
     egb_free_refused_(block, site);
 }
 
-void egb_free(void* block)
+EGB_INLINE void free_from(void* block, const void* site)
 {
-    if (!free_home(block)) {
-        free_elsewhere(block, EGB_CALLER());
-    }
-}
-
-void egb_free_from_(void* block, const void* site)
-{
-    if (!free_home(block)) {
+    const egb_push push = free_home(block);
+    if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
+        free_ended(block, site);
+    } else if (EGB_UNLIKELY(push == EGB_PUSH_NO)) {
         free_elsewhere(block, site);
     }
 }
 
+void egb_free(void* block)
+{
+    free_from(block, EGB_CALLER());
+}
+
+void egb_free_from_(void* block, const void* site)
+{
+    free_from(block, site);
+}
+
 // The table in which alloc finds the pool of a small size leads to the magazine, too. The block
 // taken last has that size; of any other block the map tells the size.
-EGB_INLINE bool free_small(void* block, size_t bytes)
+EGB_INLINE egb_push free_small(void* block, size_t bytes)
 {
     const size_t         step     = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
     const uint64_t       key      = EGB_LOAD_(egb_heap_small_[step]);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
     if (egb_pool_undo_(magazine, key, block)) {
-        return true;
+        return EGB_PUSH_DONE;
     }
     if (!egb_key_is_checked_(key)) {
         // "off" checks no sizes. The null pool's key stands for an unused size.
-        return egb_key_is_(&magazine->key, key) && free_home(block);
+        return egb_key_is_(&magazine->key, key) ? free_home(block) : EGB_PUSH_NO;
     }
     const egb_unit* const unit = egb_unit_like_(block);
     return EGB_LIKELY(
-        unit != NULL && egb_key_is_(&magazine->key, key) &&
-        egb_key_is_(&magazine->chunk_key, egb_key_at_(unit)) &&
-        egb_push_if_live_(magazine, &unit->shape, block)
-    );
+               unit != NULL && egb_key_is_(&magazine->key, key) &&
+               egb_key_is_(&magazine->chunk_key, egb_key_at_(unit))
+           )
+               ? egb_push_if_live_(magazine, &unit->shape, block)
+               : EGB_PUSH_NO;
 }
 
 void egb_free_sized_(void* block, size_t bytes)
 {
-    if (EGB_UNLIKELY(bytes > EGB_HEAP_SMALL_BYTES_ || !free_small(block, bytes))) {
+    const egb_push push = bytes <= EGB_HEAP_SMALL_BYTES_ ? free_small(block, bytes) : EGB_PUSH_NO;
+    if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
+        free_ended(block, EGB_CALLER());
+    } else if (EGB_UNLIKELY(push == EGB_PUSH_NO)) {
         egb_heap_free_sized_(block, 1, bytes, EGB_CALLER());
     }
 }

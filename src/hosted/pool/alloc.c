@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Alloc where the thread's magazine could not serve it.
 #include "../../os/os.h"
+#include "../cache/tight.h"
 #include "free.h"
 #include "layout.h"
 #include "live_sites.h"
@@ -32,15 +33,15 @@ egb_magazine_* egb_magazine_for_(egb_pool pool, egb_magazine* cache)
     return NULL;
 }
 
-// Takes the free blocks out of everyone's magazines. Whether there is one to be had now: this call
-// need not be the one that took it out.
-static bool reclaim(egb_pool pool)
+// Looks for free blocks in everyone's magazines, and takes them out. Whether there is one to be had
+// now: this call need not be the one that took it out.
+static bool look(egb_pool pool)
 {
     bool has_block = false;
     egb_os_lock_(&egb_threads_.lock);
     egb_control* const control = egb_pool_lock_(pool);
     if (control != NULL) {
-        egb_reclaim_(control);
+        egb_look_(control);
         has_block = egb_growing_has_free_(&control->depot.growing);
         egb_pool_unlock_(control);
     }
@@ -92,12 +93,13 @@ static void* alloc(egb_pool pool, egb_magazine* cache, egb_request* request)
         const egb_exhausted_fn on_exhausted = control->exhaustion.handler;
         void* const            user         = control->exhaustion.user;
         const bool             is_damaged   = control->depot.damage.was_found;
+        const bool             is_bare      = egb_depot_is_bare_(&control->depot);
         egb_pool_unlock_and_report_(control, pool, request->site);
         egb_freeze_report_(pool, request->site);
         if (block != NULL) {
             return block;
         }
-        if (is_damaged || reclaim(pool)) {  // there may be one behind the damage
+        if (is_damaged || (!is_bare && look(pool))) {  // there may be one behind the damage
             continue;
         }
         if (on_exhausted == NULL || on_exhausted(pool, user) != EGB_EXHAUSTED_RETRY) {

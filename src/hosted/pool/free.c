@@ -3,6 +3,7 @@
 #include "free.h"
 
 #include "../../os/os.h"
+#include "../cache/tight.h"
 #include "layout.h"
 #include "registry.h"
 #include "reports.h"
@@ -39,14 +40,41 @@ void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, cons
     }
 }
 
-// False: it was not for want of room that the magazine did not take a block.
+// If the pool was destroyed, the entry is nobody's any more.
+bool egb_push_ended_(egb_magazine_* magazine)
+{
+    egb_depot* const depot = magazine->depot;
+    void*            block;
+    if (egb_magazine_pop_(magazine, &block)) {
+        egb_magazine_forget_(magazine);
+        return true;
+    }
+    egb_os_lock_(&depot->lock);
+    const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
+    const bool is_back    = !is_revoked && egb_magazine_pop_(magazine, &block);
+    if (is_revoked) {
+        EGB_STORE_(magazine->top, EGB_LOAD_(magazine->top) - sizeof(egb_entry_));
+    } else if (!is_back) {
+        egb_magazine_settle_(depot, magazine);  // `top` may be behind all entries
+    }
+    if (is_back || is_revoked) {
+        egb_magazine_forget_(magazine);
+    } else {
+        egb_count_one_(&magazine->frees);
+    }
+    egb_os_unlock_(&depot->lock);
+    return is_back || is_revoked;
+}
+
+// False: it was not for want of room that the magazine did not take a block, or it is to take none.
 static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
 {
     if (egb_is_above_(&magazine->full, EGB_LOAD_(magazine->top))) {
         return false;
     }
     egb_control* const control = egb_pool_lock_(pool);
-    const bool         is_its  = control != NULL && magazine->depot == &control->depot;
+    const bool         is_its  = control != NULL && magazine->depot == &control->depot &&
+                        !egb_depot_is_tight_(&control->depot);
     if (is_its) {
         egb_magazine_make_room_(&control->depot, magazine);
     }
@@ -64,7 +92,7 @@ bool egb_free_after_room_(egb_magazine_* magazine, uint64_t key, void* block, co
 {
     return block != NULL && egb_key_is_checked_(key) && EGB_LOAD_(magazine->key) == key &&
            make_room(magazine, egb_pool_of_key_(key), site) &&
-           egb_push_block_(magazine, key, block);
+           egb_push_is_done_(magazine, egb_push_block_(magazine, key, block));
 }
 
 void egb_pool_free_cold_(egb_pool pool, void* block)
@@ -81,11 +109,23 @@ static EGB_COLD void free_cold(
     }
 }
 
+void egb_free_ended_(
+    egb_magazine_* magazine, egb_pool pool, egb_magazine* cache, void* block, const void* site
+)
+{
+    if (egb_push_ended_(magazine)) {
+        free_cold(magazine, pool, cache, block, site);
+    }
+}
+
 void egb_pool_free_other_(egb_pool pool, void* block)
 {
     const uint64_t       key      = egb_pool_key_(pool);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
-    if (EGB_UNLIKELY(!egb_push_block_(magazine, key, block))) {
+    const egb_push       push     = egb_push_block_(magazine, key, block);
+    if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
+        egb_free_ended_(magazine, pool, NULL, block, EGB_CALLER());
+    } else if (EGB_UNLIKELY(push == EGB_PUSH_NO)) {
         free_cold(magazine, pool, NULL, block, EGB_CALLER());
     }
 }
@@ -93,7 +133,13 @@ void egb_pool_free_other_(egb_pool pool, void* block)
 void egb_magazine_free_other_(egb_magazine* cache, void* block)
 {
     egb_magazine_* const magazine = &cache->magazine;
-    if (EGB_UNLIKELY(!egb_push_block_(magazine, egb_pool_key_(cache->pool), block))) {
+    const uint64_t       key      = egb_pool_key_(cache->pool);
+    // One that is not open is all zero: it has the null pool's key, and no entries.
+    const bool     has_entries = egb_key_is_checked_(key) || EGB_LOAD_(magazine->top) != 0;
+    const egb_push push        = has_entries ? egb_push_block_(magazine, key, block) : EGB_PUSH_NO;
+    if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
+        egb_free_ended_(magazine, cache->pool, cache, block, EGB_CALLER());
+    } else if (EGB_UNLIKELY(push == EGB_PUSH_NO)) {
         free_cold(magazine, cache->pool, cache, block, EGB_CALLER());
     }
 }

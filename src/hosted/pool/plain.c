@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The layout of the levels "off" and "check": see layout.h.
 #include "../../os/os.h"
+#include "../cache/tight.h"
 #include "free.h"
 #include "layout.h"
 #include "registry.h"
@@ -21,17 +22,33 @@ static void* take_without_magazine(egb_control* control)
     return entry.block;
 }
 
+// Whether this call is to use the thread's magazine, which then is attached.
+static bool has_open_magazine(egb_depot* depot, egb_magazine_* magazine, egb_pool pool)
+{
+    if (!egb_depot_is_tight_(depot)) {
+        return egb_magazine_attach_(depot, magazine, pool);
+    }
+    if (magazine != NULL && magazine->depot == depot) {
+        egb_magazine_settle_(depot, magazine);
+    }
+    return false;
+}
+
 static void*
 plain_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
 {
     void* block;
     (void)request;
-    if (!egb_magazine_attach_(&control->depot, magazine, pool)) {
+    if (!has_open_magazine(&control->depot, magazine, pool)) {
         return take_without_magazine(control);
     }
-    return egb_magazine_refill_(&control->depot, magazine) && egb_magazine_pop_(magazine, &block)
-               ? block
-               : NULL;
+    if (!egb_magazine_refill_(&control->depot, magazine) || !egb_magazine_pop_(magazine, &block)) {
+        return NULL;
+    }
+    if (egb_depot_can_run_out_(&control->depot)) {
+        egb_magazine_forget_(magazine);  // a thread with one block is no reason to look there
+    }
+    return block;
 }
 
 // ---- give ---------------------------------------------------------------------------------------
@@ -66,7 +83,7 @@ egb_free_request egb_free_find_(const egb_control* control, void* block)
 static void
 free_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_free_request freeing)
 {
-    if (!egb_magazine_attach_(&control->depot, magazine, pool)) {
+    if (!has_open_magazine(&control->depot, magazine, pool)) {
         if (freeing.state != NULL) {
             EGB_STORE_(*freeing.state, EGB_STATE_FREE_);
         }
@@ -83,9 +100,10 @@ free_locked(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_fr
         (void)egb_push_remote_(magazine, freeing.block, freeing.state);
         return;
     }
-    while (!egb_push_local_(magazine, freeing.block, freeing.state, control->depot.is_checked)) {
+    if (!egb_is_above_(&magazine->full, EGB_LOAD_(magazine->top))) {
         egb_magazine_make_room_(&control->depot, magazine);
     }
+    (void)egb_push_local_(magazine, freeing.block, freeing.state, control->depot.is_checked);
 }
 
 static egb_free_fault plain_give(

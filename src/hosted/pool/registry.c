@@ -2,6 +2,7 @@
 // Slots, handles, and the tree of pools.
 #include "registry.h"
 
+#include "../cache/tight.h"
 #include "../region/guard_page.h"
 #include "../region/pages.h"
 #include "../settings/settings.h"
@@ -171,4 +172,10 @@ void egb_reclaim_(egb_control* control)
 {
     egb_quarantine_flush_(control);
     egb_depot_reclaim_(&control->depot);
+}
+
+void egb_look_(egb_control* control)
+{
+    egb_quarantine_flush_(control);
+    egb_depot_look_(&control->depot);
 }

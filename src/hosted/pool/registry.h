@@ -77,6 +77,9 @@ egb_control* egb_owner_of_(const void* address);
 // Takes all free blocks of a pool to its chunks, with the registry and the pool locked.
 void egb_reclaim_(egb_control* control);
 
+// The same for a pool that has no block to give, which is tight from then on: cache/tight.h.
+void egb_look_(egb_control* control);
+
 // As egb_pool_get_stats(), with the registry and the pool locked.
 void egb_pool_stats_of_(egb_control* control, egb_pool_stats* out);
 

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Room cache: pools that ran out of blocks. Before such a pool says no, it looks for free blocks in
+// the magazines of all threads, which costs a fence in each of them. The look closes the magazines,
+// and the pool is tight from then on: each call takes its lock, and gives or takes one block of the
+// chunks. While it is tight, nobody can free a block without this being known, but for magazines
+// that are not sure. The pool is tight no more when it has a free block for each magazine: the next
+// look then costs no more than the calls before it.
+// docs/decisions/0035. The pool is locked.
+#ifndef EGGBOX_SRC_HOSTED_CACHE_TIGHT_H
+#define EGGBOX_SRC_HOSTED_CACHE_TIGHT_H
+
+#include "magazine.h"
+
+// Whether each call is to do without magazines. If so, that of the caller is to be settled first.
+bool egb_depot_is_tight_(egb_depot* depot);
+
+// Takes its blocks out and closes it. Its thread calls this.
+void egb_magazine_settle_(egb_depot* depot, egb_magazine_* magazine);
+
+// Makes it forget the block that was taken last: the free of that is no undo then. Its thread calls
+// this.
+void egb_magazine_forget_(egb_magazine_* magazine);
+
+// Whether a look at the magazines would find nothing, because every change since the last look is
+// known. O(1)
+bool egb_depot_is_bare_(const egb_depot* depot);
+
+// Moves all free blocks of all magazines, and of the depot, into the chunks, and makes the pool
+// tight. The registry is locked. O(threads); no fence, and no change of any magazine, if the pool
+// is tight and they have no block.
+void egb_depot_look_(egb_depot* depot);
+
+#endif  // EGGBOX_SRC_HOSTED_CACHE_TIGHT_H

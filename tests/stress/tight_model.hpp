@@ -1,0 +1,560 @@
+// SPDX-License-Identifier: MIT
+// The protocol by which a pool that ran out of blocks is tight (docs/decisions/0035), as a model: a
+// search through every order in which its steps can happen, as in magazine_model.hpp. One owner of
+// a magazine allocates and frees by a script. Others allocate, and never free: from the chunks, and
+// if these are empty they look into the magazine, unless it is known that nothing is there.
+//
+// An alloc that is refused without a look must be right: at that moment no block is in the
+// magazine, unless the owner is inside a call. In the end each block is in one place. Each way of
+// leaving out what the protocol rests on must be found wrong.
+#ifndef EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP
+#define EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP
+
+#include "magazine_state.hpp"
+
+#include <bitset>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace tight_model
+{
+
+using magazine_model::add_to;
+using magazine_model::has;
+using magazine_model::key_hash;
+using magazine_model::packed;
+using magazine_model::state_key;
+using magazine_model::store;
+using magazine_model::take_from;
+
+enum class fault {
+    none,
+    no_fence,
+    room_before_top,   // the owner looks for room, then raises `top`
+    room_stays,        // a look does not close the magazine for pushes
+    entry_unseen,      // a look trusts a magazine that remembers a block
+    open_while_tight,  // a magazine is loaded, and the pool stays tight
+    closed_is_taken,   // the owner does not wait for the one who closed its magazine
+    top_stays_behind,  // the owner goes on behind the last entry
+    settles_later,     // the owner's cold calls leave its own blocks where they are
+};
+
+// Place for one entry is behind the room of one or two.
+enum : int { BLOCKS = 3, ENTRIES = 3, CLOSED = ENTRIES + 1, NOTHING = -1 };
+enum : int { TOP, BOTTOM, FULL, ENTRY, PLACES = ENTRY + ENTRIES };
+
+struct looker {
+    std::int8_t  step  = 0;
+    std::int8_t  round = 0;
+    std::int8_t  top   = 0;
+    std::uint8_t hand  = 0;
+};
+
+struct state {
+    std::array<std::int8_t, PLACES> memory{};
+    std::array<store, 3>            buffer{};  // the owner's, oldest first
+    std::int8_t                     buffered = 0;
+    std::int8_t                     lowest   = 0;  // kept by the lock, as all that follow
+    std::int8_t                     lock     = NOTHING;
+    std::uint8_t                    chunks   = 0;  // a bit for each block
+    bool                            is_tight = false;
+    bool                            is_sure  = false;
+    std::int8_t                     step = 0, script = 0, top = 0, block = NOTHING;  // the owner
+    bool                            is_last_try = false;
+    std::uint8_t                    hand        = 0;
+    std::array<looker, 2>           lookers;
+
+    state_key key() const
+    {
+        packed all;
+        for (const std::int8_t one : memory) {
+            all.add(one);
+        }
+        for (std::int8_t i = 0; i < static_cast<std::int8_t>(buffer.size()); i++) {
+            const store one = i < buffered ? buffer[static_cast<std::size_t>(i)] : store{0, 0};
+            all.add(one.place);
+            all.add(one.value);
+        }
+        for (const int number :
+             {+buffered,
+              +lowest,
+              +lock,
+              +chunks,
+              +is_tight,
+              +is_sure,
+              step - 2,
+              +script,
+              +top,
+              +block,
+              +is_last_try,
+              +hand}) {
+            all.add(number);
+        }
+        for (const looker& one : lookers) {
+            for (const int number : {+one.step, +one.round, +one.top, +one.hand}) {
+                all.add(number);
+            }
+        }
+        return all.words;
+    }
+
+    std::int8_t& at(int place)
+    {
+        return memory[static_cast<std::size_t>(place)];
+    }
+
+    void drain_one()
+    {
+        at(buffer[0].place) = buffer[0].value;
+        for (std::size_t i = 1; i < buffer.size(); i++) {
+            buffer[i - 1] = buffer[i];
+        }
+        buffered--;
+    }
+
+    void drain()
+    {
+        while (buffered > 0) {
+            drain_one();
+        }
+    }
+
+    bool writes(int place, int value)
+    {
+        if (buffered == static_cast<std::int8_t>(buffer.size())) {
+            return false;
+        }
+        buffer[static_cast<std::size_t>(buffered++)] = {
+            static_cast<std::int8_t>(place), static_cast<std::int8_t>(value)
+        };
+        return true;
+    }
+
+    std::int8_t reads(int place) const
+    {
+        for (int i = buffered - 1; i >= 0; i--) {
+            if (buffer[static_cast<std::size_t>(i)].place == place) {
+                return buffer[static_cast<std::size_t>(i)].value;
+            }
+        }
+        return memory[static_cast<std::size_t>(place)];
+    }
+};
+
+class search
+{
+  public:
+    // Each of the lookers allocates so often. The pool is tight until `enough` blocks are free.
+    search(std::string script, std::size_t lookers, int rounds, int enough, int room, fault what)
+        : script_(std::move(script)), lookers_(lookers), rounds_(rounds), enough_(enough),
+          room_(room), fault_(what)
+    {
+    }
+
+    bool is_safe()
+    {
+        state start;
+        start.memory.fill(NOTHING);
+        start.at(TOP) = start.at(BOTTOM) = 0;
+        start.at(FULL)                   = static_cast<std::int8_t>(room_);
+        start.hand                       = (1 << BLOCKS) - 1;
+        for (int i = 0; i < room_; i++) {
+            start.at(ENTRY + i) = static_cast<std::int8_t>(i);  // it remembers these
+        }
+        std::vector<state> open{start};
+        seen_.insert(start.key());
+        while (!open.empty() && is_safe_) {
+            const state now = open.back();
+            open.pop_back();
+            bool can_go_on = false;
+            for (const state& next : all_next(now)) {
+                can_go_on = true;
+                if (seen_.insert(next.key()).second) {
+                    open.push_back(next);
+                }
+            }
+            if (!can_go_on) {
+                look_at_end(now);
+            }
+        }
+        return is_safe_;
+    }
+
+    std::size_t states() const
+    {
+        return seen_.size();
+    }
+
+    // Refusals: without a look, and after one.
+    std::size_t refused_at_once = 0;
+    std::size_t refused         = 0;
+    std::size_t taken_back      = 0;  // by the owner, and had been taken by another
+    std::size_t was_taken       = 0;
+
+  private:
+    std::vector<state> all_next(const state& now)
+    {
+        std::vector<state> next;
+        if (now.buffered > 0) {
+            next.push_back(now);
+            next.back().drain_one();
+        }
+        state after = now;
+        if (owner_steps(&after)) {
+            next.push_back(after);
+        }
+        for (std::size_t i = 0; i < lookers_; i++) {
+            after = now;
+            if (looker_steps(&after, i)) {
+                next.push_back(after);
+            }
+        }
+        return next;
+    }
+
+    // ---- the owner ------------------------------------------------------------------------------
+
+    enum : std::int8_t {
+        IDLE,
+        LOWER,
+        POP,
+        HAVE,
+        RESTORE,
+        ALLOC,
+        REMEMBER,
+        RAISE,
+        ROOM_LEFT,
+        TAKE_BACK,
+        IS_BACK,
+        PUT_AGAIN,
+        WAIT_BACK,
+        FREE,
+        WRITE
+    };
+
+    bool owner_steps(state* now)
+    {
+        switch (now->step) {
+            case IDLE: return begin(now);
+            case LOWER:
+                now->top  = static_cast<std::int8_t>(now->reads(TOP) - 1);
+                now->step = POP;
+                return now->writes(TOP, now->top);
+            case POP: now->step = now->top >= now->reads(BOTTOM) ? HAVE : RESTORE; return true;
+            case HAVE:
+                is_safe_  = add_to(&now->hand, now->reads(ENTRY + now->top)) && is_safe_;
+                now->step = IDLE;
+                return true;
+            case RESTORE: now->step = ALLOC; return now->writes(TOP, now->top + 1);
+            case ALLOC: return with_lock(now) && alloc_cold(now);
+            case REMEMBER: return look_at_entry(now);
+            case RAISE: return raise(now);
+            case ROOM_LEFT: now->step = now->reads(FULL) > now->top ? IDLE : TAKE_BACK; return true;
+            case TAKE_BACK: now->step = IS_BACK; return now->writes(TOP, now->top);
+            case IS_BACK: return is_back(now);
+            case PUT_AGAIN: now->step = WAIT_BACK; return now->writes(TOP, now->top + 1);
+            case WAIT_BACK: return with_lock(now) && wait_back(now);
+            case FREE: return with_lock(now) && free_cold(now);
+            case WRITE: now->step = RAISE; return now->writes(ENTRY + now->top, now->block);
+            default: return false;
+        }
+    }
+
+    // What the owner does with the lock is one step: nobody else looks at it before the unlock.
+    static bool with_lock(state* now)
+    {
+        if (now->lock != NOTHING) {
+            return false;
+        }
+        now->drain();
+        return true;
+    }
+
+    bool begin(state* now) const
+    {
+        if (static_cast<std::size_t>(now->script) == script_.size()) {
+            return false;
+        }
+        now->is_last_try = false;
+        now->block       = NOTHING;
+        now->step = script_[static_cast<std::size_t>(now->script++)] == 'a' ? LOWER : REMEMBER;
+        return true;
+    }
+
+    bool is_tight(state* now) const
+    {
+        const auto count = std::bitset<8>(now->chunks).count();
+        if (now->is_tight && static_cast<int>(count) >= enough_) {
+            now->is_tight = false;
+        }
+        return now->is_tight;
+    }
+
+    void settle(state* now)
+    {
+        if (fault_ == fault::settles_later) {
+            return;
+        }
+        for (int i = now->lowest; i < now->at(TOP); i++) {
+            is_safe_ = add_to(&now->chunks, now->at(ENTRY + i)) && is_safe_;
+        }
+        now->at(TOP) = now->at(BOTTOM) = now->lowest = 0;
+        if (fault_ != fault::room_stays) {
+            now->at(FULL) = NOTHING;
+        }
+        now->at(ENTRY) = NOTHING;
+    }
+
+    // The entries move to the start, and the magazine is open.
+    void load(state* now) const
+    {
+        const int count = now->at(TOP) - now->lowest;
+        for (int i = 0; i < count; i++) {
+            now->at(ENTRY + i) = now->at(ENTRY + now->lowest + i);
+        }
+        now->at(TOP)    = static_cast<std::int8_t>(count);
+        now->at(BOTTOM) = now->lowest = 0;
+        now->at(FULL)                 = static_cast<std::int8_t>(room_);
+        now->is_tight                 = now->is_tight && fault_ == fault::open_while_tight;
+    }
+
+    static int first_of(int blocks)
+    {
+        int block = 0;
+        while (block < BLOCKS && !has(blocks, block)) {
+            block++;
+        }
+        return block == BLOCKS ? +NOTHING : block;
+    }
+
+    bool alloc_cold(state* now)
+    {
+        const bool tight = is_tight(now) && fault_ != fault::open_while_tight;
+        now->step        = IDLE;
+        if (tight) {
+            settle(now);
+        } else if (now->at(TOP) > now->lowest) {
+            now->at(BOTTOM)  = now->lowest;
+            now->step        = now->is_last_try ? IDLE : LOWER;
+            now->is_last_try = true;
+            return true;
+        }
+        const int block = first_of(now->chunks);
+        if (block == NOTHING) {
+            return true;
+        }
+        take_from(&now->chunks, block);
+        is_safe_ = add_to(&now->hand, block) && is_safe_;
+        if (!tight) {
+            load(now);
+            now->at(ENTRY) = NOTHING;  // it forgets a block that it had alone
+        }
+        return true;
+    }
+
+    bool look_at_entry(state* now)
+    {
+        now->step              = IDLE;
+        now->top               = now->reads(TOP);
+        const bool is_in_order = script_[static_cast<std::size_t>(now->script) - 1] == 's';
+        const int  remembered  = now->top == ENTRIES ? +NOTHING : now->reads(ENTRY + now->top);
+        int        block       = remembered;
+        for (int i = 0; !is_in_order && i < BLOCKS; i++) {
+            block = has(now->hand, i) && i != remembered ? i : block;
+        }
+        if (block == NOTHING || !has(now->hand, block) || (!is_in_order && block == remembered)) {
+            return true;
+        }
+        is_safe_ = is_safe_ && now->top <= room_;  // a place of its own
+        if (!is_safe_) {
+            return true;
+        }
+        if (fault_ == fault::room_before_top && !is_in_order && now->reads(FULL) <= now->top) {
+            return true;
+        }
+        now->block = static_cast<std::int8_t>(block);
+        now->step  = is_in_order ? +RAISE : +WRITE;
+        return true;
+    }
+
+    bool raise(state* now) const
+    {
+        const bool is_push = script_[static_cast<std::size_t>(now->script) - 1] == 'f';
+        take_from(&now->hand, now->block);
+        now->step = is_push && fault_ != fault::room_before_top ? +ROOM_LEFT : +IDLE;
+        return now->writes(TOP, now->top + 1);
+    }
+
+    bool is_back(state* now)
+    {
+        if (now->top >= now->reads(BOTTOM)) {
+            taken_back++;
+            now->step = FREE;
+            return now->writes(ENTRY + now->top, NOTHING);
+        }
+        now->step = fault_ == fault::closed_is_taken ? +IDLE : +PUT_AGAIN;
+        return true;
+    }
+
+    bool wait_back(state* now)
+    {
+        if (now->at(TOP) > now->lowest) {
+            now->at(TOP)--;
+            now->at(ENTRY + now->at(TOP)) = NOTHING;
+            now->step                     = FREE;
+            return true;
+        }
+        was_taken++;
+        now->step = IDLE;
+        if (fault_ != fault::top_stays_behind) {
+            settle(now);
+        }
+        return true;
+    }
+
+    bool free_cold(state* now)
+    {
+        now->step = IDLE;
+        if (is_tight(now)) {
+            settle(now);
+            is_safe_ = add_to(&now->chunks, now->block) && is_safe_;
+            return true;
+        }
+        load(now);
+        if (now->at(TOP) == room_) {
+            is_safe_ = add_to(&now->chunks, now->block) && is_safe_;
+            return true;
+        }
+        now->at(ENTRY + now->at(TOP)) = now->block;
+        now->at(TOP)++;
+        return true;
+    }
+
+    // ---- the lookers ----------------------------------------------------------------------------
+
+    enum : std::int8_t { ASK, CLOSE, FENCE, READ, TAKE, JUDGE, ANSWER };
+
+    bool looker_steps(state* now, std::size_t number)
+    {
+        looker& self = now->lookers[number];
+        if (self.round == rounds_ || (self.step == ASK && now->lock != NOTHING)) {
+            return false;
+        }
+        switch (self.step) {
+            case ASK: ask(now, &self, number); break;
+            case CLOSE:
+                now->at(BOTTOM) = CLOSED;
+                if (fault_ != fault::room_stays) {
+                    now->at(FULL) = NOTHING;
+                }
+                self.step = FENCE;
+                break;
+            case FENCE:
+                if (fault_ != fault::no_fence) {
+                    now->drain();
+                }
+                self.step = READ;
+                break;
+            case READ:
+                self.top  = now->at(TOP);
+                self.step = TAKE;
+                break;
+            case TAKE: take(now, &self); break;
+            case JUDGE:
+                now->is_tight = true;
+                now->is_sure  = is_sure(now);
+                self.step     = ANSWER;
+                break;
+            default: answer(now, &self); break;
+        }
+        return true;
+    }
+
+    // An alloc. It gets a block of the chunks, or a refusal at once, or it looks.
+    void ask(state* now, looker* self, std::size_t number)
+    {
+        if (first_of(now->chunks) != NOTHING) {
+            answer(now, self);
+        } else if (now->is_tight && now->is_sure) {
+            refused_at_once++;
+            const bool is_between_calls = now->step == IDLE && now->buffered == 0;
+            is_safe_ = is_safe_ && !(is_between_calls && now->at(TOP) > now->lowest);
+            self->round++;
+        } else {
+            const bool has_none = now->is_tight && now->at(TOP) <= now->lowest;
+            now->lock           = static_cast<std::int8_t>(number);
+            self->step          = has_none ? JUDGE : CLOSE;
+        }
+    }
+
+    bool is_sure(state* now) const
+    {
+        const int top = now->at(TOP);
+        if (top != now->lowest || (now->at(FULL) != NOTHING && fault_ != fault::room_stays)) {
+            return false;
+        }
+        return fault_ == fault::entry_unseen || top == ENTRIES || now->at(ENTRY + top) == NOTHING;
+    }
+
+    void take(state* now, looker* self)
+    {
+        for (int i = now->lowest; i < self->top; i++) {
+            is_safe_ = add_to(&now->chunks, now->at(ENTRY + i)) && is_safe_;
+        }
+        now->lowest     = self->top > now->lowest ? self->top : now->lowest;
+        now->at(BOTTOM) = now->lowest;
+        self->step      = JUDGE;
+    }
+
+    void answer(state* now, looker* self)
+    {
+        const int block = first_of(now->chunks);
+        if (block != NOTHING) {
+            take_from(&now->chunks, block);
+            is_safe_ = add_to(&self->hand, block) && is_safe_;
+        } else {
+            refused++;
+        }
+        now->lock  = NOTHING;
+        self->step = ASK;
+        self->round++;
+    }
+
+    // Nobody can go on. Each block is in one place.
+    void look_at_end(const state& now)
+    {
+        std::uint8_t all    = now.hand;
+        bool         is_one = true;
+        const auto   add    = [&](int block) {
+            is_one = add_to(&all, block) && is_one;
+        };
+        for (int block = 0; block < BLOCKS; block++) {
+            for (const int blocks : {+now.chunks, +now.lookers[0].hand, +now.lookers[1].hand}) {
+                if (has(blocks, block)) {
+                    add(block);
+                }
+            }
+        }
+        for (int i = now.lowest; i < now.memory[TOP]; i++) {
+            add(now.memory[static_cast<std::size_t>(ENTRY + i)]);
+        }
+        is_safe_ = is_safe_ && is_one && all == (1 << BLOCKS) - 1 && now.lock == NOTHING;
+        is_safe_ = is_safe_ && static_cast<std::size_t>(now.script) == script_.size();
+        is_safe_ = is_safe_ && !(now.is_tight && now.is_sure && now.memory[TOP] > now.lowest);
+    }
+
+    std::string                             script_;
+    std::size_t                             lookers_;
+    int                                     rounds_;
+    int                                     enough_;
+    int                                     room_;
+    fault                                   fault_;
+    std::unordered_set<state_key, key_hash> seen_;
+    bool                                    is_safe_ = true;
+};
+
+}  // namespace tight_model
+
+#endif  // EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP

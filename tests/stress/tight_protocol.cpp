@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// The protocol by which a pool that ran out of blocks refuses at once, tried in every order in
+// which its steps can happen. tight_model.hpp says what a step is.
+#include "pools.hpp"
+#include "tight_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace
+{
+
+using tight_model::fault;
+using tight_model::search;
+
+// Every script of up to `length` calls: a for alloc, s for a free in the order of a stack, f for
+// another free. The owner begins with all blocks in its hand.
+std::vector<std::string> all_scripts(std::size_t length)
+{
+    std::vector<std::string> scripts{""};
+    for (std::size_t i = 0; i < scripts.size() && scripts[i].size() < length; i++) {
+        const std::string script = scripts[i];
+        for (const char call : {'a', 's', 'f'}) {
+            scripts.push_back(script + call);
+        }
+    }
+    return scripts;
+}
+
+struct sums {
+    std::size_t states          = 0;
+    std::size_t refused_at_once = 0;
+    std::size_t refused         = 0;
+    std::size_t taken_back      = 0;
+    std::size_t was_taken       = 0;
+};
+
+sums search_all(std::size_t length, std::size_t lookers, int rounds)
+{
+    sums all;
+    for (const std::string& script : all_scripts(length)) {
+        for (int setting = 0; setting < 6; setting++) {
+            const int enough = 1 + setting / 2, room = 1 + setting % 2;
+            search    one(script, lookers, rounds, enough, room, fault::none);
+            EXPECT_TRUE(one.is_safe()) << script << ' ' << lookers << ' ' << enough << ' ' << room;
+            all.states += one.states();
+            all.refused_at_once += one.refused_at_once;
+            all.refused += one.refused;
+            all.taken_back += one.taken_back;
+            all.was_taken += one.was_taken;
+        }
+    }
+    std::printf(
+        "%zu states, %zu refusals, %zu at once\n", all.states, all.refused, all.refused_at_once
+    );
+    return all;
+}
+
+bool is_found_wrong(fault what)
+{
+    for (const std::string& script : all_scripts(5)) {
+        for (int setting = 0; setting < 6; setting++) {
+            if (!search(script, 1, 4, 1 + setting / 2, 1 + setting % 2, what).is_safe()) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Processors other than x86 are emulated where this is tested.
+#if defined(__x86_64__) || defined(__i386__)
+constexpr bool is_slow = is_sanitized;
+#else
+constexpr bool is_slow = true;
+#endif
+
+}  // namespace
+
+TEST(tight_protocol, no_alloc_is_refused_at_once_while_a_block_is_free)
+{
+    const sums all = search_all(is_slow ? 3 : 4, 1, 3);
+    EXPECT_GT(all.states, 10000u);
+    EXPECT_GT(all.refused_at_once, 1000u);
+    EXPECT_GT(all.refused, 1000u);
+    EXPECT_GT(all.taken_back, 100u);
+    EXPECT_GT(all.was_taken, 10u);
+}
+
+TEST(tight_protocol, nor_with_two_who_look)
+{
+    EXPECT_GT(search_all(is_slow ? 2 : 3, 2, 2).states, 10000u);
+}
+
+TEST(tight_protocol, every_fault_is_found)
+{
+    EXPECT_TRUE(is_found_wrong(fault::no_fence));
+    EXPECT_TRUE(is_found_wrong(fault::room_before_top));
+    EXPECT_TRUE(is_found_wrong(fault::room_stays));
+    EXPECT_TRUE(is_found_wrong(fault::entry_unseen));
+    EXPECT_TRUE(is_found_wrong(fault::open_while_tight));
+    EXPECT_TRUE(is_found_wrong(fault::closed_is_taken));
+    EXPECT_TRUE(is_found_wrong(fault::top_stays_behind));
+    EXPECT_TRUE(is_found_wrong(fault::settles_later));
+}
