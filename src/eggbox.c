@@ -62,6 +62,7 @@
   #include "hosted/cache/magazine_invalidate.c"
   #include "hosted/cache/peak.c"
   #include "hosted/cache/threads.c"
+  #include "hosted/cache/tight.c"
   #include "hosted/heap/classes.c"
   #include "hosted/heap/free.c"
   #include "hosted/heap/free_sized.c"
