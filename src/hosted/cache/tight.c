@@ -5,7 +5,7 @@
 #include "peak.h"
 #include "threads.h"
 
-static size_t count_free(const egb_depot* depot)
+static size_t blocks_free(const egb_depot* depot)
 {
     const egb_growing* const growing = &depot->growing;
     const size_t             limit   = growing->options.max_blocks;
@@ -16,7 +16,7 @@ static size_t count_free(const egb_depot* depot)
 
 bool egb_depot_is_tight_(egb_depot* depot)
 {
-    if (depot->is_tight && count_free(depot) >= depot->attached) {
+    if (depot->is_tight && blocks_free(depot) >= depot->attached) {
         depot->is_tight = false;
     }
     return depot->is_tight;
