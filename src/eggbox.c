@@ -56,6 +56,7 @@
     #include "os/none.c"
   #endif
   #include "hosted/cache/batch.c"
+  #include "hosted/cache/claims.c"
   #include "hosted/cache/depot.c"
   #include "hosted/cache/lanes.c"
   #include "hosted/cache/magazine.c"

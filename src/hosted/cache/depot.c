@@ -150,6 +150,7 @@ static egb_batch* find_empty(egb_depot* depot, size_t lane, size_t length)
         return egb_batch_new_(lane, depot->batch_blocks, length);
     }
     batch->count = 0;
+    batch->room  = (uint16_t)egb_smaller_(depot->batch_blocks, egb_batch_rooms_[batch->length]);
     return batch;
 }
 
@@ -228,9 +229,18 @@ egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch)
     return empty;
 }
 
+// The heap has many pools, and the threads of many programs end at one time: what they leave there
+// would be a block or two in each chunk. A few blocks make the start of the next thread faster.
+static bool may_leave(const egb_depot* depot, size_t blocks)
+{
+    return egb_depot_has_room_(depot, blocks) &&
+           (!depot->is_shared ||
+            (depot->blocks + blocks) * depot->block_bytes <= EGB_DEPOT_BYTES_LEFT);
+}
+
 void egb_depot_keep_or_flush_(egb_depot* depot, size_t lane, egb_batch* batch)
 {
-    if (egb_depot_has_room_(depot, batch->count)) {
+    if (may_leave(depot, batch->count)) {
         egb_depot_push_(depot, lane, batch);
     } else {
         egb_batch_flush_(depot, batch);

@@ -18,7 +18,8 @@ enum {
     EGB_DEPOT_SMALL_MAX    = 64,
     EGB_DEPOT_BYTES_MAX    = 4 << 20,
     EGB_DEPOT_BYTES_ALONE  = 512 << 10,  // if the pool has one thread
-    EGB_DEPOT_BYTES_SHARED = 1 << 20     // if the pool is a size class of the heap
+    EGB_DEPOT_BYTES_SHARED = 1 << 20,    // if the pool is a size class of the heap
+    EGB_DEPOT_BYTES_LEFT   = 256 << 10    // of that by threads that end
 };
 
 // The most bytes that a free block in its chunk uses: a link and a mark, or two marks.

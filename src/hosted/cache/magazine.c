@@ -2,8 +2,8 @@
 // Magazines: how they get blocks, and where their blocks go. The pool is locked.
 #include "magazine.h"
 
-#include "../region/keep.h"
 #include "batch.h"
+#include "claims.h"
 #include "lanes.h"
 #include "peak.h"
 #include "threads.h"
@@ -65,28 +65,13 @@ void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, u
     EGB_STORE_(magazine->bottom_checked, depot->is_checked ? bottom : none);
 }
 
-static bool is_of_thread(const egb_magazine_* magazine)
-{
-    const egb_thread_* const thread = egb_thread_self_();
-    return (uintptr_t)magazine - (uintptr_t)thread < sizeof *thread;
-}
-
-// A thread's magazines have room for so many bytes, all together.
-static void
-note_room(const egb_depot* depot, const egb_magazine_* magazine, size_t more, size_t less)
-{
-    if (is_of_thread(magazine)) {
-        egb_thread_self_()->room_bytes += (more - less) * depot->block_bytes;
-    }
-}
-
 // Loads `batch`, with its blocks, into the magazine. It is open from then on. The block that the
 // next entry remembers was taken long ago.
 static void load(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
     depot->is_tight                    = false;
     batch->entries[batch->count].block = egb_no_entry_()->block;
-    note_room(depot, magazine, batch->room, magazine->loaded == NULL ? 0 : magazine->loaded->room);
+    egb_claim_change_(depot, magazine, batch);
     magazine->loaded = batch;
     magazine->lowest = (uintptr_t)batch->entries;
     EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
@@ -114,23 +99,15 @@ static egb_batch* unload(egb_magazine_* magazine)
 // A thread begins with short batches. An owned magazine is there to be used.
 static size_t first_length(const egb_magazine_* magazine)
 {
-    return is_of_thread(magazine) ? 0 : EGB_BATCH_LENGTHS - 1;
+    return egb_magazine_is_of_thread_(magazine) ? 0 : EGB_BATCH_LENGTHS - 1;
 }
 
-// All threads together may have so many bytes in loaded batches, but each may have a few.
-static const size_t ROOM_BYTES_OF_ALL = (sizeof(void*) < 8 ? 8 : 32) << 20;
-static const size_t ROOM_BYTES_LEAST  = 32 << 10;
-
-// Whether the next longer batch is within the thread's part.
 static bool may_lengthen(const egb_depot* depot, const egb_magazine_* magazine)
 {
     const size_t room = egb_batch_rooms_[magazine->loaded->length + 1];
-    const size_t bytes =
-        egb_smaller_(room, depot->batch_blocks) * depot->growing.options.block_bytes;
-    const size_t threads = egb_larger_(EGB_LOAD_(egb_threads_.count), 1);
-    const size_t all     = egb_smaller_(ROOM_BYTES_OF_ALL, egb_keep_share_());
-    const size_t part    = egb_larger_(all / threads, ROOM_BYTES_LEAST);
-    return !is_of_thread(magazine) || egb_thread_self_()->room_bytes + bytes <= part;
+    const size_t most = egb_smaller_(room, depot->batch_blocks);
+    return !egb_magazine_is_of_thread_(magazine) ||
+           egb_claim_is_allowed_(most * depot->block_bytes);
 }
 
 // Loads a longer batch, with the blocks of the loaded one. False: it is the longest already, or no
@@ -164,7 +141,11 @@ static egb_batch* first_batch(egb_depot* depot, const egb_magazine_* magazine, s
         egb_note_peak_(depot);
         return batch;
     }
-    return egb_depot_empty_batch_(depot, lane, first_length(magazine));
+    egb_batch* const batch = egb_depot_empty_batch_(depot, lane, first_length(magazine));
+    if (batch != NULL) {
+        egb_batch_shorten_(depot, magazine, batch);
+    }
+    return batch;
 }
 
 // The magazine gets blocks of the calling thread's lane from now on.
@@ -234,6 +215,7 @@ void egb_magazine_clear_(egb_magazine_* magazine)
 
 void egb_magazine_discard_(egb_depot* depot, egb_magazine_* magazine)
 {
+    egb_magazine_close_room_(magazine);
     end_magazine(magazine);
     egb_magazine_detach_(depot, magazine);
 }
@@ -260,7 +242,7 @@ void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine)
     }
     egb_batch_drop_(magazine->remote);
     magazine->remote = NULL;
-    note_room(depot, magazine, 0, magazine->loaded->room);
+    egb_claim_change_(depot, magazine, NULL);
     if (is_revoked) {
         egb_batch_drop_(magazine->loaded);
         egb_batch_drop_(magazine->spare);
@@ -293,6 +275,7 @@ static bool is_fresh(const egb_chunk_* chunk, void* const* run, size_t count)
 // Entries that its thread adds at this moment are of the dead pool, too.
 void egb_magazine_revoke_(egb_magazine_* magazine)
 {
+    egb_magazine_close_room_(magazine);
     end_magazine(magazine);
     for (size_t i = 0; i < magazine->loaded->room; i++) {  // a cache's key is not asked for
         EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry_()->block);
@@ -393,10 +376,11 @@ static bool load_other(egb_depot* depot, egb_magazine_* magazine, bool may_be_of
     } else {
         return false;
     }
-    if (empty != NULL) {
-        empty->count = 0;
+    empty->count = 0;
+    if (empty->room < depot->batch_blocks) {  // no thread with a part of few bytes has a spare one
+        egb_depot_keep_empty_(depot, magazine->lane, empty);
     }
-    magazine->spare = empty;
+    magazine->spare = empty->room < depot->batch_blocks ? NULL : empty;
     return true;
 }
 
@@ -428,6 +412,35 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
     return is_done;
 }
 
+static void put_away(egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch)
+{
+    if (batch != NULL && egb_depot_has_room_(depot, batch->count)) {
+        egb_depot_push_(depot, magazine->lane, batch);
+    } else if (batch != NULL) {
+        egb_batch_flush_(depot, batch);
+        egb_batch_drop_(batch);
+    }
+}
+
+// A thread that has more than its part, since there are more threads now, goes on with a short
+// batch. False: it has not, or no batch is to be had.
+static bool give_up_long(egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_batch* const loaded = magazine->loaded;
+    const bool       is_long =
+        loaded->length != 0 && egb_magazine_is_of_thread_(magazine) && egb_claim_is_too_much_();
+    egb_batch* const shorter =
+        is_long ? egb_batch_new_(magazine->lane, depot->batch_blocks, 0) : NULL;
+    if (shorter == NULL) {
+        return false;
+    }
+    load(depot, magazine, shorter);
+    put_away(depot, magazine, loaded);
+    put_away(depot, magazine, magazine->spare);
+    magazine->spare = NULL;
+    return true;
+}
+
 void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_peak_settle_(depot, magazine);
@@ -436,11 +449,13 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
         load(depot, magazine, loaded);
         return;
     }
-    if (lengthen(depot, magazine)) {
+    if (give_up_long(depot, magazine) || lengthen(depot, magazine)) {
         return;
     }
     if (magazine->spare == NULL && loaded->room < depot->batch_blocks) {
-        load(depot, magazine, egb_depot_exchange_(depot, magazine->lane, loaded));
+        egb_batch* const other = egb_depot_exchange_(depot, magazine->lane, loaded);
+        egb_batch_shorten_(depot, magazine, other);
+        load(depot, magazine, other);
         return;
     }
     egb_batch* empty = magazine->spare;
@@ -529,7 +544,10 @@ bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine)
     const size_t     length = magazine->remote_length;
     egb_batch* const batch  = egb_depot_empty_batch_(depot, magazine->lane, length);
     const uintptr_t  start  = batch == NULL ? 0 : (uintptr_t)batch->entries;
-    magazine->remote_length = (uint8_t)egb_smaller_(length + 1, EGB_BATCH_LENGTHS - 1);
+    if (batch != NULL) {
+        egb_batch_shorten_(depot, magazine, batch);
+    }
+    magazine->remote_length = (uint8_t)egb_smaller_(length + 1, magazine->loaded->length);
     magazine->remote        = batch;
     magazine->remote_first  = 0;
     EGB_STORE_(magazine->remote_top, start);

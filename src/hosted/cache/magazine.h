@@ -54,6 +54,9 @@ static inline bool egb_magazine_is_closed_(const egb_magazine_* magazine)
 // The end of a magazine, or of its remote batch, that has no room whatever its top.
 #define EGB_NO_ROOM ((uintptr_t)INTPTR_MIN)
 
+// Leaves no room in it: its thread's next push takes the lock. The room is another magazine's.
+void egb_magazine_close_room_(egb_magazine_* magazine);
+
 // Makes the magazine empty and of no pool, as far as the hot path knows.
 void egb_magazine_clear_(egb_magazine_* magazine);
 

@@ -293,7 +293,7 @@ static void close_bottom(egb_magazine_* magazine, void* user)
 static void close_all(egb_magazine_* magazine, void* user)
 {
     close_bottom(magazine, user);
-    EGB_STORE_(magazine->full, EGB_NO_ROOM);
+    egb_magazine_close_room_(magazine);
 }
 
 static void open_bottom(egb_magazine_* magazine, void* user)
@@ -373,6 +373,7 @@ static void take_out_closed(egb_magazine_* magazine, void* user)
 {
     if (egb_magazine_is_closed_(magazine)) {
         take_out(magazine, user);
+        egb_magazine_close_room_(magazine);
     }
 }
 

@@ -18,6 +18,7 @@ typedef struct egb_thread_registry {
     size_t        spare_tables;
     size_t        lane_threads[EGB_LANES];
     size_t        count;     // threads; atomic
+    size_t        claimed;   // bytes of the blocks that open magazines have room for. Atomic
     egb_magazine* owned;     // all open ones
     bool          can_take;  // from other threads' magazines; else there are none. Atomic
 } egb_thread_registry;

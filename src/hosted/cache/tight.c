@@ -52,7 +52,7 @@ void egb_magazine_settle_(egb_depot* depot, egb_magazine_* magazine)
     egb_magazine_drop_remote_(depot, magazine);
     magazine->lowest = (uintptr_t)magazine->loaded->entries;
     EGB_STORE_(magazine->top, magazine->lowest);
-    EGB_STORE_(magazine->full, EGB_NO_ROOM);
+    egb_magazine_close_room_(magazine);
     egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
     egb_magazine_forget_(magazine);
     egb_peak_leave_(depot);
