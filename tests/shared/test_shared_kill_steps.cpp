@@ -1,43 +1,88 @@
 // SPDX-License-Identifier: MIT
-// A process is killed at every instruction of the calls on a shared pool, one process for each, and
-// of a recovery of another dead process. A survivor then finds all blocks. A processor traps behind
-// each instruction, and the process kills itself there: steps.hpp.
+// A process is killed in every call on a shared pool, and in a recovery of another dead process; a
+// survivor then finds all blocks. A processor traps behind each instruction, and the process kills
+// itself there: steps.hpp.
+//
+// A kill between two instructions leaves what the others can see: the control part, and what the
+// system knows. So there is one kill behind the first instruction, behind each one that changed the
+// control part, and behind each call of the system; all others would be the same once more.
+// EGGBOX_SHARED_KILL_ALL=1 kills behind every instruction nevertheless.
 #include "../stress/steps.hpp"
-#include "pools.hpp"
 #include "shared.hpp"
 
 #include <csignal>
 #include <cstring>
+#include <sys/mman.h>
 
 namespace
 {
 
-// A trap takes some microseconds on a virtual machine, and each process has all those before its
-// end. Short calls are killed at every instruction. In long ones one of `rare` is, another one in
-// each run of the test; EGGBOX_SHARED_KILL_ALL=1 kills at every one there, too. A sanitizer adds
-// instructions of its own.
-long step_of_kills(long rare)
-{
-    return getenv("EGGBOX_SHARED_KILL_ALL") != nullptr ? 1 : is_sanitized ? rare * 37 : rare;
-}
+// The control part of the pool that a call is made on, and what it was one instruction before.
+constexpr size_t seen_bytes = 8192;
 
-long left;  // instructions until the kill
+const bool           all_instructions = getenv("EGGBOX_SHARED_KILL_ALL") != nullptr;
+const unsigned char* control;
+unsigned char        seen[seen_bytes];
+bool                 is_first;
+bool                 was_system_next;
+long                 left;  // events until the kill
+
+bool is_event()
+{
+    const bool is_system = was_system_next || is_first;
+    const bool is_store  = control != nullptr && memcmp(seen, control, seen_bytes) != 0;
+    was_system_next      = steps::is_system_next();
+    is_first             = false;
+    if (is_store) {
+        memcpy(seen, control, seen_bytes);
+    }
+    return is_system || is_store || all_instructions;
+}
 
 void count_down()
 {
-    if (left-- == 0) {
+    if (is_event() && left-- == 0) {
         kill(getpid(), SIGKILL);
     }
 }
 
-// The calls of `act` are killed behind instruction `at`, if they have so many.
+// The calls of `act` are killed behind event `at`, if they have so many.
 template <class Act>
 void act_until(long at, Act act)
 {
     const steps stepping(count_down);
-    left = at;
+    if (control != nullptr) {
+        memcpy(seen, control, seen_bytes);
+    }
+    was_system_next = false;
+    is_first        = true;
+    left            = at;
     stepping.through(act);
 }
+
+// Maps the control part, for as long as one of these lives.
+class watched
+{
+  public:
+    explicit watched(const egb_shared* pool)
+        : start_(mmap(nullptr, seen_bytes, PROT_READ, MAP_SHARED, egb_shared_fd(pool), 0))
+    {
+        EXPECT_NE(start_, MAP_FAILED);
+        control = static_cast<const unsigned char*>(start_);
+    }
+
+    ~watched()
+    {
+        control = nullptr;
+        munmap(start_, seen_bytes);
+    }
+
+    watched(const watched&)            = delete;
+    watched& operator=(const watched&) = delete;
+
+  private:
+    void* start_;
+};
 
 bool was_killed(pid_t child)
 {
@@ -81,34 +126,34 @@ void publish_one(egb_shared* pool)
     }
 }
 
-// One process after the other does `prepare`, and is killed at one instruction of `act`.
+void say(long kills)
+{
+    EXPECT_GT(kills, 2);
+    printf("%ld kills\n", kills);
+}
+
+// One process after the other does `prepare`, and is killed at one event of `act`.
 template <class Prepare, class Act>
-void kill_in(egb_shared_full on_full, long rare, Prepare prepare, Act act)
+void kill_in(egb_shared_full on_full, Prepare prepare, Act act)
 {
     egb_shared_options options = shared_options(6, 2);
     options.on_full            = on_full;
     egb_shared* const pool     = make_shared_pool(options);
-    char* const       held     = static_cast<char*>(egb_shared_alloc(pool));
-    const egb_frame   frame    = egb_shared_handle(pool, held);
-    const long        step     = step_of_kills(rare);
-    long              kills    = 0;
+    const watched     watching(pool);
+    char* const       held  = static_cast<char*>(egb_shared_alloc(pool));
+    const egb_frame   frame = egb_shared_handle(pool, held);
+    long              kills = 0;
     strcpy(held, "held");
-    for (long at = getpid() % step;; at += step) {
-        const pid_t child = start_child([&] {
+    for (bool was = true; was; kills += was ? 1 : 0) {
+        was = was_killed(start_child([&] {
             egb_shared_release(pool, held);  // the parent's frame, which the fork holds, too
             prepare(pool);
-            act_until(at, [&] { act(pool); });
+            act_until(kills, [&] { act(pool); });
             return true;
-        });
-        const bool  was   = was_killed(child);
-        ASSERT_NO_FATAL_FAILURE(expect_all_found(pool, 2, frame)) << "killed at " << at;
-        if (!was) {
-            break;
-        }
-        kills++;
+        }));
+        ASSERT_NO_FATAL_FAILURE(expect_all_found(pool, 2, frame)) << "killed at " << kills;
     }
-    EXPECT_GT(kills, 2);
-    printf("%ld kills, one of %ld instructions\n", kills, step);
+    say(kills);
     egb_shared_close(pool);
 }
 
@@ -141,19 +186,18 @@ const auto nothing = [](egb_shared*) {
 
 TEST(SharedKillSteps, of_alloc_lose_nothing)
 {
-    kill_in(EGB_SHARED_FAIL, 1, nothing, [](egb_shared* pool) { (void)egb_shared_alloc(pool); });
+    kill_in(EGB_SHARED_FAIL, nothing, [](egb_shared* pool) { (void)egb_shared_alloc(pool); });
 }
 
 TEST(SharedKillSteps, of_alloc_without_a_free_block_lose_nothing)
 {
-    kill_in(EGB_SHARED_FAIL, 19, publish_three, take_all);
+    kill_in(EGB_SHARED_FAIL, publish_three, take_all);
 }
 
 TEST(SharedKillSteps, of_alloc_that_drops_frames_lose_nothing)
 {
     kill_in(
         EGB_SHARED_DROP_OLDEST,
-        5,
         [](egb_shared* pool) {
             publish_three(pool);
             while (numbers_of(pool).in_use < 6) {
@@ -166,14 +210,14 @@ TEST(SharedKillSteps, of_alloc_that_drops_frames_lose_nothing)
 
 TEST(SharedKillSteps, of_release_lose_nothing)
 {
-    kill_in(EGB_SHARED_FAIL, 1, take_a_block, [](egb_shared* pool) {
+    kill_in(EGB_SHARED_FAIL, take_a_block, [](egb_shared* pool) {
         egb_shared_release(pool, a_block);
     });
 }
 
 TEST(SharedKillSteps, of_the_first_publish_lose_nothing)
 {
-    kill_in(EGB_SHARED_FAIL, 3, take_a_block, [](egb_shared* pool) {
+    kill_in(EGB_SHARED_FAIL, take_a_block, [](egb_shared* pool) {
         (void)!egb_shared_publish(pool, a_block, nullptr, nullptr);
     });
 }
@@ -182,7 +226,6 @@ TEST(SharedKillSteps, of_publish_and_of_release_afterwards_lose_nothing)
 {
     kill_in(
         EGB_SHARED_FAIL,
-        2,
         [](egb_shared* pool) {
             publish_three(pool);
             take_a_block(pool);
@@ -196,7 +239,7 @@ TEST(SharedKillSteps, of_publish_and_of_release_afterwards_lose_nothing)
 
 TEST(SharedKillSteps, of_next_and_of_release_afterwards_lose_nothing)
 {
-    kill_in(EGB_SHARED_FAIL, 13, publish_three, [](egb_shared* pool) {
+    kill_in(EGB_SHARED_FAIL, publish_three, [](egb_shared* pool) {
         (void)!egb_shared_next(pool, 0, 0, &a_published);
         egb_shared_release(pool, a_published.block);
     });
@@ -204,7 +247,7 @@ TEST(SharedKillSteps, of_next_and_of_release_afterwards_lose_nothing)
 
 TEST(SharedKillSteps, of_take_and_of_release_afterwards_lose_nothing)
 {
-    kill_in(EGB_SHARED_FAIL, 13, publish_three, [](egb_shared* pool) {
+    kill_in(EGB_SHARED_FAIL, publish_three, [](egb_shared* pool) {
         (void)!egb_shared_take(pool, 0, &a_published);
         egb_shared_release(pool, a_published.block);
     });
@@ -214,7 +257,6 @@ TEST(SharedKillSteps, of_open_of_a_stale_frame_lose_nothing)
 {
     kill_in(
         EGB_SHARED_FAIL,
-        1,
         [](egb_shared* pool) {
             take_a_block(pool);
             egb_shared_release(pool, a_block);
@@ -228,14 +270,13 @@ TEST(SharedKillSteps, of_open_of_a_stale_frame_lose_nothing)
 // other one publishes it.
 TEST(SharedKillSteps, of_publish_leave_the_frame_published_or_to_be_published_by_another_holder)
 {
-    const long step  = step_of_kills(3);
-    long       kills = 0;
-    bool       was   = true;
-    for (long at = getpid() % step; was; at += step) {
-        egb_shared* const pool  = make_shared_pool(shared_options(6, 2));
+    long kills = 0;
+    for (bool was = true; was; kills += was ? 1 : 0) {
+        egb_shared* const pool = make_shared_pool(shared_options(6, 2));
+        const watched     watching(pool);
         void* const       block = egb_shared_alloc(pool);
         was                     = was_killed(start_child([&] {
-            act_until(at, [&] { (void)!egb_shared_publish(pool, block, nullptr, nullptr); });
+            act_until(kills, [&] { (void)!egb_shared_publish(pool, block, nullptr, nullptr); });
             return true;
         }));
         (void)egb_shared_recover(pool);
@@ -244,53 +285,96 @@ TEST(SharedKillSteps, of_publish_leave_the_frame_published_or_to_be_published_by
         ASSERT_EQ(
             egb_shared_publish(pool, block, nullptr, nullptr), is_there ? EGB_INVALID : EGB_OK
         ) << "killed at "
-          << at;
+          << kills;
         egb_shared_close(pool);
-        kills += was ? 1 : 0;
     }
-    EXPECT_GT(kills, 2);
-    printf("%ld kills, one of %ld instructions\n", kills, step);
+    say(kills);
 }
 
+// A process that held blocks and died while it published, at another moment each time.
+pid_t start_victim(egb_shared* pool, long at)
+{
+    return start_child([=] {
+        publish_one(pool);
+        (void)egb_shared_alloc(pool);
+        act_until(at, [&] { publish_one(pool); });
+        kill(getpid(), SIGKILL);
+        return true;
+    });
+}
+
+// For each moment of the victim's death, the one that recovers it is killed at each of its events.
 TEST(SharedKillSteps, of_a_recovery_lose_nothing)
 {
-    egb_shared* const pool  = make_shared_pool(shared_options(6, 2));
+    egb_shared* const pool = make_shared_pool(shared_options(6, 2));
+    const watched     watching(pool);
     char* const       held  = static_cast<char*>(egb_shared_alloc(pool));
     const egb_frame   frame = egb_shared_handle(pool, held);
-    const long        step  = step_of_kills(13);
     long              kills = 0;
     strcpy(held, "held");
-    for (long at = getpid() % step;; at += step) {
-        int go[2];
-        ASSERT_EQ(pipe(go), 0);
-        // Forked before the other one dies: a fork makes an attachment, and so recovers one.
-        const pid_t recoverer = start_child([&] {
-            char       byte     = 0;
-            const bool is_ready = read(go[0], &byte, 1) == 1;
-            act_until(at, [&] { (void)egb_shared_recover(pool); });
-            return is_ready;
-        });
-        const pid_t victim    = start_child([&] {
-            publish_one(pool);
-            (void)egb_shared_alloc(pool);
-            act_until(40 + at % 200, [&] { publish_one(pool); });
-            kill(getpid(), SIGKILL);
-            return true;
-        });
-        EXPECT_TRUE(was_killed(victim));
-        ASSERT_EQ(write(go[1], "x", 1), 1);
-        const bool was = was_killed(recoverer);
-        close(go[0]);
-        close(go[1]);
-        ASSERT_NO_FATAL_FAILURE(expect_all_found(pool, 2, frame)) << "killed at " << at;
-        if (!was) {
-            break;
+    for (long death = 1; death < 20; death += 6) {
+        bool was = true;
+        for (long at = 0; was; at++) {
+            int go[2];
+            ASSERT_EQ(pipe(go), 0);
+            // Forked before the other one dies: a fork makes an attachment, and so recovers one.
+            const pid_t recoverer = start_child([&] {
+                char       byte     = 0;
+                const bool is_ready = read(go[0], &byte, 1) == 1;
+                act_until(at, [&] { (void)egb_shared_recover(pool); });
+                return is_ready;
+            });
+            EXPECT_TRUE(was_killed(start_victim(pool, death)));
+            ASSERT_EQ(write(go[1], "x", 1), 1);
+            was = was_killed(recoverer);
+            close(go[0]);
+            close(go[1]);
+            ASSERT_NO_FATAL_FAILURE(expect_all_found(pool, 2, frame)) << death << ' ' << at;
+            kills += was ? 1 : 0;
         }
-        kills++;
     }
-    EXPECT_GT(kills, 2);
-    printf("%ld kills\n", kills);
+    say(kills);
     egb_shared_close(pool);
+}
+
+TEST(SharedKillSteps, of_attach_lose_nothing)
+{
+    kill_in(EGB_SHARED_FAIL, nothing, [](egb_shared* pool) {
+        egb_shared* again = nullptr;
+        (void)!egb_shared_attach_fd(&again, egb_shared_fd(pool), 0);
+    });
+}
+
+TEST(SharedKillSteps, of_close_lose_nothing)
+{
+    kill_in(EGB_SHARED_FAIL, take_a_block, egb_shared_close);
+}
+
+// What a create leaves is no file, or one that the next create of the name replaces.
+TEST(SharedKillSteps, of_create_leave_the_name_to_the_next_create)
+{
+    const std::string  name    = unused_name("killed-create");
+    egb_shared_options options = shared_options(6, 2);
+    options.name               = name.c_str();
+    long kills                 = 0;
+    long files                 = 0;
+    for (bool was = true; was; kills += was ? 1 : 0) {
+        was = was_killed(start_child([&] {
+            act_until(kills, [&] {
+                egb_shared* pool = nullptr;
+                (void)!egb_shared_create(&pool, &options);
+            });
+            return true;
+        }));
+        files += access(path_of(name).c_str(), F_OK) == 0 ? 1 : 0;
+        egb_shared* const pool = make_shared_pool(options);
+        ASSERT_NE(pool, nullptr) << "killed at " << kills;
+        ASSERT_NO_FATAL_FAILURE(expect_nothing_lost(pool, 0)) << "killed at " << kills;
+        egb_shared_close(pool);
+        ASSERT_NE(access(path_of(name).c_str(), F_OK), 0) << "killed at " << kills;
+    }
+    EXPECT_GT(files, 0);
+    say(kills);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #ifndef EGGBOX_TESTS_STRESS_STEPS_HPP
 #define EGGBOX_TESTS_STRESS_STEPS_HPP
 
+#include <atomic>
 #include <cerrno>
 
 #include <signal.h>
@@ -45,9 +46,18 @@ class steps
     template <class Function>
     void through(Function&& calls) const
     {
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // what the handler reads is stored
         __writeeflags(__readeflags() | trap_flag);
         calls();
         __writeeflags(__readeflags() & ~trap_flag);
+    }
+
+    // In a handler: whether the next instruction calls the system (syscall, sysenter, int 0x80).
+    static bool is_system_next()
+    {
+        const unsigned char* const code = next_bytes();
+        return (code[0] == 0x0f && (code[1] == 0x05 || code[1] == 0x34)) ||
+               (code[0] == 0xcd && code[1] == 0x80);
     }
 
   private:
