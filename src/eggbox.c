@@ -26,6 +26,7 @@
 #include "core/fixed_make.c"
 #include "core/fixed_misuse.c"
 #include "core/fixed_modes.c"
+#include "core/fixed_shared.c"
 #include "core/growing.c"
 #include "core/growing_ask.c"
 #include "core/growing_bitmap.c"

@@ -107,7 +107,10 @@ typedef enum egb_status {
     EGB_STALE       = 4,  // the handle's pool, or element, is gone
     EGB_BUSY        = 5,  // blocks in use stand in the way
     EGB_CORRUPT     = 6,  // bytes around a block were written to
-    EGB_UNSUPPORTED = 7   // not on this system, or not for this pool
+    EGB_UNSUPPORTED = 7,  // not on this system, or not for this pool
+    EGB_EMPTY       = 8,  // no block is free, and the caller did not want to wait
+    EGB_TIMED_OUT   = 9,  // no block became free in time
+    EGB_CANCELLED   = 10  // the wait was ended by another thread
 } egb_status;
 
 /// `status` in a few words: "ok", "invalid argument", ...

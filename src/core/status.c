@@ -13,6 +13,9 @@ const char* egb_status_text(egb_status status)
         case EGB_BUSY: return "blocks are still in use";
         case EGB_CORRUPT: return "bytes around a block were overwritten";
         case EGB_UNSUPPORTED: return "not supported here";
+        case EGB_EMPTY: return "no block is free";
+        case EGB_TIMED_OUT: return "no block became free in time";
+        case EGB_CANCELLED: return "the wait was cancelled";
     }
     return "unknown status";
 }

@@ -19,6 +19,9 @@ OLDER_C = {f"eggbox/compat/{name}.h" for name in (
     "DataTypes", "Fault", "LockGuard", "elr_mpl", "elr_mpl_posix", "elr_mtx", "fb_allocator",
     "stdafx", "x_allocator", "xallocator")}
 CXX11 = "eggbox/make_once.hpp"
+# Ports for a system or a processor, compiled where tests/ports and tests/embed run them.
+ELSEWHERE = {f"eggbox/port/{name}.h" for name in (
+    "cmsis_rtos2", "cortex_m", "freertos", "freertos_malloc", "posix", "threadx", "zephyr")}
 
 
 def standards_of(name, header):
@@ -35,6 +38,8 @@ def batches(root, is_every):
     of_standard = {}
     for header in sorted((root / "include").rglob("*.h*")):
         name = header.relative_to(root / "include").as_posix()
+        if name in ELSEWHERE:
+            continue
         least = set()
         for standard in standards_of(name, header):
             is_cxx = standard in CXX

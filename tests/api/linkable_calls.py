@@ -7,6 +7,8 @@ import os
 import sys
 import tempfile
 
+import linkable_boards
+
 SIZE, UINT, BOOL, TEXT, PTR = (ctypes.c_size_t, ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p,
                                ctypes.c_void_p)
 INT = ctypes.c_int
@@ -194,9 +196,10 @@ SIGNATURES = {
     "egb_report_write": (INT, [TEXT]),
     "egb_report_restart": (None, []),
     "egb_report_announce": (None, [TEXT]),
+    **linkable_boards.SIGNATURES,
 }
 
-TABLE = []  # ([name], function): the function calls each of these names
+TABLE = [*linkable_boards.TABLE]  # ([name], function): the function calls each of these names
 
 
 def calls(*names):

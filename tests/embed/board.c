@@ -57,6 +57,16 @@ void board_reset(void)
     leave(failures == 0 ? exit_good : exit_failed);
 }
 
+__attribute__((weak)) void board_supervisor_call(void)
+{
+    fault();
+}
+
+__attribute__((weak)) void board_pending_switch(void)
+{
+    fault();
+}
+
 __attribute__((weak)) void board_tick(void)
 {
     fault();
@@ -82,10 +92,10 @@ __attribute__((section(".vectors"), used)) static const vector_table vectors = {
      fault,
      fault,
      fault,
+     board_supervisor_call,
      fault,
      fault,
-     fault,
-     fault,
+     board_pending_switch,
      board_tick}
 };
 

@@ -16,8 +16,10 @@
 // emulator itself ends with 1 when something is wrong with it.
 void board_main(void);
 
-// Called on the timer's interrupt; without a definition the interrupt is a fault.
+// Called on the timer's interrupt, on SVC and on PendSV; without a definition each is a fault.
 void board_tick(void);
+void board_supervisor_call(void);
+void board_pending_switch(void);
 
 void board_print(const char* text);
 void board_print_number(uint32_t number, unsigned width);  // right-aligned in `width` columns
@@ -38,8 +40,9 @@ typedef struct board_systick {
     uint32_t current;
 } board_systick;
 
-#define BOARD_SYSTICK ((volatile board_systick*)0xE000E010u)
-#define BOARD_ICSR    (*(volatile uint32_t*)0xE000ED04u)
+#define BOARD_SYSTICK       ((volatile board_systick*)0xE000E010u)
+#define BOARD_ICSR          (*(volatile uint32_t*)0xE000ED04u)
+#define BOARD_TICK_PRIORITY (*(volatile uint8_t*)0xE000ED23u)  // not on Cortex-M0+
 
 enum {
     board_systick_max       = 0xFFFFFF,  // it is a 24-bit timer

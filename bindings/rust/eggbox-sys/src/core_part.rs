@@ -11,6 +11,9 @@ pub const EGB_STALE: egb_status = 4;
 pub const EGB_BUSY: egb_status = 5;
 pub const EGB_CORRUPT: egb_status = 6;
 pub const EGB_UNSUPPORTED: egb_status = 7;
+pub const EGB_EMPTY: egb_status = 8;
+pub const EGB_TIMED_OUT: egb_status = 9;
+pub const EGB_CANCELLED: egb_status = 10;
 
 pub type egb_misuse_kind = c_uint;
 pub const EGB_MISUSE_NO_POOL: egb_misuse_kind = 1;

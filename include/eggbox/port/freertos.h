@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// A port for FreeRTOS on one core: critical sections of the kernel, and a binary semaphore on the
+// stack of each task that waits.
+//
+// FreeRTOSConfig.h has configSUPPORT_STATIC_ALLOCATION and INCLUDE_uxTaskPriorityGet as 1.
+// Interrupts that use a pool are no more urgent than configMAX_SYSCALL_INTERRUPT_PRIORITY.
+#ifndef EGGBOX_PORT_FREERTOS_H
+#define EGGBOX_PORT_FREERTOS_H
+
+#include "../port.h"
+
+#include <FreeRTOS.h>
+#include <semphr.h>
+#include <task.h>
+
+/// Whether this is an interrupt. Only a port of FreeRTOS can tell; those for Cortex-M do. Define it
+/// before this header for another processor whose interrupts use a pool.
+#if !defined(EGB_FREERTOS_IN_INTERRUPT)
+  #if defined(__arm__)
+    #define EGB_FREERTOS_IN_INTERRUPT() (xPortIsInsideInterrupt() != pdFALSE)
+  #else
+    #define EGB_FREERTOS_IN_INTERRUPT() false
+  #endif
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+static inline uintptr_t egb_freertos_enter_(const egb_port* port)
+{
+    (void)port;
+    if (EGB_FREERTOS_IN_INTERRUPT()) {
+        return (uintptr_t)taskENTER_CRITICAL_FROM_ISR();
+    }
+    taskENTER_CRITICAL();
+    return 0;
+}
+
+static inline void egb_freertos_leave_(const egb_port* port, uintptr_t before)
+{
+    (void)port;
+    (void)before;  // some kernels have nothing to restore in an interrupt
+    if (EGB_FREERTOS_IN_INTERRUPT()) {
+        taskEXIT_CRITICAL_FROM_ISR((UBaseType_t)before);
+    } else {
+        taskEXIT_CRITICAL();
+    }
+}
+
+// A tick more, because the first one may be nearly over.
+static inline TickType_t egb_freertos_ticks_(uint32_t timeout_ms)
+{
+    const uint64_t ticks = ((uint64_t)timeout_ms * configTICK_RATE_HZ + 999u) / 1000u + 1u;
+    return ticks < portMAX_DELAY ? (TickType_t)ticks : portMAX_DELAY - 1u;
+}
+
+static inline uintptr_t
+egb_freertos_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, uintptr_t before)
+{
+    const bool              is_endless = timeout_ms == EGB_FOREVER;
+    StaticSemaphore_t       storage;
+    const SemaphoreHandle_t event = xSemaphoreCreateBinaryStatic(&storage);
+    waiter->event                 = event;
+    egb_freertos_leave_(port, before);
+    while (xSemaphoreTake(event, is_endless ? portMAX_DELAY : egb_freertos_ticks_(timeout_ms)) ==
+               pdFALSE &&
+           is_endless) {
+    }
+    before = egb_freertos_enter_(port);
+    vSemaphoreDelete(event);
+    return before;
+}
+
+// The call for interrupts changes no task at once, in a task neither.
+static inline void egb_freertos_wake_(const egb_port* port, egb_waiter* waiter)
+{
+    (void)port;
+    (void)xSemaphoreGiveFromISR((SemaphoreHandle_t)waiter->event, NULL);
+}
+
+static inline void egb_freertos_reschedule_(const egb_port* port)
+{
+    (void)port;
+    if (EGB_FREERTOS_IN_INTERRUPT()) {
+        portYIELD_FROM_ISR(pdTRUE);
+    } else {
+        taskYIELD();
+    }
+}
+
+static inline uint32_t egb_freertos_priority_(const egb_port* port)
+{
+    (void)port;
+    return (uint32_t)uxTaskPriorityGet(NULL);
+}
+
+/// Pools for tasks and interrupts. Tasks that wait are served by their priorities.
+static const egb_port egb_port_freertos = {
+    egb_freertos_enter_,
+    egb_freertos_leave_,
+    egb_freertos_wait_,
+    egb_freertos_wake_,
+    egb_freertos_reschedule_,
+    egb_freertos_priority_
+};
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_PORT_FREERTOS_H
