@@ -73,6 +73,7 @@ coverage: | build
 
 sizes: | build
 	@scripts/setup.sh all
+	@python3 scripts/freertos.py fetch
 	$(call preset,embed-m0plus)
 	$(call preset,embed)
 	python3 scripts/size_table.py

@@ -16,6 +16,9 @@
 // emulator itself ends with 1 when something is wrong with it.
 void board_main(void);
 
+// The same as the return of board_main(), for programs whose system takes its place.
+void board_end(void);
+
 // Called on the timer's interrupt, on SVC and on PendSV; without a definition each is a fault.
 void board_tick(void);
 void board_supervisor_call(void);

@@ -3,7 +3,7 @@
 // interrupt counts milliseconds, and at one of them frees a block or cancels.
 //
 // Goal:   no wait sleeps for ever, and each has the one answer that is true afterwards, wherever
-//         the interrupt falls: before the wait, on the way to the sleep, in it, or when time is over.
+//         the interrupt falls: before the wait, on the way to the sleep, in it, or after it.
 // Method: the interrupt's period grows by one instruction from run to run, so that its first three
 //         interrupts come at each instruction of the call.
 #include "board.h"
