@@ -15,8 +15,8 @@ ANY = None
 LAYERS = {
     "base": (["include/eggbox/base.h"], {"base"}, FREESTANDING),
     "core": (["include/eggbox/misuse.h", "include/eggbox/fixed.h", "include/eggbox/fixed_live.h",
-              "include/eggbox/fixed_shared.h", "include/eggbox/growing.h",
-              "include/eggbox/port.h", "include/eggbox/slots.h", "src/core/"],
+              "include/eggbox/fixed_placed.h", "include/eggbox/fixed_shared.h",
+              "include/eggbox/growing.h", "include/eggbox/port.h", "include/eggbox/slots.h", "src/core/"],
              {"base", "core"}, FREESTANDING),
     "ports": (["include/eggbox/port/"], {"base", "core", "ports"}, ANY),
     "os": (["src/os/"], {"base", "os"}, ANY),

@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "fixed.h"
+#include "fixed_placed.h"
 #include "fixed_shared.h"
 #include "growing.h"
 #include "guard.h"

@@ -274,10 +274,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 /// At file scope, once per `name`. Takes EGB_FIXED_BYTES() of zero-initialised storage, the live
 /// bits likewise, and the 48 bytes of the pool. Checked as by egb_fixed_init_checked(): the surest
 /// check, and several times slower than the check of EGB_FIXED_DEFINE_MARKED().
-#define EGB_FIXED_DEFINE(name, type, count)                                     \
-    EGB_FIXED_SHAPE_(name, type, count);                                        \
-    static egb_word name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
-    EGB_FIXED_POOL_(name, type, count, EGB_FIXED_LIVE_, name##_live_)
+#define EGB_FIXED_DEFINE(name, type, count) EGB_FIXED_DEFINE_AT_(, name, type, count)
 
 /// Defines a static pool as EGB_FIXED_DEFINE() does, but without live bits and checked as by
 /// egb_fixed_init(). It also defines two functions:
@@ -287,20 +284,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 ///
 /// They take less time than the general calls: the compiler knows the address of the blocks, and
 /// how to divide by their size.
-#define EGB_FIXED_DEFINE_MARKED(name, type, count)                                           \
-    EGB_FIXED_SHAPE_(name, type, count);                                                     \
-    EGB_FIXED_POOL_(                                                                         \
-        name, type, count, (name##_stride_ == 1 ? EGB_FIXED_TINY_ : EGB_FIXED_MARKED_), NULL \
-    );                                                                                       \
-    EGB_STATIC_INLINE_ void* name##_alloc(void)                                              \
-    {                                                                                        \
-        return egb_fixed_alloc_known_(&name, EGB_FIXED_KNOWN_(name));                        \
-    }                                                                                        \
-    EGB_STATIC_INLINE_ void name##_free(void* block)                                         \
-    {                                                                                        \
-        egb_fixed_free_known_(&name, EGB_FIXED_KNOWN_(name), block);                         \
-    }                                                                                        \
-    EGB_STATIC_ASSERT(name##_stride_ != 0, "takes the semicolon")
+#define EGB_FIXED_DEFINE_MARKED(name, type, count) EGB_FIXED_DEFINE_MARKED_AT_(, name, type, count)
 
 // ---- the hot path: private from here on -------------------------------------------------------
 
@@ -345,6 +329,31 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_ALIGN_(type)                                                  \
     (EGB_ALIGNOF_(type) > EGB_WORD_BYTES ? EGB_ALIGNOF_(type) : EGB_WORD_BYTES)
 
+// Static pools, whose blocks have the attribute `place`: see fixed_placed.h.
+#define EGB_FIXED_DEFINE_AT_(place, name, type, count)                          \
+    EGB_FIXED_SHAPE_(name, type, count);                                        \
+    static egb_word name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
+    EGB_FIXED_POOL_(place, name, type, count, EGB_FIXED_LIVE_, name##_live_)
+#define EGB_FIXED_DEFINE_MARKED_AT_(place, name, type, count)         \
+    EGB_FIXED_SHAPE_(name, type, count);                              \
+    EGB_FIXED_POOL_(                                                  \
+        place,                                                        \
+        name,                                                         \
+        type,                                                         \
+        count,                                                        \
+        (name##_stride_ == 1 ? EGB_FIXED_TINY_ : EGB_FIXED_MARKED_),  \
+        NULL                                                          \
+    );                                                                \
+    EGB_STATIC_INLINE_ void* name##_alloc(void)                       \
+    {                                                                 \
+        return egb_fixed_alloc_known_(&name, EGB_FIXED_KNOWN_(name)); \
+    }                                                                 \
+    EGB_STATIC_INLINE_ void name##_free(void* block)                  \
+    {                                                                 \
+        egb_fixed_free_known_(&name, EGB_FIXED_KNOWN_(name), block);  \
+    }                                                                 \
+    EGB_STATIC_ASSERT(name##_stride_ != 0, "takes the semicolon")
+
 // The two halves of a static pool's definition. The numbers are those that init computes.
 #define EGB_FIXED_SHAPE_(name, type, count)                                            \
     enum {                                                                             \
@@ -357,9 +366,9 @@ bool egb_fixed_whole(const egb_fixed* pool);
             EGB_FIXED_BYTES(((uint64_t)sizeof(type) + 3u) / 4u * 4u, count) != 0,      \
         "no pool has this many blocks of this type"                                    \
     )
-#define EGB_FIXED_POOL_(name, type, count, mode, live)                                \
+#define EGB_FIXED_POOL_(place, name, type, count, mode, live)                         \
     EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type))                                              \
-    static egb_word  name##_blocks_[(size_t)name##_stride_ * (size_t)(count)];        \
+    static egb_word  name##_blocks_[(size_t)name##_stride_ * (size_t)(count)] place;  \
     static egb_fixed name = {                                                         \
         name##_blocks_,                                                               \
         EGB_FIXED_INVERSE_((size_t)name##_odd_),                                      \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The C side of test_fixed_static.cpp. Returns the line that failed, or 0.
-#include "eggbox/fixed.h"
+#include "eggbox/fixed_placed.h"
 
 typedef struct sample {
     int64_t when;
@@ -11,6 +11,29 @@ EGB_FIXED_DEFINE(samples, sample, 12);
 EGB_FIXED_DEFINE(words, uint32_t, 12);
 EGB_FIXED_DEFINE_MARKED(quick_samples, sample, 12);
 EGB_FIXED_DEFINE_MARKED(never_called, sample, 12);  // no warning for its functions
+
+#if defined(__ELF__)
+EGB_FIXED_DEFINE_MARKED_IN("egb_test_dma", placed_samples, sample, 12);
+EGB_FIXED_DEFINE_IN("egb_test_dma", more_placed_samples, sample, 12);
+extern char __start_egb_test_dma[], __stop_egb_test_dma[];  // from the linker
+
+static bool is_placed(const void* block)
+{
+    return (const char*)block >= __start_egb_test_dma && (const char*)block < __stop_egb_test_dma;
+}
+
+static bool placed_pools_are_where_they_should_be(void)
+{
+    return __stop_egb_test_dma - __start_egb_test_dma == 24 * (ptrdiff_t)sizeof(sample) &&
+           is_placed(placed_samples_alloc()) && is_placed(egb_fixed_alloc(&more_placed_samples)) &&
+           !is_placed(egb_fixed_alloc(&samples));
+}
+#else
+static bool placed_pools_are_where_they_should_be(void)
+{
+    return true;  // other formats of object files have other names of sections
+}
+#endif
 
 int egb_test_static_pools_in_c(void);
 
@@ -49,5 +72,8 @@ int egb_test_static_pools_in_c(void)
         return __LINE__;
     }
     egb_fixed_free(&words, word);
+    if (!placed_pools_are_where_they_should_be()) {
+        return __LINE__;
+    }
     return egb_fixed_whole(&words) ? 0 : __LINE__;
 }
