@@ -20,6 +20,7 @@
   #endif
 #endif
 
+#include "core/board_heap.c"
 #include "core/fixed.c"
 #include "core/fixed_ask.c"
 #include "core/fixed_live.c"

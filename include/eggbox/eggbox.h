@@ -4,6 +4,7 @@
 #define EGGBOX_EGGBOX_H
 
 #include "base.h"
+#include "board_heap.h"
 #include "fixed.h"
 #include "fixed_placed.h"
 #include "fixed_shared.h"

@@ -74,9 +74,9 @@ typedef struct egb_history {
 typedef struct egb_misuse_event {
     egb_misuse_kind kind;
     const char*     pool_name;  // NULL: the pool has none
-    const void*     pool;       // the egb_fixed, egb_growing or egb_slots; for an egb_pool an
-                                // address that only tells it from others, NULL if the handle is
-                                // stale or null
+    const void*     pool;       // the egb_fixed, egb_growing, egb_slots or egb_board_heap; for an
+                                // egb_pool an address that only tells it from others, NULL if the
+                                // handle is stale or null
     const void* address;        // the freed address; for OVERWRITTEN, the address that the free
                                 // list led to, or the block that was written to
     size_t      block_index;    // counts from 0; EGB_NO_INDEX: `address` is in no block

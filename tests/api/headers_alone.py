@@ -21,7 +21,8 @@ OLDER_C = {f"eggbox/compat/{name}.h" for name in (
 CXX11 = "eggbox/make_once.hpp"
 # Ports for a system or a processor, compiled where tests/ports and tests/embed run them.
 ELSEWHERE = {f"eggbox/port/{name}.h" for name in (
-    "cmsis_rtos2", "cortex_m", "freertos", "freertos_malloc", "posix", "threadx", "zephyr")}
+    "board_malloc", "cmsis_rtos2", "cortex_m", "freertos", "freertos_malloc", "posix", "threadx",
+    "zephyr")}
 
 
 def standards_of(name, header):

@@ -28,6 +28,18 @@ SIGNATURES = {
     "egb_fixed_shared_peak": (SIZE, [PTR]),
     "egb_fixed_shared_waiting": (SIZE, [PTR]),
     "egb_fixed_shared_whole": (BOOL, [PTR]),
+    "egb_board_init": (INT, [PTR, PTR, SIZE, PTR, SIZE, PTR, SIZE]),
+    "egb_board_alloc": (PTR, [PTR, SIZE]),
+    "egb_board_alloc_urgent": (PTR, [PTR, SIZE]),
+    "egb_board_aligned_alloc": (PTR, [PTR, SIZE, SIZE]),
+    "egb_board_calloc": (PTR, [PTR, SIZE, SIZE]),
+    "egb_board_free": (None, [PTR, PTR]),
+    "egb_board_realloc": (PTR, [PTR, PTR, SIZE]),
+    "egb_board_usable": (SIZE, [PTR, PTR]),
+    "egb_board_available": (SIZE, [PTR]),
+    "egb_board_class_in_use": (SIZE, [PTR, SIZE]),
+    "egb_board_class_peak": (SIZE, [PTR, SIZE]),
+    "egb_board_whole": (BOOL, [PTR]),
 }
 
 
@@ -53,4 +65,27 @@ def fixed_shared(library):
     assert library.egb_fixed_shared_whole(shared)
 
 
-TABLE = [(tuple(SIGNATURES), fixed_shared)]
+def board_heap(library):
+    """One class of four blocks."""
+    port = Port(Enter(lambda port: 0), Leave(lambda port, before: None))
+    heap, plan, area = ((WORD * count)() for count in (2, 16, 8))
+    plan[0], plan[1] = 16, 4
+    assert library.egb_board_init(heap, area, 64, plan, 1, ctypes.byref(port), 1) == OK
+    first = library.egb_board_alloc(heap, 10)
+    second = library.egb_board_aligned_alloc(heap, 16, 10)
+    third = library.egb_board_calloc(heap, 2, 8)
+    assert first and third and library.egb_board_usable(heap, first) == 16
+    assert library.egb_board_realloc(heap, first, 16) == first
+    assert library.egb_board_realloc(heap, first, 17) is None
+    taken = 2 + (second is not None)
+    assert library.egb_board_class_in_use(heap, 0) == taken
+    assert library.egb_board_available(heap) == 16 * (4 - taken)
+    while library.egb_board_alloc(heap, 1):
+        pass
+    assert library.egb_board_alloc_urgent(heap, 1)
+    library.egb_board_free(heap, first)
+    assert library.egb_board_class_peak(heap, 0) == 4 and library.egb_board_whole(heap)
+
+
+TABLE = [(tuple(name for name in SIGNATURES if name.startswith(prefix)), calls)
+         for prefix, calls in (("egb_fixed_shared_", fixed_shared), ("egb_board_", board_heap))]

@@ -9,8 +9,12 @@
 //         the critical sections out: then there must be damage, or all this would prove nothing.
 #include "board.h"
 
-#include "eggbox/fixed_shared.h"
-#include "eggbox/port/freertos.h"
+#include "eggbox/board_heap.h"
+
+static egb_board_heap kernel_heap;
+
+#define EGB_BOARD_HEAP kernel_heap
+#include "eggbox/port/freertos_malloc.h"
 
 enum {
     block_bytes   = 16,
@@ -271,6 +275,24 @@ static void check_priorities(void)
     CHECK(low.is_done && low.answer == EGB_OK && low.block == held[1] && is_whole(2));
 }
 
+// The kernel's own objects are in the heap for boards.
+static void check_heap_of_kernel(void)
+{
+    static uint64_t        memory[3 * 128 / 8];
+    static egb_board_class classes[] = {{.block_bytes = 128, .count = 3}};
+    CHECK(egb_board_init(&kernel_heap, memory, sizeof memory, classes, 1, port, 0) == EGB_OK);
+    const SemaphoreHandle_t made = xSemaphoreCreateBinary();
+    CHECK(egb_board_usable(&kernel_heap, made) == 128);
+    CHECK(xPortGetFreeHeapSize() == 256 && xPortGetMinimumEverFreeHeapSize() == 256);
+    vSemaphoreDelete(made);
+    CHECK(xPortGetFreeHeapSize() == 384 && xPortGetMinimumEverFreeHeapSize() == 256);
+    CHECK(pvPortMalloc(129) == NULL);
+    void* const zeros = pvPortCalloc(4, 4);
+    CHECK(zeros != NULL && *(uint32_t*)zeros == 0);
+    vPortFree(zeros);
+    CHECK(egb_board_whole(&kernel_heap));
+}
+
 static void drive(void* argument)
 {
     (void)argument;
@@ -279,6 +301,7 @@ static void drive(void* argument)
     if (!is_locked) {
         board_end();
     }
+    check_heap_of_kernel();
     check_priorities();
     sweep_wait("frees at each instruction of a wait", free_first, EGB_OK);
     sweep_wait("cancels at each instruction of a wait", cancel, EGB_CANCELLED);

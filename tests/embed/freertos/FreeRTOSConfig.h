@@ -19,7 +19,7 @@ void board_check(_Bool truth, const char* what, const char* file, unsigned line)
 #define configMAX_TASK_NAME_LEN                 8
 #define configUSE_TIMERS                        0
 #define configSUPPORT_STATIC_ALLOCATION         1
-#define configSUPPORT_DYNAMIC_ALLOCATION        0
+#define configSUPPORT_DYNAMIC_ALLOCATION        1
 #define configKERNEL_PROVIDED_STATIC_MEMORY     1
 #define configCHECK_HANDLER_INSTALLATION        0
 #define configENABLE_MPU                        0
