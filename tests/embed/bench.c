@@ -11,7 +11,8 @@
 // Expected: a free to a pool, and the inline alloc of a recycled block, always take the same
 // number, and fewer than the heap's. The cost of a heap depends on its contents.
 #include "board.h"
-#include "eggbox/fixed.h"
+#include "eggbox/fixed_shared.h"
+#include "eggbox/port/cortex_m.h"
 
 #include <stdlib.h>
 
@@ -72,6 +73,25 @@ static void free_unchecked(void* block)
     egb_fixed_free_unchecked(&pool, block);
 }
 
+static egb_fixed_shared shared;
+
+static void* alloc_shared(size_t bytes)
+{
+    (void)bytes;
+    return egb_fixed_shared_alloc(&shared);
+}
+
+static void free_shared(void* block)
+{
+    egb_fixed_shared_free(&shared, block);
+}
+
+static egb_status make_shared(void)
+{
+    const egb_status status = egb_fixed_init(&pool, region, sizeof region, large_bytes);
+    return status == EGB_OK ? egb_fixed_shared_init(&shared, &pool, &egb_port_primask, 0) : status;
+}
+
 static egb_status make_default(void)
 {
     return egb_fixed_init(&pool, region, sizeof region, large_bytes);
@@ -95,6 +115,7 @@ static const allocator pools[] = {
     {"fixed pool, default check", alloc_from_pool, free_to_pool, make_default, true},
     {"fixed pool, live bits", alloc_from_pool, free_to_pool, make_with_live_bits, false},
     {"fixed pool, unchecked", alloc_unchecked, free_unchecked, make_unchecked, true},
+    {"default check, PRIMASK", alloc_shared, free_shared, make_shared, false},
 };
 
 // ---- counting ---------------------------------------------------------------------------------

@@ -121,6 +121,21 @@ static void print_worst_case(void)
     }
 }
 
+// Classes that are too small are passed by.
+static void print_too_small(void)
+{
+    board_print("too small classes    alloc\n");
+    for (unsigned small = 0; small < class_count; small++) {
+        uint32_t count = 0;
+        make();
+        egb_board_free(&heap, count_alloc(sizes[small], &count));
+        CHECK(count_alloc(sizes[small], &count) != NULL);
+        board_print_number(small, 17);
+        board_print_number(count, 9);
+        board_print("\n");
+    }
+}
+
 // A block whose second word happens to be the mark of free blocks makes its free look through the
 // free list of its class.
 static void print_chance_mark(void)
@@ -181,5 +196,6 @@ void board_main(void)
     board_count_start();
     print_worst_case();
     check_random();
+    print_too_small();
     print_chance_mark();
 }
