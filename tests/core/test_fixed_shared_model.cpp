@@ -106,7 +106,7 @@ bool next(int* history, int last)
 TEST(fixed_shared_model, random_operations_agree_with_the_model)
 {
     for (const way made : all_ways) {
-        for (unsigned seed = first_seed(); seed < first_seed() + 20; seed++) {
+        for (unsigned seed = first_seed(); seed < first_seed() + 12; seed++) {
             run_random(made, seed, 1000);
             ASSERT_FALSE(HasFailure());
         }

@@ -28,7 +28,7 @@ class waiting_thread
 
   private:
     friend class coroutines;
-    static constexpr std::size_t stack_bytes = 64 * 1024;
+    static constexpr std::size_t stack_bytes = 16 * 1024;
 
     std::unique_ptr<char[]> stack_;
     ucontext_t              context_{};
