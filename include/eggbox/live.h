@@ -112,6 +112,10 @@ void egb_live_begin_(void);
 // This process has seen another one end, with this status of wait().
 void egb_live_note_wait_(uint32_t pid, int status);
 
+// The same of a child whose number is not known: one of this process's that is gone, and that
+// nobody has seen end. Notes nothing if there are several.
+void egb_live_note_unseen_(int status);
+
 #if defined(__cplusplus)
 }
 #endif

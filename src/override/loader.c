@@ -6,6 +6,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+typedef void* (*dlopen_function)(const char*, int);
+
+EGB_NEXT_(dlopen_function, dlopen)
+
 // With RTLD_DEEPBIND a module's own libraries come first, the C library's malloc is one of them,
 // and what the module gets from the program it would free there. PHP loads its extensions and
 // Apache its modules like that. The flag therefore goes. A module loses only that its own functions
@@ -14,8 +18,5 @@
 // It ends in a jump: the loader looks at who called, and searches the caller's folders.
 EXPORT void* dlopen(const char* path, int flags)
 {
-    static void* kept;
-    void* (*next)(const char*, int);
-    *(void**)&next = egb_next_function_(&kept, "dlopen");
-    return next(path, flags & ~RTLD_DEEPBIND);
+    return next_dlopen()(path, flags & ~RTLD_DEEPBIND);
 }

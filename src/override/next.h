@@ -8,4 +8,14 @@
 // takes microseconds, and is not for signal handlers.
 __attribute__((visibility("hidden"))) void* egb_next_function_(void** kept, const char* name);
 
+// Defines next_NAME(), which returns that function by its type, a pointer to a function.
+#define EGB_NEXT_(type, name)                              \
+    static type next_##name(void)                          \
+    {                                                      \
+        static void* kept;                                 \
+        type         next;                                 \
+        *(void**)&next = egb_next_function_(&kept, #name); \
+        return next;                                       \
+    }
+
 #endif  // EGGBOX_SRC_OVERRIDE_NEXT_H

@@ -165,23 +165,23 @@ EXPORT int execveat(
     return go_on((int)syscall(SYS_execveat, folder_file, path, arguments, environment, flags));
 }
 
+typedef int (*fexecve_function)(int, char* const[], char* const[]);
+typedef int (*execvpe_function)(const char*, char* const[], char* const[]);
+
+EGB_NEXT_(fexecve_function, fexecve)
+EGB_NEXT_(execvpe_function, execvpe)
+
 EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 {
-    static void* kept;
-    int (*next)(int, char* const[], char* const[]);
-    *(void**)&next = egb_next_function_(&kept, "fexecve");
     write_report();
-    return go_on(next(file, arguments, environment));
+    return go_on(next_fexecve()(file, arguments, environment));
 }
 
 // The C library's search does not come by here again.
 EXPORT int execvpe(const char* file, char* const arguments[], char* const environment[])
 {
-    static void* kept;
-    int (*next)(const char*, char* const[], char* const[]);
-    *(void**)&next = egb_next_function_(&kept, "execvpe");
     write_report();
-    return go_on(next(file, arguments, environment));
+    return go_on(next_execvpe()(file, arguments, environment));
 }
 
 EXPORT int execv(const char* path, char* const arguments[])

@@ -18,7 +18,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-typedef int create_fn(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+typedef int (*create_function)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+
+EGB_NEXT_(create_function, pthread_create)
 
 enum { STACK_BYTES = 256 << 10 };
 
@@ -35,7 +37,7 @@ static void* purge(void* nothing)
 }
 
 // The program's signals are for its own threads.
-static bool start_purger(create_fn* create)
+static bool start_purger(create_function create)
 {
     pthread_attr_t attributes;
     pthread_t      thread;
@@ -74,12 +76,9 @@ EXPORT int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
 )
 {
-    static void* kept;
-    create_fn*   next;
-    *(void**)&next   = egb_next_function_(&kept, "pthread_create");
-    const int status = next(thread, attributes, start, argument);
+    const int status = next_pthread_create()(thread, attributes, start, argument);
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted()) {
-        (void)start_purger(next);
+        (void)start_purger(next_pthread_create());
     }
     return status;
 }

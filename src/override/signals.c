@@ -48,22 +48,11 @@ static bool is_watched(int number)
 
 // The C library's own function. It is looked up at the start, because a handler of the program may
 // call sigaction(), and dlsym() is not for handlers.
-static sigaction_function find_sigaction(void)
-{
-    static void*       kept;
-    sigaction_function next;
-    *(void**)&next = egb_next_function_(&kept, "sigaction");
-    return next;
-}
+EGB_NEXT_(sigaction_function, sigaction)
 
-__attribute__((constructor(101))) static void find_at_the_start(void)
+__attribute__((constructor(101))) static void look_up(void)
 {
-    (void)find_sigaction();
-}
-
-static int next_sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
-{
-    return find_sigaction()(number, wanted, before);
+    (void)next_sigaction();
 }
 
 // ---- the handler --------------------------------------------------------------------------------
@@ -99,7 +88,7 @@ static void end_by(int number)
         errno = error;
         return;
     }
-    (void)next_sigaction(number, &usual, NULL);
+    (void)next_sigaction()(number, &usual, NULL);
     (void)raise(number);
     (void)sigemptyset(&just);
     (void)sigaddset(&just, number);
@@ -127,8 +116,8 @@ void egb_signals_watch_(bool (*at_the_end)(void))
     before_the_end = at_the_end;
     for (size_t i = 0; i < WATCHED; i++) {
         struct sigaction now;
-        if (next_sigaction(watched[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
-            (void)next_sigaction(watched[i], &own, NULL);
+        if (next_sigaction()(watched[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+            (void)next_sigaction()(watched[i], &own, NULL);
         }
     }
 }
@@ -139,7 +128,7 @@ EXPORT int sigaction(int number, const struct sigaction* wanted, struct sigactio
 {
     const struct sigaction own  = ours();
     const bool             mine = wanted != NULL && wanted->sa_handler == SIG_DFL;
-    const int done = next_sigaction(number, mine && is_watched(number) ? &own : wanted, before);
+    const int done = next_sigaction()(number, mine && is_watched(number) ? &own : wanted, before);
     if (done == 0 && before != NULL && before->sa_handler == end_by) {
         before->sa_handler = SIG_DFL;
         before->sa_flags   = 0;

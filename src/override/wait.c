@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -16,40 +18,32 @@
 
 typedef pid_t (*wait4_function)(pid_t, int*, int, struct rusage*);
 typedef int (*waitid_function)(idtype_t, id_t, siginfo_t*, int);
+typedef int (*system_function)(const char*);
+typedef int (*pclose_function)(FILE*);
 
-// The C library's own functions, where a thread can be cancelled. They are looked up at the start,
+// The C library's own functions, which are cancellation points. They are looked up at the start,
 // because a handler of SIGCHLD may wait, and dlsym() is not for handlers.
-static wait4_function find_wait4(void)
-{
-    static void*   kept;
-    wait4_function next;
-    *(void**)&next = egb_next_function_(&kept, "wait4");
-    return next;
-}
+EGB_NEXT_(wait4_function, wait4)
+EGB_NEXT_(waitid_function, waitid)
+EGB_NEXT_(system_function, system)
+EGB_NEXT_(pclose_function, pclose)
 
-static waitid_function find_waitid(void)
+__attribute__((constructor(101))) static void look_up(void)
 {
-    static void*    kept;
-    waitid_function next;
-    *(void**)&next = egb_next_function_(&kept, "waitid");
-    return next;
-}
-
-__attribute__((constructor(101))) static void find_both(void)
-{
-    (void)find_wait4();
-    (void)find_waitid();
+    (void)next_wait4();
+    (void)next_waitid();
+    (void)next_system();
+    (void)next_pclose();
 }
 
 EXPORT pid_t wait4(pid_t which, int* status, int options, struct rusage* used)
 {
-    int         own   = 0;
-    const pid_t ended = find_wait4()(which, &own, options, used);
-    if (ended > 0 && (WIFEXITED(own) || WIFSIGNALED(own))) {
-        egb_live_note_wait_((uint32_t)ended, own);
-    }
-    if (ended > 0 && status != NULL) {
-        *status = own;
+    int own = 0;
+    // The kernel writes it: a place that nobody can write to is its error, not a signal.
+    int* const  to    = status != NULL ? status : &own;
+    const pid_t ended = next_wait4()(which, to, options, used);
+    if (ended > 0 && (WIFEXITED(*to) || WIFSIGNALED(*to))) {
+        egb_live_note_wait_((uint32_t)ended, *to);
     }
     return ended;
 }
@@ -85,9 +79,31 @@ EXPORT int waitid(idtype_t kind, id_t which, siginfo_t* about, int options)
 {
     siginfo_t        own    = {0};
     siginfo_t* const to     = about != NULL ? about : &own;
-    const int        result = find_waitid()(kind, which, to, options);
+    const int        result = next_waitid()(kind, which, to, options);
     if (result == 0 && to->si_pid > 0 && status_of(to) >= 0) {
         egb_live_note_wait_((uint32_t)to->si_pid, status_of(to));
     }
     return result;
+}
+
+// ---- children that the C library waits for ------------------------------------------------------
+
+// It does so by a function that nobody can stand before, and keeps the number of the child.
+static int noted(int status)
+{
+    if (status != -1) {
+        egb_live_note_unseen_(status);
+    }
+    return status;
+}
+
+EXPORT int system(const char* command)
+{
+    const int status = next_system()(command);
+    return command != NULL ? noted(status) : status;
+}
+
+EXPORT int pclose(FILE* pipe)
+{
+    return noted(next_pclose()(pipe));
 }

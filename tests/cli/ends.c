@@ -200,6 +200,27 @@ static void end_child_of_vfork(void)
     require(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "how the child of a vfork ended");
 }
 
+// The kernel cannot write there, and says so.
+static void wait_into_nowhere(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        end_at_once(0);
+    }
+    errno = 0;
+    require(waitpid(child, (int*)8, 0) == -1 && errno == EFAULT, "a status that nobody can write");
+}
+
+// The C library waits for these by functions of its own.
+static void end_shells(void)
+{
+    FILE* const pipe = popen("kill -9 $$", "r");
+    require(pipe != NULL && pclose(pipe) == SIGKILL, "pclose()");
+    require(system("kill -9 $$") == SIGKILL, "system()");
+    require(system("exit 3") == 3 << 8, "a status of system()");
+    require(system(NULL) != 0, "whether there is a shell");
+}
+
 int main(int count, char** words)
 {
     const char* const how = count > 1 ? words[1] : "";
@@ -218,6 +239,10 @@ int main(int count, char** words)
         }
     } else if (strcmp(how, "vfork") == 0) {
         end_child_of_vfork();
+    } else if (strcmp(how, "nowhere") == 0) {
+        wait_into_nowhere();
+    } else if (strcmp(how, "shells") == 0) {
+        end_shells();
     } else if (strcmp(how, "threads") == 0) {
         pthread_t threads[3];
         for (int i = 0; i < 3; i++) {

@@ -175,6 +175,12 @@ def that_it_does_not_notice(program, report):
     done, _ = run([program, "vfork"], "--report", report)
     check((done.returncode, done.stdout) == (7, "own output\n") and "in 1 process;" in done.stderr,
           "vfork", done)
+    done, _ = run([program, "nowhere"], "--report", report)
+    check((done.returncode, done.stdout) == (7, "own output\n"), "a status for wait()", done)
+    done, written = run([program, "shells"], "--report", report)
+    ends = [each.get("no_report", "") for each in written["processes"]]
+    check((done.returncode, done.stdout) == (7, "own output\n") and
+          sum(each.startswith("signal 9 (") for each in ends) == 2, "shells", done, ends)
     done, _ = run([program, "child-ended"], "--report", report)
     check(done.returncode == 7 and "in 2 processes;" in done.stderr, "a child", done)
 

@@ -164,6 +164,32 @@ void egb_live_note_wait_(uint32_t pid, int status)
     }
 }
 
+// A slot without a report, of a child of this process that is gone.
+static bool is_unseen_child(const egb_live_slot* slot, uint32_t parent)
+{
+    const uint32_t pid = EGB_LOAD_(slot->pid);
+    return pid != 0 && EGB_LOAD_(slot->parent_pid) == parent && EGB_LOAD_(slot->is_end_seen) == 0 &&
+           EGB_LOAD_(slot->state) == EGB_LIVE_RUNS && is_of_the_dead(pid);
+}
+
+void egb_live_note_unseen_(int status)
+{
+    const uint32_t own   = (uint32_t)egb_os_process_number_();
+    egb_live_slot* found = NULL;
+    for (uint32_t i = 0; mapped.file != NULL && i < mapped.slots; i++) {
+        egb_live_slot* const slot = slot_at(i);
+        if (is_unseen_child(slot, own)) {
+            if (found != NULL) {
+                return;
+            }
+            found = slot;
+        }
+    }
+    if (found != NULL) {
+        egb_live_note_wait_(found->pid, status);
+    }
+}
+
 // ---- the file -----------------------------------------------------------------------------------
 
 static void write_header(uint32_t slots)
