@@ -78,7 +78,7 @@ def finds(program, fault, status, *words):
 
 def leaks(program):
     done, said = finds(
-        program, "leaks", 7, "LEAKS: 3,407 bytes in 102 blocks never freed",
+        program, "leaks", 7, "LEAKS: 3,407 bytes in 102 blocks directly lost",
         "  2,400 bytes in 100 blocks, oldest ", stack(("leaked", "make_leaks")),
         "  1,000 bytes in 1 block, oldest ", made_for("make_leaks"),
         ": " + stack(("copied", "make_leaks")))
@@ -121,7 +121,7 @@ def children(program):
 
 
 def large_blocks(program):
-    finds(program, "large", 7, "LEAKS: 200,000 bytes in 1 block never freed",
+    finds(program, "large", 7, "LEAKS: 200,000 bytes in 1 block directly lost",
           "  200,000 bytes in 1 block, oldest ", made_for("large"))
     finds(program, "grown", 7, "  300,000 bytes in 1 block, oldest ", stack(("grown", "grown")))
 

@@ -89,5 +89,8 @@ int main()
     kept[2] = my_strdup_of("a string");  // mark: copied
     kept[3] = std::malloc(3 << 20);      // mark: large
     std::thread(in_thread).join();
+    for (void* volatile& each : kept) {
+        each = nullptr;
+    }
     std::puts("done");
 }

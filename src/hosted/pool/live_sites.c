@@ -9,6 +9,7 @@
 #include "../region/pages.h"
 #include "../report/text.h"
 #include "../stacks/stacks.h"
+#include "reach.h"
 #include "redzone.h"
 #include "registry.h"
 
@@ -16,14 +17,21 @@ enum { ONCE_IN_MS = 1000 };
 
 // The last place is for those that come when all are taken. The names are copies: when a holder is
 // visited, no lock is held, and its pool's control block may be another pool's.
+typedef struct egb_holder_place {
+    egb_holder holder;
+    egb_reach  reach;
+} egb_holder_place;
+
 typedef struct egb_holders {
-    egb_holder   places[EGB_HOLDERS_MAX];
-    char         names[EGB_HOLDERS_MAX][EGB_NAME_BYTES];
-    uint64_t     now;
-    bool         are_new;  // others are left out
-    egb_control* control;  // the pool being visited
-    egb_pool     pool;
-    const char*  name;
+    egb_holder_place places[EGB_HOLDERS_MAX];
+    char             names[EGB_HOLDERS_MAX][EGB_NAME_BYTES];
+    uint64_t         now;
+    bool             are_new;  // others are left out
+    bool             have_reach;
+    egb_reach        reach;    // of the block being visited
+    egb_control*     control;  // the pool being visited
+    egb_pool         pool;
+    const char*      name;
 } egb_holders;
 
 static uint64_t large_before;  // number of the last large block that reports leave out; atomic
@@ -39,12 +47,12 @@ static bool is_place(const egb_holder* place, egb_pool pool, const egb_history* 
            place->pool.slot == pool.slot && place->pool.generation == pool.generation;
 }
 
-static size_t first_place(egb_pool pool, const egb_history* history)
+static size_t first_place(const egb_holders* all, const egb_history* history)
 {
     const void* const where =
         history->alloc_file != NULL ? history->alloc_file : history->alloc_site;
     const uint64_t from  = (uint64_t)(uintptr_t)where + (uintptr_t)history->alloc_stack;
-    const uint64_t key   = from + history->alloc_line + pool.slot;
+    const uint64_t key   = from + history->alloc_line + all->pool.slot + (uint64_t)all->reach;
     const uint64_t mixed = egb_mix_(key);
     return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
 }
@@ -53,12 +61,13 @@ static size_t first_place(egb_pool pool, const egb_history* history)
 // only tells whether a number is new.
 static egb_holder* place_of(egb_holders* all, const egb_history* history)
 {
-    size_t at = first_place(all->pool, history);
+    size_t at = first_place(all, history);
     for (size_t looked = 0; looked < EGB_HOLDERS_MAX - 1; looked++) {
-        egb_holder* const place = &all->places[at];
+        egb_holder* const place = &all->places[at].holder;
         if (place->blocks == 0) {
-            place->pool      = all->pool;
-            place->pool_name = all->names[at];
+            all->places[at].reach = all->reach;
+            place->pool           = all->pool;
+            place->pool_name      = all->names[at];
             egb_text_copy_(all->names[at], EGB_NAME_BYTES, all->name);
             place->site  = history->alloc_site;
             place->file  = history->alloc_file;
@@ -66,12 +75,12 @@ static egb_holder* place_of(egb_holders* all, const egb_history* history)
             place->stack = history->alloc_stack;
             return place;
         }
-        if (is_place(place, all->pool, history)) {
+        if (all->places[at].reach == all->reach && is_place(place, all->pool, history)) {
             return place;
         }
         at = (at + 1) % (EGB_HOLDERS_MAX - 1);
     }
-    egb_holder* const rest = &all->places[EGB_HOLDERS_MAX - 1];
+    egb_holder* const rest = &all->places[EGB_HOLDERS_MAX - 1].holder;
     rest->pool_name        = "(other sites)";
     return rest;
 }
@@ -88,33 +97,46 @@ static void gather_one(egb_holders* all, const egb_history* history, uint64_t wh
     }
 }
 
+// Every block has its mark taken back, also one that is left out.
+static void take_reach(egb_holders* all, const void** mark)
+{
+    const egb_reach reach = all->are_new ? egb_reach_take_(mark) : EGB_REACH_UNKNOWN;
+    all->reach            = all->have_reach ? reach : EGB_REACH_UNKNOWN;
+}
+
 static void gather_block(void* block, void* user)
 {
-    egb_holders* const all     = user;
-    const egb_history  history = egb_redzone_history_(all->control, block);
+    egb_holders* const all = user;
+    take_reach(all, egb_redzone_mark_(block));
+    const egb_history history = egb_redzone_history_(all->control, block);
     if (!all->are_new || history.serial > all->control->redzones->serial_before) {
         gather_one(all, &history, egb_redzone_when_(block));
     }
 }
 
-static void gather_large(const egb_large_owner* owner, void* user)
+static void gather_large(void* record, void* user)
 {
-    egb_holders* const all     = user;
-    const egb_history  history = {
-         .bytes        = owner->bytes,
-         .alloc_site   = egb_site_address_(owner->site),
-         .alloc_stack  = egb_site_stack_(owner->site),
-         .alloc_thread = owner->thread
+    egb_holders* const all   = user;
+    egb_large* const   large = record;
+    if (!egb_large_has_owner_(large)) {
+        return;
+    }
+    egb_large_owner* const owner = &large->owner;
+    take_reach(all, &owner->mark);
+    const egb_history history = {
+        .bytes        = owner->bytes,
+        .alloc_site   = egb_site_address_(owner->site),
+        .alloc_stack  = egb_site_stack_(owner->site),
+        .alloc_thread = owner->thread
     };
     if (!all->are_new || owner->serial > EGB_LOAD_(large_before)) {
         gather_one(all, &history, owner->when);
     }
 }
 
-// With the world locked.
+// With the world locked, and the pool.
 static void gather_pool(egb_holders* all, egb_control* control)
 {
-    egb_os_lock_(&control->depot.lock);
     if (control->level == EGB_LEVEL_TRACK && control->redzones != NULL) {
         all->control = control;
         all->name    = control->name;
@@ -122,37 +144,76 @@ static void gather_pool(egb_holders* all, egb_control* control)
         all->now     = egb_os_milliseconds_();
         egb_each_live_(control, gather_block, all);
     }
-    egb_os_unlock_(&control->depot.lock);
+}
+
+static void gather_tracked(egb_holders* all, egb_control* first)
+{
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        if (one->id.slot != 0) {
+            gather_pool(all, one);
+        }
+    }
+}
+
+static void gather_all_large(egb_holders* all)
+{
+    const egb_pool root = {0, 0};
+    all->name           = "large";
+    all->pool           = root;
+    all->now            = egb_os_milliseconds_();
+    egb_large_each_(gather_large, all);
+}
+
+// Between the look at what is reachable and this one no block may come or go, so all are locked.
+static void lock_pools(egb_control* first)
+{
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        if (one->id.slot != 0) {
+            egb_os_lock_(&one->depot.lock);
+        }
+    }
+    egb_large_lock_();
+}
+
+static void unlock_pools(egb_control* first)
+{
+    egb_large_unlock_();
+    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
+        if (one->id.slot != 0) {
+            egb_os_unlock_(&one->depot.lock);
+        }
+    }
 }
 
 static egb_status gather(egb_holders* all, egb_pool root)
 {
     egb_os_lock_(&egb_threads_.lock);
     egb_control* const first = egb_registry_.controls == NULL ? NULL : egb_control_or_root_(root);
-    for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
-        if (one->id.slot != 0) {
-            gather_pool(all, one);
-        }
-    }
+    lock_pools(first);
+    all->have_reach = all->are_new && egb_reach_mark_();
+    gather_tracked(all, first);
     if (first != NULL && egb_is_null_(root)) {
-        all->name = "large";
-        all->pool = root;
-        all->now  = egb_os_milliseconds_();
-        egb_large_each_owner_(gather_large, all);
+        gather_all_large(all);
     }
+    unlock_pools(first);
     egb_os_unlock_(&egb_threads_.lock);
     return first == NULL ? EGB_STALE : EGB_OK;
 }
 
 // ---- most bytes first ---------------------------------------------------------------------------
 
-static bool has_more(const egb_holder* one, const egb_holder* other)
+// What is lost comes before what is reachable.
+static bool has_more(const egb_holder_place* one, const egb_holder_place* other)
 {
-    return one->bytes != other->bytes ? one->bytes > other->bytes : one->blocks > other->blocks;
+    const bool is_lost       = one->reach != EGB_REACH_STILL;
+    const bool is_other_lost = other->reach != EGB_REACH_STILL;
+    return is_lost != is_other_lost                   ? is_lost
+           : one->holder.bytes != other->holder.bytes ? one->holder.bytes > other->holder.bytes
+                                                      : one->holder.blocks > other->holder.blocks;
 }
 
 // J. Williams, "Algorithm 232: Heapsort", 1964: no memory, and no worst case.
-static void sink(egb_holder* places, size_t at, size_t count)
+static void sink(egb_holder_place* places, size_t at, size_t count)
 {
     for (;;) {
         size_t least = 2 * at + 1;
@@ -165,50 +226,65 @@ static void sink(egb_holder* places, size_t at, size_t count)
         if (!has_more(&places[at], &places[least])) {
             return;
         }
-        const egb_holder other = places[at];
-        places[at]             = places[least];
-        places[least]          = other;
-        at                     = least;
+        const egb_holder_place other = places[at];
+        places[at]                   = places[least];
+        places[least]                = other;
+        at                           = least;
     }
 }
 
-static void sort(egb_holder* places, size_t count)
+static void sort(egb_holder_place* places, size_t count)
 {
     for (size_t i = count / 2; i > 0; i--) {
         sink(places, i - 1, count);
     }
     for (size_t end = count; end > 1; end--) {
-        const egb_holder least = places[0];
-        places[0]              = places[end - 1];
-        places[end - 1]        = least;
+        const egb_holder_place least = places[0];
+        places[0]                    = places[end - 1];
+        places[end - 1]              = least;
         sink(places, 0, end - 1);
     }
 }
 
 // Returns how many there are.
-static size_t move_together(egb_holder* places)
+static size_t move_together(egb_holder_place* places)
 {
     size_t count = 0;
     for (size_t i = 0; i < EGB_HOLDERS_MAX; i++) {
-        if (places[i].blocks != 0) {
+        if (places[i].holder.blocks != 0) {
             places[count++] = places[i];
         }
     }
     return count;
 }
 
-static egb_status each(egb_pool root, bool are_new, egb_holder_visit_fn visit, void* user)
+typedef struct holder_visit {
+    egb_holder_visit_fn       visit;      // or
+    egb_holder_reach_visit_fn visit_new;  // only new ones, with their reach
+    void*                     user;
+} holder_visit;
+
+static void visit_place(const holder_visit* to, const egb_holder_place* place)
+{
+    if (to->visit != NULL) {
+        to->visit(&place->holder, to->user);
+    } else {
+        to->visit_new(&place->holder, place->reach, to->user);
+    }
+}
+
+static egb_status each(egb_pool root, const holder_visit* to)
 {
     egb_holders* const all = egb_pages_(sizeof(egb_holders));
     if (all == NULL) {
         return EGB_NO_MEMORY;
     }
-    all->are_new            = are_new;
+    all->are_new            = to->visit == NULL;
     const egb_status status = gather(all, root);
     const size_t     count  = move_together(all->places);
     sort(all->places, count);
     for (size_t i = 0; i < count; i++) {
-        visit(&all->places[i], user);
+        visit_place(to, &all->places[i]);
     }
     egb_pages_release_(all, sizeof(egb_holders));
     return status;
@@ -216,13 +292,15 @@ static egb_status each(egb_pool root, bool are_new, egb_holder_visit_fn visit, v
 
 egb_status egb_holders_each(egb_pool root, egb_holder_visit_fn visit, void* user)
 {
-    return visit == NULL ? EGB_INVALID : each(root, false, visit, user);
+    const holder_visit to = {visit, NULL, user};
+    return visit == NULL ? EGB_INVALID : each(root, &to);
 }
 
-egb_status egb_holders_each_new_(egb_holder_visit_fn visit, void* user)
+egb_status egb_holders_each_new_(egb_holder_reach_visit_fn visit, void* user)
 {
-    const egb_pool root = {0, 0};
-    return each(root, true, visit, user);
+    const egb_pool     root = {0, 0};
+    const holder_visit to   = {NULL, visit, user};
+    return each(root, &to);
 }
 
 void egb_holders_restart_(void)

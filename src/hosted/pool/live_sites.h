@@ -5,6 +5,7 @@
 #define EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H
 
 #include "eggbox/guard.h"
+#include "reach.h"
 
 enum { EGB_HOLDERS_SHOWN = 10 };
 
@@ -12,8 +13,10 @@ enum { EGB_HOLDERS_SHOWN = 10 };
 void egb_holders_print_exhausted_(egb_pool pool);
 
 // As egb_holders_each() of all pools, but only with blocks that were allocated since then: what the
-// child of a fork has from its parent it need not free.
-egb_status egb_holders_each_new_(egb_holder_visit_fn visit, void* user);
+// child of a fork has from its parent it need not free. A site has a holder for each reach, those
+// that are still reachable last.
+typedef void (*egb_holder_reach_visit_fn)(const egb_holder* holder, egb_reach reach, void* user);
+egb_status egb_holders_each_new_(egb_holder_reach_visit_fn visit, void* user);
 void       egb_holders_restart_(void);
 
 // Whether the blocks that are in use at the end of the process are said on stderr. They are, unless

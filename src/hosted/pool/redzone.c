@@ -17,7 +17,7 @@ typedef struct egb_front {
 // Before that, at level "track".
 typedef struct egb_record {
     EGB_ALIGNAS_(EGB_REDZONE_ALIGN) const void* alloc_site;  // or stack: room stacks
-    const void* free_site;                                   // NULL: it is in use
+    const void* free_site;  // a block in use: a mark, and as a rule NULL
     const char* alloc_file;
     uint64_t    serial;
     uint64_t    when : 44;   // enough for 500 years
@@ -243,8 +243,11 @@ static void note(
 
 static egb_finding redzone_finding(egb_control* control)
 {
-    const egb_finding finding       = control->redzones->finding;
-    control->redzones->finding.kind = 0;
+    const egb_finding none    = {0};
+    const egb_finding finding = control->redzones->finding;
+    if (finding.kind != 0) {
+        control->redzones->finding = none;  // it leads to the block
+    }
     return finding;
 }
 
@@ -302,6 +305,11 @@ bool egb_redzone_knows_bytes_(const void* block)
     return has_canary(block);
 }
 
+const void** egb_redzone_mark_(const void* block)
+{
+    return &record_of(block)->free_site;
+}
+
 uint64_t egb_redzone_when_(const void* block)
 {
     return record_of(block)->when;
@@ -313,7 +321,9 @@ static void let_out_oldest(egb_control* control)
 {
     egb_redzones* const redzones = control->redzones;
     void* const         block    = redzones->quarantine[redzones->oldest];
-    redzones->oldest             = (redzones->oldest + 1) % EGB_QUARANTINE_BLOCKS_MAX;
+
+    redzones->quarantine[redzones->oldest] = NULL;  // it may be a block in use soon
+    redzones->oldest                       = (redzones->oldest + 1) % EGB_QUARANTINE_BLOCKS_MAX;
     control->depot.quarantined--;
     redzones->bytes -= control->depot.growing.options.block_bytes;
     egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);

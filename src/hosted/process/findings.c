@@ -64,26 +64,57 @@ static void write_stack(egb_json* out, const char* name, const void* const* stac
 
 // ---- leaks --------------------------------------------------------------------------------------
 
+typedef struct leak_sum {
+    uint64_t places;
+    uint64_t blocks;
+    uint64_t bytes;
+} leak_sum;
+
 typedef struct leaks {
     egb_json* out;
-    uint64_t  places;
-    uint64_t  blocks;
-    uint64_t  bytes;
+    bool      have_reach;
+    leak_sum  lost;
+    leak_sum  indirect;  // a part of it
+    leak_sum  reachable;
 } leaks;
 
-static void write_leak(const egb_holder* holder, void* user)
+static void add_holder(leak_sum* sum, const egb_holder* holder)
+{
+    sum->places++;
+    sum->blocks += holder->blocks;
+    sum->bytes += holder->bytes;
+}
+
+static const char* text_of_reach(egb_reach reach)
+{
+    switch (reach) {
+        case EGB_REACH_DIRECTLY_LOST: return "directly lost";
+        case EGB_REACH_INDIRECTLY_LOST: return "indirectly lost";
+        case EGB_REACH_STILL: return "still reachable";
+        default: return NULL;
+    }
+}
+
+static void write_leak(const egb_holder* holder, egb_reach reach, void* user)
 {
     leaks* const    all = user;
     egb_json* const out = all->out;
-    all->blocks += holder->blocks;
-    all->bytes += holder->bytes;
-    if (all->places++ >= LEAKS_LISTED) {
+    leak_sum* const sum = reach == EGB_REACH_STILL ? &all->reachable : &all->lost;
+    all->have_reach     = all->have_reach || reach != EGB_REACH_UNKNOWN;
+    add_holder(sum, holder);
+    if (reach == EGB_REACH_INDIRECTLY_LOST) {
+        add_holder(&all->indirect, holder);
+    }
+    if (sum->places > LEAKS_LISTED) {
         return;
     }
     egb_json_next_(out);
     egb_json_open_(out, '{');
     write_where(out, "site", holder->file, holder->line, holder->site);
     write_stack(out, "stack", holder->stack);
+    if (reach != EGB_REACH_UNKNOWN) {
+        egb_json_word_(out, "reach", text_of_reach(reach));
+    }
     egb_json_word_(out, "pool", holder->pool_name);
     egb_json_number_(out, "blocks", holder->blocks);
     egb_json_number_(out, "bytes", holder->bytes);
@@ -91,20 +122,30 @@ static void write_leak(const egb_holder* holder, void* user)
     egb_json_close_(out, '}');
 }
 
+static void write_sum(egb_json* out, const char* name, const leak_sum* sum)
+{
+    egb_json_name_(out, name);
+    egb_json_open_(out, '{');
+    egb_json_number_(out, "places", sum->places);
+    egb_json_number_(out, "blocks", sum->blocks);
+    egb_json_number_(out, "bytes", sum->bytes);
+    egb_json_close_(out, '}');
+}
+
 static void write_leaks(egb_json* out)
 {
-    leaks all = {out, 0, 0, 0};
+    const leak_sum none = {0, 0, 0};
+    leaks          all  = {out, false, none, none, none};
     egb_json_name_(out, "leaks");
     egb_json_open_(out, '[');
     const egb_status status = egb_holders_each_new_(write_leak, &all);
     egb_json_close_(out, ']');
     if (status == EGB_OK) {
-        egb_json_name_(out, "leaked");
-        egb_json_open_(out, '{');
-        egb_json_number_(out, "places", all.places);
-        egb_json_number_(out, "blocks", all.blocks);
-        egb_json_number_(out, "bytes", all.bytes);
-        egb_json_close_(out, '}');
+        write_sum(out, "leaked", &all.lost);
+    }
+    if (status == EGB_OK && all.have_reach) {
+        write_sum(out, "indirect", &all.indirect);
+        write_sum(out, "reachable", &all.reachable);
     }
 }
 

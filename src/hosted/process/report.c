@@ -443,6 +443,7 @@ egb_status egb_report_write(const char* folder)
     if (__atomic_exchange_n(&report_is_busy, true, __ATOMIC_ACQUIRE)) {
         return EGB_BUSY;
     }
+    EGB_REACH_ENTER_();
     status = write_when_free(folder);
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
     return status;

@@ -55,4 +55,10 @@ void egb_early_copy_(void* to, size_t bytes, const void* block)
     }
 }
 
+const void* egb_early_memory_(size_t* bytes)
+{
+    *bytes = egb_smaller_(EGB_LOAD_(used), EARLY_BYTES);
+    return memory;
+}
+
 #endif

@@ -30,6 +30,9 @@ size_t egb_early_bytes_(const void* block);
 // Copies an early block, as much as fits.
 void egb_early_copy_(void* to, size_t bytes, const void* block);
 
+// The memory of all early blocks.
+const void* egb_early_memory_(size_t* bytes);
+
 #else
 
 static inline bool egb_is_early_(void)

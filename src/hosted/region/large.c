@@ -122,11 +122,6 @@ void egb_large_note_bytes_(size_t more, size_t less)
     note_live();
 }
 
-static void* start_of_block(const egb_large* large)
-{
-    return (char*)large->range.start + large->guard.lead;
-}
-
 // The bytes that the block's owner may use.
 static size_t room_of_block(const egb_large* large)
 {
@@ -144,7 +139,7 @@ static void* hand_out(egb_large* large)
         numbers.peak = numbers.in_use;
     }
     egb_large_note_bytes_(large->range.bytes, 0);
-    return start_of_block(large);
+    return egb_large_start_(large);
 }
 
 // A long block that must be zero comes fresh from the system, and the cached region that would
@@ -295,9 +290,9 @@ void* egb_large_refuse_(void)
 static int fault_of_large(const egb_large* large, const void* block)
 {
     if (large->state == EGB_LARGE_LIVE) {
-        return start_of_block(large) == block ? 0 : EGB_MISUSE_INTERIOR;
+        return egb_large_start_(large) == block ? 0 : EGB_MISUSE_INTERIOR;
     }
-    const bool is_start = egb_large_has_page_(large) ? start_of_block(large) == block
+    const bool is_start = egb_large_has_page_(large) ? egb_large_start_(large) == block
                                                      : (uintptr_t)block % EGB_UNIT_BYTES == 0;
     return is_start ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_INTERIOR;
 }
@@ -446,31 +441,9 @@ void egb_large_note_owner_(const void* block, size_t bytes, const void* site)
     egb_os_lock_(&large_lock);
     egb_large* const large = egb_large_at_(block);
     if (large != NULL) {
-        const egb_large_owner owner = {++owner_serial, now, bytes, site, thread};
+        const egb_large_owner owner = {++owner_serial, now, bytes, site, thread, NULL};
         large->owner                = owner;
     }
-    egb_os_unlock_(&large_lock);
-}
-
-typedef struct owner_visit {
-    egb_large_owner_fn visit;
-    void*              user;
-} owner_visit;
-
-static void visit_owner(void* record, void* user)
-{
-    const egb_large* const   large = record;
-    const owner_visit* const to    = user;
-    if (large->state == EGB_LARGE_LIVE && large->owner.serial != 0) {
-        to->visit(&large->owner, to->user);
-    }
-}
-
-void egb_large_each_owner_(egb_large_owner_fn visit, void* user)
-{
-    owner_visit to = {visit, user};
-    egb_os_lock_(&large_lock);
-    egb_large_each_(visit_owner, &to);
     egb_os_unlock_(&large_lock);
 }
 
@@ -490,7 +463,7 @@ size_t egb_large_bytes_(const void* address)
     const egb_large* const large   = egb_large_at_(address);
     const bool             is_live = large != NULL && large->state == EGB_LARGE_LIVE;
     const bool             is_in =
-        is_live && (uintptr_t)address - (uintptr_t)start_of_block(large) < room_of_block(large);
+        is_live && (uintptr_t)address - (uintptr_t)egb_large_start_(large) < room_of_block(large);
     const size_t bytes = is_in ? room_of_block(large) : 0;
     egb_os_unlock_(&large_lock);
     return bytes;

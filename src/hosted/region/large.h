@@ -37,6 +37,7 @@ typedef struct egb_large_owner {
     size_t      bytes;   // as requested
     const void* site;    // or stack: room stacks
     uint32_t    thread;
+    const void* mark;  // of a look at what is reachable; NULL: none
 } egb_large_owner;
 
 // A region of whole units, in the tree of large regions. Records never go back to the system: a
@@ -99,6 +100,15 @@ void       egb_large_drop_record_(egb_large* large);
 // Visits all records.
 void egb_large_each_(egb_growing_visit_fn visit, void* user);
 
+// The end of the region of records that the address is in; 0: it is in none.
+uintptr_t egb_large_records_end_(uintptr_t address);
+
+// The first byte of the block, if there is one.
+static inline void* egb_large_start_(const egb_large* large)
+{
+    return (char*)large->range.start + large->guard.lead;
+}
+
 // Enters the record's region in the tree: from now on the addresses in it lead to the record; or no
 // longer. O(log regions).
 void egb_large_enter_(egb_large* large);
@@ -151,9 +161,11 @@ typedef void (*egb_large_size_fn)(const egb_large_size* size, void* user);
 void egb_large_each_size_(egb_large_size_fn visit, void* user);
 void egb_large_count_sizes_anew_(void);
 
-// Calls `visit` with each block in use whose owner is known. The lock is held meanwhile.
-typedef void (*egb_large_owner_fn)(const egb_large_owner* owner, void* user);
-void egb_large_each_owner_(egb_large_owner_fn visit, void* user);
+// Whether it is a block in use whose owner is known.
+static inline bool egb_large_has_owner_(const egb_large* large)
+{
+    return large->state == EGB_LARGE_LIVE && large->owner.serial != 0;
+}
 
 // The number of the latest request.
 uint64_t egb_large_serial_(void);

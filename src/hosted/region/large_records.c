@@ -38,6 +38,13 @@ void egb_large_each_(egb_growing_visit_fn visit, void* user)
     egb_growing_each(&records, visit, user);
 }
 
+uintptr_t egb_large_records_end_(uintptr_t address)
+{
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it may be any address
+    const egb_chunk_* const chunk = egb_growing_chunk_of_(&records, (const void*)address);
+    return chunk == NULL ? 0 : (uintptr_t)chunk->range.start + chunk->range.bytes;
+}
+
 void egb_large_enter_(egb_large* large)
 {
     egb_range_add_(&large_regions, &large->range);

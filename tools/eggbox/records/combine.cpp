@@ -52,28 +52,48 @@ void combine_pools(std::vector<pool_record>& to, const std::vector<pool_record>&
 constexpr std::size_t leaks_max  = 1000;
 constexpr std::size_t events_max = 100;
 
+// Numbers of places that are in both records.
+struct known_leaks {
+    std::uint64_t lost      = 0;
+    std::uint64_t indirect  = 0;  // a part of these
+    std::uint64_t reachable = 0;
+};
+
+std::uint64_t& known_places(known_leaks& known, block_reach reach)
+{
+    return reach == block_reach::still_reachable ? known.reachable : known.lost;
+}
+
+void add_sum(leak_sum& to, const leak_sum& from, std::uint64_t known)
+{
+    to.is_known = to.is_known || from.is_known;
+    to.places   = plus(to.places, minus(from.places, known));
+    to.blocks   = plus(to.blocks, from.blocks);
+    to.bytes    = plus(to.bytes, from.bytes);
+}
+
 void add_leaks(process_record& to, const process_record& from)
 {
-    std::uint64_t known = 0;  // places in both records
+    known_leaks known;
     for (const leak_record& each : from.leaks) {
         const auto found =
             std::find_if(to.leaks.begin(), to.leaks.end(), [&](const leak_record& other) {
                 return other.site == each.site && other.stack == each.stack &&
-                       other.pool == each.pool;
+                       other.pool == each.pool && other.reach == each.reach;
             });
         if (found != to.leaks.end()) {
             found->blocks    = plus(found->blocks, each.blocks);
             found->bytes     = plus(found->bytes, each.bytes);
             found->oldest_ms = std::max(found->oldest_ms, each.oldest_ms);
-            known++;
+            known_places(known, each.reach)++;
+            known.indirect += each.reach == block_reach::indirectly_lost ? 1 : 0;
         } else if (to.leaks.size() < leaks_max) {
             to.leaks.push_back(each);
         }
     }
-    to.leaked.is_known = to.leaked.is_known || from.leaked.is_known;
-    to.leaked.places   = plus(to.leaked.places, minus(from.leaked.places, known));
-    to.leaked.blocks   = plus(to.leaked.blocks, from.leaked.blocks);
-    to.leaked.bytes    = plus(to.leaked.bytes, from.leaked.bytes);
+    add_sum(to.leaked, from.leaked, known.lost);
+    add_sum(to.indirect, from.indirect, known.indirect);
+    add_sum(to.reachable, from.reachable, known.reachable);
 }
 
 // The system reuses process numbers, so the start time must agree as well.
@@ -200,6 +220,8 @@ static void become(process_record& process, const process_record& next)
     process.library      = next.library;
     process.leaks        = next.leaks;
     process.leaked       = next.leaked;
+    process.indirect     = next.indirect;
+    process.reachable    = next.reachable;
     process.minor_faults = next.minor_faults;  // the system's counters continue over exec
     process.major_faults = next.major_faults;
 }

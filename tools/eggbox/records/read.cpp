@@ -140,9 +140,22 @@ stack_record read_stack(const json_place& from, const char* name)
     return out;
 }
 
+block_reach read_reach(const json_place& from)
+{
+    const std::string text = from.has("reach") ? from.member("reach").text() : "";
+    for (const block_reach each :
+         {block_reach::directly_lost, block_reach::indirectly_lost, block_reach::still_reachable}) {
+        if (text == reach_text(each)) {
+            return each;
+        }
+    }
+    return block_reach::unknown;
+}
+
 leak_record read_leak(const json_place& from)
 {
     leak_record out;
+    out.reach     = read_reach(from);
     out.site      = read_place(from, "site");
     out.stack     = read_stack(from, "stack");
     out.pool      = from.member("pool").text();
@@ -169,6 +182,19 @@ event_record read_event(const json_place& from)
     return out;
 }
 
+void read_sum(leak_sum& out, const json_place& from, const char* name)
+{
+    if (from.has(name)) {
+        const json_place sum = from.member(name);
+        out                  = {
+            true,
+            sum.member("places").count(),
+            sum.member("blocks").count(),
+            sum.member("bytes").count()
+        };
+    }
+}
+
 // Reads leaks and events, which not every file has.
 void read_findings(process_record& out, const json_place& from)
 {
@@ -177,13 +203,9 @@ void read_findings(process_record& out, const json_place& from)
             out.leaks.push_back(read_leak(each));
         }
     }
-    if (from.has("leaked")) {
-        const json_place sum = from.member("leaked");
-        out.leaked.is_known  = true;
-        out.leaked.places    = sum.member("places").count();
-        out.leaked.blocks    = sum.member("blocks").count();
-        out.leaked.bytes     = sum.member("bytes").count();
-    }
+    read_sum(out.leaked, from, "leaked");
+    read_sum(out.indirect, from, "indirect");
+    read_sum(out.reachable, from, "reachable");
     if (from.has("events")) {
         for (const json_place& each : from.member("events").elements()) {
             out.events.push_back(read_event(each));

@@ -61,6 +61,9 @@ struct counted {
     std::uint64_t count = 0;
 };
 
+/// Whether a call that only allocates for its caller is left out: `by_name`, if its name says so.
+enum class folding : unsigned char { by_name, always, never };
+
 /// A place in the code. Unknown parts are empty or 0.
 struct place_record {
     std::string   module;  // the program or the library
@@ -70,6 +73,7 @@ struct place_record {
     std::uint64_t line = 0;
     std::string   function;
     bool          is_inlined = false;  // into the function of the next place of its stack
+    folding       fold       = folding::by_name;  // not in a file
 
     bool is_known() const;
     bool operator==(const place_record& other) const;
@@ -78,8 +82,15 @@ struct place_record {
 /// Places, each called by the next one. Empty: unknown.
 using stack_record = std::vector<place_record>;
 
+/// Whether the program could still have reached a block at its end; `unknown`: nobody looked.
+enum class block_reach : unsigned char { unknown, directly_lost, indirectly_lost, still_reachable };
+
+/// "directly lost", as files have it; "" for unknown.
+const char* reach_text(block_reach reach);
+
 /// Blocks of one pool that one place allocated and that were never freed.
 struct leak_record {
+    block_reach   reach = block_reach::unknown;
     place_record  site;
     stack_record  stack;  // from the site on
     std::string   pool;
@@ -134,6 +145,8 @@ struct process_record {
     std::vector<counted>      misuse;
     std::vector<leak_record>  leaks;
     leak_sum                  leaked;
+    leak_sum                  indirect;    // the part of `leaked` to which a lost block leads
+    leak_sum                  reachable;   // not in `leaked`; not known if nobody looked
     leak_sum                  suppressed;  // was in `leaks` and `leaked`; not in a file
     std::vector<event_record> events;
     std::string               no_report;  // why the numbers are from the live file; empty: they

@@ -85,6 +85,7 @@ json leak_json(const leak_record& leak)
         {"bytes", leak.bytes},
         {"oldest_ms", leak.oldest_ms},
     };
+    add_reach(out, leak.reach);
     add_stack(out, "stack", leak.stack);
     return out;
 }
@@ -97,6 +98,10 @@ void add_findings(json& to, const process_record& process)
             to["leaks"].push_back(leak_json(each));
         }
         to["leaked"] = leaked_json(process.leaked);
+        if (process.reachable.is_known) {
+            to["indirect"]  = leaked_json(process.indirect);
+            to["reachable"] = leaked_json(process.reachable);
+        }
     }
     for (const event_record& each : process.events) {
         to["events"].push_back(event_json(each));
@@ -206,6 +211,23 @@ json event_json(const event_record& event)
     add_stack(out, "alloc_stack", event.alloc_stack);
     add_stack(out, "free_stack", event.free_stack);
     return out;
+}
+
+const char* reach_text(block_reach reach)
+{
+    switch (reach) {
+        case block_reach::directly_lost: return "directly lost";
+        case block_reach::indirectly_lost: return "indirectly lost";
+        case block_reach::still_reachable: return "still reachable";
+        default: return "";
+    }
+}
+
+void add_reach(json& to, block_reach reach)
+{
+    if (reach != block_reach::unknown) {
+        to["reach"] = reach_text(reach);
+    }
 }
 
 json leaked_json(const leak_sum& sum)

@@ -17,4 +17,7 @@ json event_json(const event_record& event);
 void add_stack(json& to, const char* name, const stack_record& stack);
 json leaked_json(const leak_sum& sum);
 
+/// Adds "reach" if it is known.
+void add_reach(json& to, block_reach reach);
+
 }  // namespace tool

@@ -137,6 +137,8 @@ bool says_all(const std::string& report, process_record& record)
         record.events                = earlier.events;
         record.leaks                 = earlier.leaks;
         record.leaked                = earlier.leaked;
+        record.indirect              = earlier.indirect;
+        record.reachable             = earlier.reachable;
         return requests_of(earlier) >= requests_of(record);
     } catch (const failure&) {
         return false;  // it was killed while it wrote

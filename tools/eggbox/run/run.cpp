@@ -340,6 +340,10 @@ void say_json(const outcome& of, const totals& sums, const findings& found)
     if (found.all.is_known) {
         line["leaked"] = leaked_json(found.all);
     }
+    if (found.reachable.is_known) {
+        line["indirect"]  = leaked_json(found.indirect);
+        line["reachable"] = leaked_json(found.reachable);
+    }
     std::fputs(json_line(line).c_str(), stderr);
 }
 

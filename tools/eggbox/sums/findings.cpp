@@ -101,33 +101,62 @@ void add_to(leak_sum& sum, std::uint64_t blocks, std::uint64_t bytes, std::uint6
 
 using leaks_by_place = std::map<std::string, leak_total>;
 
-void add_leaks(findings& to, leaks_by_place& places, const process_record& process)
+void add_place(leaks_by_place& places, const leak_record& each)
 {
-    leak_sum listed;
-    for (const leak_record& each : process.leaks) {
-        add_to(listed, each.blocks, each.bytes);
-        if (is_kept(each)) {
-            add_to(to.kept, each.blocks, each.bytes);
-            continue;
-        }
-        leak_total& total = places[leak_text(each.site, each.stack, each.stack.size())];
-        total.site        = each.site;
-        total.stack       = each.stack;
-        total.blocks      = plus(total.blocks, each.blocks);
-        total.bytes       = plus(total.bytes, each.bytes);
-        total.oldest_ms   = std::max(total.oldest_ms, each.oldest_ms);
-    }
+    const std::string text  = leak_text(each.site, each.stack, each.stack.size());
+    leak_total&       total = places[text + reach_text(each.reach)];
+    total.reach             = each.reach;
+    total.site              = each.site;
+    total.stack             = each.stack;
+    total.blocks            = plus(total.blocks, each.blocks);
+    total.bytes             = plus(total.bytes, each.bytes);
+    total.oldest_ms         = std::max(total.oldest_ms, each.oldest_ms);
+}
+
+void add_rest(leak_sum& to, const leak_sum& all, const leak_sum& without)
+{
+    to.is_known = to.is_known || all.is_known;
+    to.places   = plus(to.places, minus(all.places, without.places));
+    to.blocks   = plus(to.blocks, minus(all.blocks, without.blocks));
+    to.bytes    = plus(to.bytes, minus(all.bytes, without.bytes));
+}
+
+// The sums of a process, without what its list has and is counted by place, or as kept.
+void add_sums(findings& to, const process_record& process, const std::array<leak_sum, 3>& without)
+{
     const leak_sum& quiet = process.suppressed;
     add_to(to.suppressed, quiet.blocks, quiet.bytes, quiet.places);
     if (process.leaked.is_known && !process.large.is_tracked) {
         to.large.blocks = plus(to.large.blocks, process.large.in_use);
         to.large.bytes  = plus(to.large.bytes, process.large.bytes_in_use);
     }
-    const leak_sum& all = process.leaked;
-    to.all.is_known     = to.all.is_known || all.is_known;
-    to.all.places       = plus(to.all.places, minus(all.places, listed.places));
-    to.all.blocks       = plus(to.all.blocks, minus(all.blocks, listed.blocks));
-    to.all.bytes        = plus(to.all.bytes, minus(all.bytes, listed.bytes));
+    add_rest(to.all, process.leaked, without[0]);
+    add_rest(to.indirect, process.indirect, without[1]);
+    add_rest(to.reachable, process.reachable, without[2]);
+}
+
+void add_leaks(findings& to, leaks_by_place& places, const process_record& process)
+{
+    leak_sum listed;
+    leak_sum kept_indirect;
+    leak_sum kept_reachable;
+    for (const leak_record& each : process.leaks) {
+        const bool is_still = each.reach == block_reach::still_reachable;
+        if (!is_still) {
+            add_to(listed, each.blocks, each.bytes);
+        }
+        if (is_kept(each)) {
+            add_to(to.kept, each.blocks, each.bytes);
+            if (is_still) {
+                add_to(kept_reachable, each.blocks, each.bytes);
+            } else if (each.reach == block_reach::indirectly_lost) {
+                add_to(kept_indirect, each.blocks, each.bytes);
+            }
+        } else if (!is_still) {
+            add_place(places, each);
+        }
+    }
+    add_sums(to, process, {listed, kept_indirect, kept_reachable});
 }
 
 // A damaged block is found during a correct call, so the call is not the fault.
@@ -209,6 +238,35 @@ std::string kept_text(const leak_sum& kept)
     );
 }
 
+std::string reachable_text(const leak_sum& reachable)
+{
+    return fmt::format(
+        "{} in {} still reachable at the end, no leak",
+        number_of(reachable.bytes, "byte", "bytes"),
+        number_of(reachable.blocks, "block", "blocks")
+    );
+}
+
+// LEAKS: 96 bytes in 2 blocks directly lost, and 30 bytes in 1 block indirectly
+std::string lost_text(const findings& found)
+{
+    const leak_sum& all   = found.all;
+    const leak_sum& other = found.indirect;
+    const auto      text  = [](std::uint64_t bytes, std::uint64_t blocks) {
+        return number_of(bytes, "byte", "bytes") + " in " + number_of(blocks, "block", "blocks");
+    };
+    if (!found.reachable.is_known) {
+        return fmt::format("LEAKS: {} never freed", text(all.bytes, all.blocks));
+    }
+    return fmt::format(
+               "LEAKS: {} directly lost",
+               text(minus(all.bytes, other.bytes), minus(all.blocks, other.blocks))
+           ) +
+           (other.blocks == 0
+                ? ""
+                : fmt::format(", and {} indirectly", text(other.bytes, other.blocks)));
+}
+
 std::string suppressed_text(const leak_sum& suppressed)
 {
     return fmt::format(
@@ -235,6 +293,7 @@ json leak_json(const leak_total& leak)
         {"bytes", leak.bytes},
         {"oldest_ms", leak.oldest_ms},
     };
+    add_reach(out, leak.reach);
     add_stack(out, "stack", leak.stack);
     return out;
 }
@@ -296,25 +355,23 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (all.is_known && all.blocks == 0) {
         out.push_back(
             std::string("no leaks: every tracked block was freed") +
-            (found.kept.blocks == 0 && found.large.blocks == 0 && found.suppressed.blocks == 0
+            (found.kept.blocks == 0 && found.large.blocks == 0 && found.suppressed.blocks == 0 &&
+                     found.reachable.blocks == 0
                  ? ""
                  : ", except:")
         );
     }
     if (all.blocks > 0) {
-        out.push_back(fmt::format(
-            "LEAKS: {} in {} never freed, by allocation site:",
-            number_of(all.bytes, "byte", "bytes"),
-            number_of(all.blocks, "block", "blocks")
-        ));
+        out.push_back(lost_text(found) + ", by allocation site:");
     }
     const std::size_t count = std::min(found.leaks.size(), lines_max);
     for (std::size_t i = 0; i < count; i++) {
         const leak_total& each = found.leaks[i];
         out.push_back(fmt::format(
-            "  {} in {}, oldest {}: {}",
+            "  {} in {}{}, oldest {}: {}",
             number_of(each.bytes, "byte", "bytes"),
             number_of(each.blocks, "block", "blocks"),
+            each.reach == block_reach::indirectly_lost ? ", indirectly" : "",
             seconds_text(static_cast<double>(each.oldest_ms) / 1000),
             leak_text(each.site, each.stack, calls_max)
         ));
@@ -324,6 +381,9 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     }
     if (found.large.blocks > 0) {
         out.push_back(large_text(found.large));
+    }
+    if (found.reachable.blocks > 0) {
+        out.push_back("  " + reachable_text(found.reachable));
     }
     if (found.kept.blocks > 0) {
         out.push_back("  " + kept_text(found.kept));
@@ -341,7 +401,11 @@ void add_findings(json& to, const findings& found)
         to["leaks"].push_back(leak_json(each));
     }
     if (found.all.is_known) {
-        to["leaked"]                = leaked_json(found.all);
+        to["leaked"] = leaked_json(found.all);
+        if (found.reachable.is_known) {
+            to["indirect"]  = leaked_json(found.indirect);
+            to["reachable"] = leaked_json(found.reachable);
+        }
         to["kept"]                  = leaked_json(found.kept);
         to["suppressed"]            = leaked_json(found.suppressed);
         to["large"]["in_use"]       = found.large.blocks;

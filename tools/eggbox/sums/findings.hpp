@@ -12,6 +12,7 @@ namespace tool
 
 /// All leaks of one place or stack, over all processes and pools.
 struct leak_total {
+    block_reach   reach = block_reach::unknown;
     place_record  site;
     stack_record  stack;
     std::uint64_t blocks    = 0;
@@ -26,10 +27,12 @@ struct event_total {
 };
 
 struct findings {
-    std::vector<event_total> events;  // in order of appearance
-    std::vector<leak_total>  leaks;   // most bytes first
-    leak_sum                 all;     // `leaks` and the leaks that no report lists
-    leak_sum                 kept;    // by the C library and the loader; not in `leaks` or `all`
+    std::vector<event_total> events;     // in order of appearance
+    std::vector<leak_total>  leaks;      // most bytes first
+    leak_sum                 all;        // `leaks` and the leaks that no report lists
+    leak_sum                 indirect;   // the part of `all` to which a lost block leads
+    leak_sum                 reachable;  // not in `leaks` or `all`; not known if nobody looked
+    leak_sum                 kept;       // by the C library and the loader; not in `leaks` or `all`
     leak_sum                 suppressed;  // as the user wishes; not in `leaks` or `all`
     leak_sum                 large;       // large blocks, not freed; their places are not recorded
     bool                     was_ended = false;  // a signal ended a program: its leaks are left out

@@ -63,6 +63,15 @@ bool is_suppressed(const leak_record& leak, const std::vector<std::string>& patt
     });
 }
 
+void change(
+    leak_sum& sum, const leak_record& by, std::uint64_t (*how)(std::uint64_t, std::uint64_t)
+)
+{
+    sum.places = how(sum.places, 1);
+    sum.blocks = how(sum.blocks, by.blocks);
+    sum.bytes  = how(sum.bytes, by.bytes);
+}
+
 void suppress_in(process_record& process, const std::vector<std::string>& patterns)
 {
     const auto kept = std::stable_partition(
@@ -71,11 +80,13 @@ void suppress_in(process_record& process, const std::vector<std::string>& patter
         [&](const leak_record& each) { return !is_suppressed(each, patterns); }
     );
     for (auto each = kept; each != process.leaks.end(); ++each) {
-        for (leak_sum* const sum : {&process.suppressed, &process.leaked}) {
-            const auto change = sum == &process.leaked ? minus : plus;
-            sum->places       = change(sum->places, 1);
-            sum->blocks       = change(sum->blocks, each->blocks);
-            sum->bytes        = change(sum->bytes, each->bytes);
+        const bool is_lost = each->reach != block_reach::still_reachable;
+        change(is_lost ? process.leaked : process.reachable, *each, minus);
+        if (is_lost) {
+            change(process.suppressed, *each, plus);
+        }
+        if (each->reach == block_reach::indirectly_lost) {
+            change(process.indirect, *each, minus);
         }
     }
     process.leaks.erase(kept, process.leaks.end());

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// The memory and the threads of this process, as the files of /proc show them, for a library that
+// is the C library's malloc. Callers hold locks, so all is asked of the kernel itself.
+#include "posix_features.h"
+
+#include "os.h"
+
+#if EGB_IS_MALLOC && defined(__linux__)
+
+  #include <errno.h>
+  #include <fcntl.h>
+  #include <stddef.h>
+  #include <string.h>
+  #include <sys/syscall.h>
+  #include <unistd.h>
+
+  #include "posix_calls.h"
+
+enum { TEXT_BYTES = 4096, LINE_BYTES = 256, DIGITS_MAX = 10 };
+
+static int open_in_proc(const char* path, int flags)
+{
+    const int before = errno;
+    const int file   = (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_RDONLY | O_CLOEXEC, 0);
+    errno            = before;
+    return file;
+}
+
+static void close_in_proc(int file)
+{
+    const int before = errno;
+    (void)syscall(SYS_close, file);
+    errno = before;
+}
+
+// 0: the end, or an error.
+static size_t read_in_proc(int file, void* to, size_t bytes)
+{
+    const int     before = errno;
+    const ssize_t got    = read(file, to, bytes);
+    errno                = before;
+    return got < 0 ? 0 : (size_t)got;
+}
+
+static bool seek_in_proc(int file, uint64_t to)
+{
+    const int before = errno;
+  #if defined(SYS__llseek)
+    uint64_t   result;
+    const long done = syscall(SYS__llseek, file, to >> 32, (uint32_t)to, &result, SEEK_SET);
+  #else
+    const long done = syscall(SYS_lseek, file, to, SEEK_SET);
+  #endif
+    errno = before;
+    return done >= 0;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+bool egb_os_memory_open_(egb_os_memory* memory)
+{
+    memory->known      = 0;
+    memory->file       = open_in_proc("/proc/self/mem", 0);
+    memory->flags_file = open_in_proc("/proc/self/pagemap", 0);
+    if (memory->file < 0 || memory->flags_file < 0) {
+        egb_os_memory_close_(memory);
+        return false;
+    }
+    return true;
+}
+
+void egb_os_memory_close_(const egb_os_memory* memory)
+{
+    if (memory->file >= 0) {
+        close_in_proc(memory->file);
+    }
+    if (memory->flags_file >= 0) {
+        close_in_proc(memory->flags_file);
+    }
+}
+
+size_t egb_os_memory_read_(const egb_os_memory* memory, uintptr_t from, void* to, size_t bytes)
+{
+    size_t done = 0;
+    size_t got  = seek_in_proc(memory->file, from) ? 1 : 0;
+    while (got != 0 && done < bytes) {
+        got = read_in_proc(memory->file, (char*)to + done, bytes - done);
+        done += got;
+    }
+    return done;
+}
+
+// A page that was never written to is not in memory, or is one of a file.
+bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address)
+{
+    const uint64_t  is_there = (uint64_t)3 << 62;  // in memory, or swapped
+    const uint64_t  is_file  = (uint64_t)1 << 61;
+    const uintptr_t page     = address / egb_os_page_bytes_();
+    if (page - memory->first >= memory->known) {
+        memory->first = page;
+        memory->known = 0;
+        if (seek_in_proc(memory->flags_file, (uint64_t)page * sizeof(uint64_t))) {
+            const size_t got =
+                read_in_proc(memory->flags_file, memory->flags, sizeof memory->flags);
+            memory->known = got / sizeof(uint64_t);
+        }
+    }
+    if (memory->known == 0) {
+        return false;
+    }
+    const uint64_t flags = memory->flags[page - memory->first];
+    return (flags & is_there) != 0 && (flags & is_file) == 0;
+}
+
+// ---- mappings -----------------------------------------------------------------------------------
+
+// Returns the character behind the number.
+static const char* read_hexadecimal(const char* text, uintptr_t* out)
+{
+    for (*out = 0;; text++) {
+        const char digit = *text;
+        if (digit >= '0' && digit <= '9') {
+            *out = *out * 16 + (uintptr_t)(digit - '0');
+        } else if (digit >= 'a' && digit <= 'f') {
+            *out = *out * 16 + (uintptr_t)(digit - 'a' + 10);
+        } else {
+            return text;
+        }
+    }
+}
+
+static const char* behind_word(const char* text)
+{
+    while (*text != ' ' && *text != '\0') {
+        text++;
+    }
+    return *text == ' ' ? text + 1 : text;
+}
+
+// A line as 7f12a000-7f12c000 rw-p 00000000 00:00 0, and a path. The fifth word is the file's
+// number.
+static egb_os_mapping mapping_of_line(const char* line)
+{
+    egb_os_mapping    out     = {0, 0, false, false, false};
+    const char* const behind  = read_hexadecimal(line, &out.start);
+    const char* const allowed = read_hexadecimal(behind + (*behind == '-' ? 1 : 0), &out.end);
+    const char* const number  = behind_word(behind_word(behind_word(behind_word(line))));
+    out.is_writable           = strncmp(allowed, " rw", 3) == 0 && allowed[4] == 'p';
+    out.is_closed             = strncmp(allowed, " ---", 4) == 0;
+    out.is_anonymous          = number[0] == '0' && (number[1] == ' ' || number[1] == '\0');
+    return out;
+}
+
+bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* user), void* user)
+{
+    char      text[TEXT_BYTES];
+    char      line[LINE_BYTES];  // the path at its end may be cut
+    size_t    length = 0;
+    const int file   = open_in_proc("/proc/self/maps", 0);
+    if (file < 0) {
+        return false;
+    }
+    for (size_t got; (got = read_in_proc(file, text, sizeof text)) != 0;) {
+        for (size_t i = 0; i < got; i++) {
+            if (text[i] == '\n') {
+                line[length]                 = '\0';
+                const egb_os_mapping mapping = mapping_of_line(line);
+                visit(&mapping, user);
+                length = 0;
+            } else if (length < sizeof line - 1) {
+                line[length++] = text[i];
+            }
+        }
+    }
+    close_in_proc(file);
+    return true;
+}
+
+// ---- threads ------------------------------------------------------------------------------------
+
+// As the kernel has it.
+typedef struct folder_entry {
+    uint64_t       number;
+    int64_t        next;
+    unsigned short bytes;
+    unsigned char  type;
+    char           name[];
+} folder_entry;
+
+// The state of a thread: its system call, and the stack pointer and the program counter last; or
+// "running". Empty: not known.
+static void read_thread(const char* thread, char text[LINE_BYTES])
+{
+    char   path[64] = "/proc/self/task/";
+    size_t got      = 0;
+    (void)strncat(path, thread, DIGITS_MAX);
+    (void)strcat(path, "/syscall");
+    const int file = open_in_proc(path, 0);
+    if (file >= 0) {
+        got = read_in_proc(file, text, LINE_BYTES - 1);
+        close_in_proc(file);
+    }
+    text[got] = '\0';
+}
+
+// A thread that runs gets a few milliseconds, all of them together, to wait for something.
+static uintptr_t stack_of(const char* thread, unsigned* waits)
+{
+    enum { RUNNING_LOOKS_MAX = 50 };
+    char     text[LINE_BYTES];
+    uint32_t never = 0;
+    read_thread(thread, text);
+    for (; text[0] == 'r' && *waits < RUNNING_LOOKS_MAX; ++*waits) {
+        egb_os_wait_(&never, 0, 1);
+        read_thread(thread, text);
+    }
+    char* const last   = strrchr(text, ' ');
+    uintptr_t   number = 0;
+    if (last != NULL) {
+        *last                    = '\0';
+        const char* const before = strrchr(text, ' ');
+        (void)read_hexadecimal(before == NULL ? "" : before + sizeof " 0x" - 1, &number);
+    }
+    return number;
+}
+
+static uint32_t thread_number(const char* name)
+{
+    uint32_t number = 0;
+    for (; *name >= '0' && *name <= '9'; name++) {
+        number = number * 10 + (uint32_t)(*name - '0');
+    }
+    return number;
+}
+
+bool egb_os_each_stack_(void (*visit)(uintptr_t top, void* user), void* user)
+{
+    EGB_ALIGNAS_(8) char entries[TEXT_BYTES];
+    const uint32_t       own   = egb_os_thread_number_();
+    unsigned             waits = 0;
+    const int            file  = open_in_proc("/proc/self/task", O_DIRECTORY);
+    if (file < 0) {
+        return false;
+    }
+    const int before = errno;
+    for (long got; (got = syscall(SYS_getdents64, file, entries, sizeof entries)) > 0;) {
+        for (long at = 0; at < got;) {
+            const folder_entry* const entry  = (const void*)(entries + at);
+            const uint32_t            thread = thread_number(entry->name);
+            if (thread != 0 && thread != own) {
+                visit(stack_of(entry->name, &waits), user);
+            }
+            at += entry->bytes;
+        }
+    }
+    errno = before;
+    close_in_proc(file);
+    return true;
+}
+
+#endif
