@@ -39,7 +39,7 @@ _eggbox()
     fi
     case $command in
         run) options="--report --check --guard-pages --suppress --json --help --" ;;
-        report) options="--json --html --format --what --diff --fail-above --suppress --help" ;;
+        report) options="--json --html --format --what --diff --fail-above --suppress --all --help" ;;
         top) options="--once --json --openmetrics --help" ;;
         doctor | ls | gc) options="--json --help" ;;
         size) options="--emit --cover --headroom --name --check --json --help" ;;

@@ -187,6 +187,9 @@ void add_report(CLI::App& app, report_options& wanted)
         ->type_name("leaked|peak|requests")
         ->needs(format);
     add_suppress(sub, wanted.suppress);
+    sub->add_flag(
+        "--all", wanted.is_all, "Show stacks with the calls that only allocate for their callers"
+    );
     CLI::Option* const html =
         sub->add_option("--html", wanted.html, "Write a page for a browser to this file");
     html->type_name("PAGE")->excludes(json)->excludes(format)->check([](const std::string& path) {
@@ -202,7 +205,7 @@ void add_report(CLI::App& app, report_options& wanted)
         ->needs(diff);
     set_usage(
         sub,
-        "usage: eggbox report FILE... [--json]\n"
+        "usage: eggbox report FILE... [--json] [--all]\n"
         "       eggbox report FILE... --html PAGE\n"
         "       eggbox report FILE... --format FORMAT [--what leaked|peak|requests]\n"
         "       eggbox report --diff OLD NEW [--fail-above PERCENT] [--json]\n"

@@ -11,6 +11,7 @@
 #include "sums/findings.hpp"
 #include "sums/suppress.hpp"
 #include "sums/totals.hpp"
+#include "sums/wrappers.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
 
@@ -186,11 +187,24 @@ json pools_json(const std::vector<pool_total>& pools)
 }
 
 // Without the leaks that the user does not want to hear of.
-std::vector<run_record> runs_of(const report_options& wanted, const std::vector<std::string>& files)
+std::vector<run_record>
+unfolded_runs(const report_options& wanted, const std::vector<std::string>& files)
 {
     std::vector<run_record> runs = read_reports(files);
     if (!wanted.suppress.empty()) {
         suppress_leaks(runs, read_suppressions(wanted.suppress));
+    }
+    if (wanted.is_all) {
+        unfold_wrappers(runs);
+    }
+    return runs;
+}
+
+std::vector<run_record> runs_of(const report_options& wanted)
+{
+    std::vector<run_record> runs = unfolded_runs(wanted, wanted.files);
+    if (!wanted.is_all) {
+        fold_wrappers(runs, wrappers_in(runs));
     }
     return runs;
 }
@@ -200,7 +214,7 @@ int export_command(const report_options& wanted)
     if (is_binary(wanted.format) && isatty(STDOUT_FILENO) != 0) {
         throw bad_usage(wanted.format + " is not text; send it to a file with >");
     }
-    print(exported(runs_of(wanted, wanted.files), wanted.format, wanted.what));
+    print(exported(runs_of(wanted), wanted.format, wanted.what));
     return exit_done;
 }
 
@@ -209,10 +223,16 @@ int diff_command(const report_options& wanted)
     if (wanted.files.size() != 2) {
         throw bad_usage("--diff takes two reports, OLD and NEW");
     }
-    const double     percent = wanted.fail_above ? percent_of(*wanted.fail_above) : -1;
-    const difference found   = difference_of(
-        runs_of(wanted, {wanted.files.front()}), runs_of(wanted, {wanted.files.back()})
-    );
+    const double            percent = wanted.fail_above ? percent_of(*wanted.fail_above) : -1;
+    std::vector<run_record> before  = unfolded_runs(wanted, {wanted.files.front()});
+    std::vector<run_record> after   = unfolded_runs(wanted, {wanted.files.back()});
+    if (!wanted.is_all) {  // a place has one name in both
+        std::set<std::string> wrappers = wrappers_in(before);
+        wrappers.merge(wrappers_in(after));
+        fold_wrappers(before, wrappers);
+        fold_wrappers(after, wrappers);
+    }
+    const difference found = difference_of(before, after);
     print(
         wanted.json ? difference_data(found, percent)
                     : difference_page(found, percent, wanted.files.back())
@@ -222,7 +242,7 @@ int diff_command(const report_options& wanted)
 
 int html_command(const report_options& wanted)
 {
-    const std::string page = html_page(runs_of(wanted, wanted.files), wanted.files);
+    const std::string page = html_page(runs_of(wanted), wanted.files);
     report_file       file{wanted.html};
     const std::string problem = file.write(page);
     if (!problem.empty()) {
@@ -291,7 +311,7 @@ int report_command(const report_options& wanted)
     if (wanted.diff) {
         return diff_command(wanted);
     }
-    const std::vector<run_record> runs = runs_of(wanted, wanted.files);
+    const std::vector<run_record> runs = runs_of(wanted);
     print(wanted.json ? report_data(runs) : report_page(runs, wanted.files));
     return exit_done;
 }

@@ -17,7 +17,8 @@ struct report_options {
     std::optional<std::string> fail_above;    // a limit of growth, in percent
     std::string                html;          // write a page for a browser to this file
     std::string                suppress;      // a file of leaks to leave out; empty: none
-    bool                       json = false;
+    bool                       json   = false;
+    bool                       is_all = false;  // stacks with the calls that only allocate
 };
 
 /// Returns the exit status of the command.

@@ -13,6 +13,7 @@
 #include "run/symbols.hpp"
 #include "sums/findings.hpp"
 #include "sums/suppress.hpp"
+#include "sums/wrappers.hpp"
 #include "sums/totals.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
@@ -390,6 +391,7 @@ findings findings_of(const run_record& run, const std::vector<std::string>& quie
 {
     std::vector<run_record> runs = {run};
     suppress_leaks(runs, quiet);
+    fold_wrappers(runs, wrappers_in(runs));
     return find_all(runs);
 }
 

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "eggbox/misuse.h"
 
@@ -276,6 +278,25 @@ std::string suppressed_text(const leak_sum& suppressed)
     );
 }
 
+// The functions that are left out because of their position, not of their name.
+std::string folded_text(const findings& found)
+{
+    std::set<std::string> names;
+    for (const leak_total& leak : found.leaks) {
+        for (std::size_t i = 0; i < leak.stack.size() && only_allocates(leak.stack[i]); i++) {
+            if (leak.stack[i].fold == folding::always) {
+                names.insert(shown(call_name(leak.stack[i])));
+            }
+        }
+    }
+    return names.empty() ? ""
+                         : fmt::format(
+                               "left out in front, since they allocate for many callers: {}; "
+                               "`eggbox report --all` shows them",
+                               fmt::join(names, ", ")
+                           );
+}
+
 std::string large_text(const leak_sum& large)
 {
     return fmt::format(
@@ -378,6 +399,10 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     }
     if (all.places > count) {
         out.push_back(fmt::format("  and {} more sites in {}", grouped(all.places - count), where));
+    }
+    const std::string folded = folded_text(found);
+    if (!folded.empty()) {
+        out.push_back("  " + folded);
     }
     if (found.large.blocks > 0) {
         out.push_back(large_text(found.large));

@@ -57,7 +57,8 @@ std::string short_name(const std::string& name)
         }
         depth -= each == '>' || each == ')' || each == '}' ? 1 : 0;
     }
-    return out.empty() || depth != 0 ? name : out;
+    const std::size_t unnamed = out.rfind("::", 0) == 0 ? 2 : 0;  // of a namespace without a name
+    return out.empty() || depth != 0 ? name : out.substr(unnamed);
 }
 
 bool is_word_of(std::string_view name, std::string_view word)
@@ -67,9 +68,9 @@ bool is_word_of(std::string_view name, std::string_view word)
            }) != name.end();
 }
 
-// A function that allocates for its caller, by its name: operator new, the C++ library, and
-// wrappers such as xmalloc, g_malloc0, zmalloc, _PyObject_Malloc, CRYPTO_zalloc, pg_strdup.
-bool only_allocates(const place_record& place)
+// Operator new, the C++ library, and wrappers such as xmalloc, g_malloc0, zmalloc,
+// _PyObject_Malloc, CRYPTO_zalloc, pg_strdup.
+bool has_name_of_wrapper(const place_record& place)
 {
     static constexpr std::array words = {
         "malloc", "calloc", "realloc", "zalloc", "palloc", "memalign", "strdup", "strndup", "memdup"
@@ -88,7 +89,14 @@ bool only_allocates(const place_record& place)
            });
 }
 
-// What calls main() or the function of a thread.
+}  // namespace
+
+bool only_allocates(const place_record& place)
+{
+    return place.fold == folding::always ||
+           (place.fold == folding::by_name && has_name_of_wrapper(place));
+}
+
 bool only_starts(const place_record& place)
 {
     const std::string name   = short_name(place.function);
@@ -100,6 +108,9 @@ bool only_starts(const place_record& place)
 }
 
 // ---- stacks -------------------------------------------------------------------------------------
+
+namespace
+{
 
 struct part {
     std::size_t first;

@@ -9,6 +9,11 @@
 namespace tool
 {
 
+/// Whether the function allocates for its caller; and whether it calls main() or the function of a
+/// thread.
+bool only_allocates(const place_record& place);
+bool only_starts(const place_record& place);
+
 /// FILE:LINE (FUNCTION), or the part of it that is known.
 std::string place_text(const place_record& place);
 
