@@ -8,6 +8,7 @@ usage: screen.py EGGBOX LIBRARY COMPILER
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,19 @@ def watch(program, process):
     wait_for(line, "a large terminal")
 
 
+def end_by_signal(file):
+    """SIGTERM ends the screen as it ends other programs, and the terminal is as before."""
+    shell = tmux("list-panes", "-F", "#{pane_pid}").strip()
+    for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split():
+        os.kill(int(child), signal.SIGTERM)
+    end = time.monotonic() + 120
+    while time.monotonic() < end and not (file.exists() and "icanon" in file.read_text()):
+        time.sleep(0.05)
+    seen = file.read_text() if file.exists() else "nothing"
+    check(seen.startswith("status 143\n") and re.search(r"(?<!-)\bicanon\b", seen) and
+          re.search(r"(?<!-)\becho\b", seen), "its end by a signal", seen)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         program = pathlib.Path(name).resolve() / f"top{os.getpid()}"
@@ -72,11 +86,14 @@ def main():
                                    "EGGBOX_LIVE": "1"}) as process:
             process.stdout.readline()
             tmux("new-session", "-d", "-x", 110, "-y", 24,
-                 f"{EGGBOX} top {program.name}; echo status $?; exec cat")
+                 f"{EGGBOX} top {program.name}; echo status $? >{program}.end; "
+                 f"stty -a >>{program}.end; {EGGBOX} top {program.name}; echo status $?; exec cat")
             try:
                 watch(program, process)
+                end_by_signal(pathlib.Path(f"{program}.end"))
+                wait_for(rf"\n{process.pid} ", "the screen once more")
                 process.kill()
-                wait_for(r"\nnone", "its end", ["p"])
+                wait_for(r"\nnone", "its end")
                 wait_for(r"status 0\n", "the end", ["q"])
             finally:
                 process.kill()

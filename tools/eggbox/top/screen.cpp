@@ -5,8 +5,10 @@
 #include "top/view.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <clocale>
+#include <csignal>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -29,6 +31,48 @@ bool is_terminal_there()
     pollfd input = {STDIN_FILENO, POLLIN, 0};
     return poll(&input, 1, 0) <= 0 || (input.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
 }
+
+// The last of the signals that came; 0: none.
+volatile std::sig_atomic_t ended_by = 0;
+
+void note_end(int number)
+{
+    ended_by = number;
+}
+
+// Signals that end the program from outside end the loop instead. ncurses would end the program
+// with a status of its own; it leaves a signal alone that has a handler.
+class end_signals
+{
+  public:
+    end_signals()
+    {
+        struct sigaction note = {};
+        note.sa_handler       = note_end;  // without SA_RESTART: a key is not waited for any more
+        for (std::size_t i = 0; i < numbers.size(); i++) {
+            sigaction(numbers[i], &note, &before_[i]);
+        }
+    }
+
+    // The terminal is as before: now the signal does what it would have done.
+    ~end_signals()
+    {
+        for (std::size_t i = 0; i < numbers.size(); i++) {
+            sigaction(numbers[i], &before_[i], nullptr);
+        }
+        if (ended_by != 0) {
+            std::raise(ended_by);
+        }
+    }
+
+    end_signals(const end_signals&)            = delete;
+    end_signals& operator=(const end_signals&) = delete;
+
+  private:
+    static constexpr std::array<int, 4> numbers = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+    std::array<struct sigaction, numbers.size()> before_ = {};
+};
 
 // The terminal is as before when this ends.
 class terminal
@@ -68,7 +112,8 @@ class screen
             draw();
             timeout(std::max(0, milliseconds_left()));
             const int key = getch();
-            goes_on       = key == ERR      ? is_terminal_there()
+            goes_on       = ended_by != 0   ? false
+                            : key == ERR    ? is_terminal_there()
                             : key == ctrl_c ? false
                             : is_typing_    ? type(key)
                                             : act(key);
@@ -249,7 +294,8 @@ void show_screen(const std::string& wanted)
     if (isatty(STDOUT_FILENO) == 0 || isatty(STDIN_FILENO) == 0) {
         throw failure("stdin and stdout are no terminal; use --once");
     }
-    const terminal whole;
+    const end_signals signals;
+    const terminal    whole;
     screen{wanted}.show();
 }
 
