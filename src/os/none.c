@@ -168,6 +168,8 @@ uint32_t egb_os_thread_number_(void)
     return 0;
 }
 
+void egb_os_thread_is_forked_(void) {}
+
 bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {
     (void)function;

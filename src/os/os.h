@@ -380,6 +380,9 @@ void egb_os_wake_(uint32_t* word);
 // The system's number of the calling thread; 0: there is none.
 uint32_t egb_os_thread_number_(void);
 
+// In the child of a fork: its thread has another number than in the parent.
+void egb_os_thread_is_forked_(void);
+
 // Names the one function to call when a thread ends that armed it, with its argument (not NULL).
 // False: no such call is possible. Called once, before the first arm. When the thread's end is the
 // end of the process, the system may skip the call.

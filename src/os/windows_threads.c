@@ -48,6 +48,8 @@ uint32_t egb_os_thread_number_(void)
     return (uint32_t)GetCurrentThreadId();
 }
 
+void egb_os_thread_is_forked_(void) {}
+
 void egb_os_unlock_(egb_os_mutex* mutex)
 {
     ReleaseSRWLockExclusive((SRWLOCK*)(void*)mutex);

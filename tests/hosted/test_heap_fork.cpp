@@ -2,13 +2,16 @@
 // Forks of a process whose threads are inside calls of the heap: the child goes on with all of it.
 #include "stress.hpp"
 
+#include "eggbox/guard.h"
 #include "eggbox/heap.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace
 {
@@ -140,4 +143,32 @@ TEST(heap_fork, the_first_request_is_made_in_the_child)
         _exit(0);
     }
     wait_for_child(child);
+}
+
+// The number is remembered, and the child has another one.
+TEST(heap_fork, the_thread_of_the_child_is_named_by_its_own_number)
+{
+    egb_pool_options options = {};
+    options.block_bytes      = 50;
+    options.level            = EGB_LEVEL_TRACK;
+    egb_pool pool            = {0, 0};
+    ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+    void* const its = egb_pool_alloc(pool);
+    egb_pool_free(pool, its);
+    const pid_t child = fork();
+    if (child == 0) {
+        long seen = 0;
+        MUST(egb_pool_alloc(pool) != nullptr);
+        egb_holders_each(
+            pool,
+            [](const egb_holder* one, void* user) {
+                *static_cast<long*>(user) = static_cast<long>(one->thread);
+            },
+            &seen
+        );
+        MUST(seen == syscall(SYS_gettid));
+        _exit(0);
+    }
+    wait_for_child(child);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }

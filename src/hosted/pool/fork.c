@@ -102,6 +102,7 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+    egb_os_thread_is_forked_();
     egb_region_cache_reset_();
     egb_os_lock_reset_(&egb_registry_.budget_lock);
     egb_pass_reset_();

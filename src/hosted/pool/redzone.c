@@ -131,31 +131,38 @@ static uint64_t canary_of(const void* block, uint64_t bytes)
     return (mixed ^ mixed >> 29) | 0x8080808080808080u;
 }
 
-static unsigned char back_byte(uint64_t canary, size_t place)
+// The word again and again, and at the end its first bytes.
+static void write_words(unsigned char* to, size_t bytes, uint64_t word)
 {
-    return (unsigned char)(canary >> place % 8 * 8);
+    size_t at = 0;
+    for (; at + sizeof word <= bytes; at += sizeof word) {
+        (void)__builtin_memcpy(to + at, &word, sizeof word);
+    }
+    (void)__builtin_memcpy(to + at, &word, bytes - at);
 }
 
 static void write_back(const egb_control* control, unsigned char* block, size_t bytes)
 {
-    const uint64_t canary = canary_of(block, 0);
-    const size_t   count  = back_bytes(control, bytes);
-    for (size_t i = 0; i < count; i++) {
-        block[bytes + i] = back_byte(canary, i);
-    }
+    write_words(block + bytes, back_bytes(control, bytes), canary_of(block, 0));
 }
 
 // The first damaged byte of the back, counted from the start of the block; 0: none.
 static size_t find_overrun(const egb_control* control, const unsigned char* block, size_t bytes)
 {
-    const uint64_t canary = canary_of(block, 0);
-    const size_t   count  = back_bytes(control, bytes);
-    for (size_t i = 0; i < count; i++) {
-        if (block[bytes + i] != back_byte(canary, i)) {
-            return bytes + i;
-        }
+    const uint64_t             canary = canary_of(block, 0);
+    const unsigned char* const back   = block + bytes;
+    const size_t               count  = back_bytes(control, bytes);
+    unsigned char              pattern[sizeof canary];
+    size_t                     at = 0;
+    (void)__builtin_memcpy(pattern, &canary, sizeof pattern);
+    while (at + sizeof pattern <= count && __builtin_memcmp(back + at, pattern, sizeof pattern) == 0
+    ) {
+        at += sizeof pattern;
     }
-    return 0;
+    while (at < count && back[at] == pattern[at % sizeof pattern]) {
+        at++;
+    }
+    return at < count ? bytes + at : 0;
 }
 
 // Stands in a free block, again and again. As an address it is none that a program has: the highest
@@ -167,12 +174,7 @@ static uint64_t fill_of(const void* block)
 
 static void fill(unsigned char* block, size_t bytes)
 {
-    const uint64_t word = fill_of(block);
-    size_t         at   = 0;
-    for (; at + sizeof word <= bytes; at += sizeof word) {
-        (void)__builtin_memcpy(block + at, &word, sizeof word);
-    }
-    (void)__builtin_memcpy(block + at, &word, bytes - at);
+    write_words(block, bytes, fill_of(block));
 }
 
 // The first byte that is not as it was filled, from `from` on; `bytes`: all are. As a rule each
