@@ -144,24 +144,22 @@ EXPORT int __sigaction(int number, const struct sigaction* wanted, struct sigact
 
 // The older functions, each by its name in the C library. Those of System V let a handler serve one
 // signal and leave the next one to the default action, which then has no handler of ours.
-static handler older(const char* name, void** kept, int number, handler wanted)
+static handler older(signal_function next, int number, handler wanted)
 {
     if (wanted == SIG_DFL && is_watched(number)) {
         const struct sigaction usual = {.sa_handler = SIG_DFL};
         struct sigaction       before;
         return sigaction(number, &usual, &before) == 0 ? before.sa_handler : SIG_ERR;
     }
-    signal_function next;
-    *(void**)&next       = egb_next_function_(kept, name);
     const handler before = next(number, wanted);
     return before == end_by ? SIG_DFL : before;
 }
 
-#define OLDER(name)                                 \
-    EXPORT handler name(int number, handler wanted) \
-    {                                               \
-        static void* kept;                          \
-        return older(#name, &kept, number, wanted); \
+#define OLDER(name)                                  \
+    EGB_NEXT_(signal_function, name)                 \
+    EXPORT handler name(int number, handler wanted)  \
+    {                                                \
+        return older(next_##name(), number, wanted); \
     }
 
 OLDER(signal)
