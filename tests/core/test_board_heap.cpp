@@ -119,6 +119,10 @@ TEST(board_heap, init_refuses_what_can_never_work)
     EXPECT_EQ(board.init(sizeof board.memory, 0), EGB_INVALID);
     classes[1].count = SIZE_MAX / 16;
     EXPECT_EQ(board.init(SIZE_MAX - uintptr_t(board.memory), 0), EGB_INVALID);
+    if (sizeof(std::size_t) > 4) {  // a class over 16 GiB
+        classes[1].count = (std::size_t(1) << 31 << 4) / 48;
+        EXPECT_EQ(board.init(SIZE_MAX - uintptr_t(board.memory), 0), EGB_LIMIT);
+    }
     classes[1].count = 2;
     EXPECT_EQ(board.init(sizeof board.memory, 0), EGB_OK);
 }
@@ -150,6 +154,7 @@ TEST(board_heap, calloc_clears_and_does_not_overflow)
     }
     EXPECT_EQ(egb_board_calloc(&board.heap, SIZE_MAX / 2, 3), nullptr);
     EXPECT_NE(egb_board_calloc(&board.heap, SIZE_MAX, 0), nullptr);
+    EXPECT_EQ(egb_board_calloc(&board.heap, 1, 300), nullptr);
 }
 
 TEST(board_heap, realloc_keeps_the_contents_and_the_class_that_fits)
@@ -169,6 +174,8 @@ TEST(board_heap, realloc_keeps_the_contents_and_the_class_that_fits)
     EXPECT_EQ(std::memcmp(block, "fifteen letters", 15), 0);
     EXPECT_EQ(egb_board_class_in_use(&board.heap, 3), 0u);
     EXPECT_EQ(egb_board_class_peak(&board.heap, 3), 1u);
+    EXPECT_EQ(egb_board_class_in_use(&board.heap, class_count), 0u) << "there is no such class";
+    EXPECT_EQ(egb_board_class_peak(&board.heap, class_count), 0u);
 }
 
 TEST(board_heap, a_wrong_free_is_refused_and_told)

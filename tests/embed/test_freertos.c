@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The port for FreeRTOS under its kernel, on a Cortex-M4: the timer's interrupt comes at each
-// instruction of waits and frees. It frees, cancels, or counts a tick of the kernel by which the
+// The port for FreeRTOS under its kernel: the timer's interrupt comes at each instruction of waits
+// and frees. It frees, cancels, or counts a tick of the kernel by which the
 // time of a task is over.
 //
 // Goal:   no wake-up is lost, no block is lost or has two owners, and the answer of a wait is true.

@@ -35,8 +35,12 @@ void board_check(_Bool truth, const char* what, const char* file, unsigned line)
 #define INCLUDE_vTaskDelete            1
 #define INCLUDE_xTaskGetSchedulerState 1
 
+// The names of the handlers in the ports for Cortex-M3, and for Cortex-M0.
 #define vPortSVCHandler     board_supervisor_call
 #define xPortPendSVHandler  board_pending_switch
 #define xPortSysTickHandler board_kernel_tick
+#define SVC_Handler         board_supervisor_call
+#define PendSV_Handler      board_pending_switch
+#define SysTick_Handler     board_kernel_tick
 
 #endif  // FREERTOS_CONFIG_H
