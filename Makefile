@@ -13,7 +13,7 @@ define preset
 endef
 
 .PHONY: help demo test test-all bench bench-originals misuse python rust packages soak fuzz prove coverage
-.PHONY: sizes docs busy format clean
+.PHONY: sizes docs evidence busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -29,6 +29,7 @@ help:
 	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
 	@echo "make prove      prove the free list, and check every short history of the real code"
+	@echo "make evidence   the matrix of clauses, tests and proof goals: build/evidence/matrix.md"
 	@echo "make coverage   line and branch coverage of the core"
 	@echo "make sizes      code, data and stack on Cortex-M"
 	@echo "make busy       the tests of a preset, built before, under load: PRESET=release ROUNDS=10 LOAD=15"
@@ -120,6 +121,10 @@ soak: | build
 fuzz: | build
 	@scripts/setup.sh fuzz
 	nice python3 scripts/fuzz.py $(FUZZ)
+
+evidence: | build
+	@mkdir -p build/evidence
+	python3 scripts/clauses.py . --matrix build/evidence/matrix.md
 
 prove: | build
 	@scripts/setup.sh prove

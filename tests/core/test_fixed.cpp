@@ -303,6 +303,27 @@ TEST_P(each_way, free_of_NULL_is_no_operation)
     EXPECT_TRUE(all.whole());
 }
 
+TEST_P(each_way, free_overwrites_no_more_of_a_block_than_it_says)
+{
+    std::size_t bytes = 8;
+    switch (GetParam()) {
+        case way::tiny:
+        case way::live_bits: bytes = 4; break;
+        case way::outside: bytes = 0; break;
+        case way::unchecked: bytes = sizeof(void*); break;
+        default: break;
+    }
+    any_pool all(GetParam(), 24, 3);
+    for (std::size_t i = 0; i < 3; i++) {
+        std::memset(all.alloc(), 'x', all.block_bytes);
+    }
+    for (std::size_t i = 0; i < 3; i++) {
+        all.free(all.at(i));
+        const std::string rest(all.at(i) + bytes, all.block_bytes - bytes);
+        EXPECT_EQ(rest, std::string(rest.size(), 'x'));
+    }
+}
+
 // ---- clear and resize ---------------------------------------------------------------------------
 
 TEST_P(each_way, clear_makes_every_block_free_and_fresh_again)
@@ -480,6 +501,23 @@ TEST(fixed, a_pool_of_one_block_works)
             all.free(all.at(0));
             ASSERT_TRUE(all.whole());
         }
+    }
+}
+
+TEST(fixed, a_copy_of_the_pool_object_goes_on_where_the_first_one_stopped)
+{
+    for (const way made : all_ways) {
+        events   unexpected;
+        any_pool all(made, 16, 8);
+        half_full(all);
+        egb_fixed copy = all.pool;
+        all.pool       = untouched();
+        ASSERT_TRUE(egb_fixed_whole(&copy)) << name_of(made);
+        egb_fixed_free(&copy, all.at(0));
+        for (const std::size_t next : {0u, 3u, 4u, 1u, 6u, 7u}) {
+            ASSERT_EQ(egb_fixed_alloc(&copy), all.at(next)) << name_of(made);
+        }
+        ASSERT_EQ(egb_fixed_alloc(&copy), nullptr);
     }
 }
 

@@ -158,6 +158,38 @@ TEST(fixed_damage, a_block_that_the_handler_frees_is_the_one_alloc_returns)
     EXPECT_TRUE(all.whole());
 }
 
+TEST(fixed_damage, an_alloc_of_the_handler_that_finds_damage_calls_it_again)
+{
+    struct scene {
+        any_pool all{way::live_bits, 16, count};
+        int      calls = 0;
+        void*    inner = nullptr;
+    } one;
+    half_full(one.all);
+    std::memset(one.all.at(3), 0xEE, 16);
+    ASSERT_EQ(one.all.alloc(), one.all.at(3));  // and with it the list leads nowhere
+    egb_misuse_set_handler(
+        [](const egb_misuse_event* event, void* user) {
+            auto& self = *static_cast<scene*>(user);
+            EXPECT_EQ(event->kind, EGB_MISUSE_OVERWRITTEN);
+            if (self.calls++ == 0) {
+                self.all.free(self.all.at(5));
+                std::memset(self.all.at(5), 0xEE, 16);
+                EXPECT_EQ(self.all.alloc(), self.all.at(5));
+                self.inner = self.all.alloc();
+            }
+        },
+        &one
+    );
+    void* const outer = one.all.alloc();
+    egb_misuse_set_handler(nullptr, nullptr);
+    EXPECT_EQ(one.calls, 2);
+    EXPECT_NE(one.inner, nullptr);
+    EXPECT_NE(outer, nullptr);
+    EXPECT_NE(outer, one.inner);
+    EXPECT_TRUE(one.all.whole());
+}
+
 TEST(fixed_damage, a_whole_region_set_to_one_byte_gives_no_block_twice)  // catalogue 41
 {
     for (const way made : {way::marked, way::tiny, way::live_bits, way::outside}) {

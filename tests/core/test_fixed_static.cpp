@@ -152,6 +152,21 @@ TEST(fixed_static, one_without_live_bits_is_what_the_plain_init_would_have_made)
     }
 }
 
+EGB_FIXED_DEFINE(never_used, packet, 7);
+
+TEST(fixed_static, the_storage_is_as_large_as_it_says_and_zero_until_it_is_used)
+{
+    EXPECT_EQ(sizeof never_used_blocks_, EGB_FIXED_BYTES(sizeof(packet), 7));
+    EXPECT_EQ(sizeof never_used_live_, EGB_FIXED_LIVE_BYTES(7));
+    for (const egb_word word : never_used_blocks_) {
+        EXPECT_EQ(word, 0u);
+    }
+    for (const egb_word word : never_used_live_) {
+        EXPECT_EQ(word, 0u);
+    }
+    EXPECT_TRUE(egb_fixed_whole(&never_used));
+}
+
 TEST(fixed_static, every_double_free_is_found)
 {
     events      seen;

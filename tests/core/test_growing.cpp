@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 
 namespace
 {
@@ -119,6 +120,9 @@ TEST(growing_init, refuses_what_can_never_work)
         init_with([](options o) { o.block_bytes = 1 << 20, o.lead_bytes = (64 << 10) + 1; }),
         EGB_INVALID
     );
+    for (const std::size_t odd : {4u, 12u, (64u << 10) + 8u}) {
+        EXPECT_EQ(init_with([=](options o) { o.backing.extra_bytes = odd; }), EGB_INVALID) << odd;
+    }
     EXPECT_EQ(init_with([](options o) { o.backing.reserve = nullptr; }), EGB_INVALID);
     for (const std::size_t odd : {1u, 2u, 3u, 48u}) {
         EXPECT_EQ(init_with([=](options o) { o.backing.granule = odd; }), EGB_INVALID) << odd;
@@ -266,6 +270,23 @@ TEST(growing_alloc, a_backing_may_give_less_or_more_than_the_wish)
     EXPECT_EQ(egb_growing_held(&all.pool), backing.bytes());
     EXPECT_EQ(backing.wanted.back(), 512u) << "no larger wish while the last was not fulfilled";
     EXPECT_TRUE(all.whole());
+}
+
+TEST(growing_alloc, pools_of_different_threads_are_independent)
+{
+    const auto work = [] {
+        counting_backing backing;
+        growing_pool     all(backing, small_chunks(32));
+        for (int round = 0; round < 50; round++) {
+            give(all, take(all, 100));
+            egb_growing_trim(&all.pool, 0);
+        }
+        EXPECT_TRUE(all.whole());
+    };
+    std::thread one(work);
+    std::thread two(work);
+    one.join();
+    two.join();
 }
 
 TEST(growing_reserve, then_that_many_allocs_ask_for_nothing)
@@ -432,6 +453,33 @@ TEST(growing_each, four_byte_blocks_have_no_mark_whatever_they_hold)
     EXPECT_EQ(visited(all.pool), sorted(blocks));
 }
 
+TEST(growing_each, may_write_to_the_blocks_that_it_visits)
+{
+    for (const bool with_states : {false, true}) {
+        counting_backing    backing;
+        egb_growing_options wanted = small_chunks(8);
+        wanted.with_states         = with_states;
+        growing_pool all(backing, wanted);
+        auto         blocks = take(all, 500);
+        for (const std::size_t i : {499u, 301u, 300u, 7u, 0u}) {
+            all.free(blocks[i]);
+            blocks.erase(blocks.begin() + std::ptrdiff_t(i));
+        }
+        std::vector<void*> seen;
+        egb_growing_each(
+            &all.pool,
+            [](void* block, void* user) {
+                const uint32_t looks_free[] = {EGB_FIXED_MARK_, EGB_FIXED_MARK_};
+                std::memcpy(block, looks_free, sizeof looks_free);
+                collect(block, user);
+            },
+            &seen
+        );
+        EXPECT_EQ(seen, sorted(blocks));
+        EXPECT_TRUE(all.whole());
+    }
+}
+
 TEST(growing_owns, says_yes_to_starts_of_blocks_and_no_to_all_else)
 {
     counting_backing backing(0);
@@ -450,6 +498,8 @@ TEST(growing_owns, says_yes_to_starts_of_blocks_and_no_to_all_else)
     }
     EXPECT_FALSE(egb_growing_owns(&all.pool, nullptr));
     EXPECT_FALSE(egb_growing_owns(&all.pool, &all));
+    EXPECT_FALSE(egb_growing_owns(&all.pool, reinterpret_cast<void*>(uintptr_t{64})));
+    EXPECT_FALSE(egb_growing_owns(&all.pool, reinterpret_cast<void*>(UINTPTR_MAX)));
     EXPECT_FALSE(egb_growing_owns(nullptr, blocks[0]));
     egb_growing none{};
     EXPECT_FALSE(egb_growing_owns(&none, blocks[0]));

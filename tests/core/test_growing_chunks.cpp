@@ -156,6 +156,33 @@ TEST(growing_chunks, what_is_kept_free_stands_before_the_first_block)
     }
 }
 
+TEST(growing_chunks, what_is_the_backings_at_the_end_is_never_touched)
+{
+    for (const std::size_t granule : {0u, 64u}) {
+        for (const std::size_t extra : {8u, 24u, 4096u}) {
+            counting_backing backing(granule);
+            backing.extra    = extra;
+            backing.misalign = granule == 0 ? 5 : 0;
+            growing_pool       all(backing, with_states(64));
+            std::vector<void*> blocks;
+            for (int i = 0; i < 200; i++) {
+                blocks.push_back(all.alloc());
+                std::memset(blocks.back(), 0, 64);
+            }
+            for (void* const block : blocks) {
+                all.free(block);
+            }
+            for (egb_chunk_* const chunk : chunks_of(all.pool)) {
+                const auto* const first = static_cast<char*>(egb_chunk_extra_(chunk));
+                const auto* const end = static_cast<char*>(chunk->range.start) + chunk->range.bytes;
+                ASSERT_LE(first + extra, end);
+                EXPECT_EQ(std::string(first, extra), std::string(extra, char(0xA5)));
+            }
+            EXPECT_TRUE(all.whole());
+        }
+    }
+}
+
 TEST(growing_chunks, every_address_of_a_chunk_leads_to_it)
 {
     counting_backing backing(0);

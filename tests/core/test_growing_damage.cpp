@@ -199,6 +199,26 @@ TEST(growing_damage, a_list_that_ends_too_early_is_noticed)
     EXPECT_TRUE(all.whole());
 }
 
+TEST(growing_damage, a_walk_visits_what_is_lost_as_if_it_were_in_use)
+{
+    counting_backing backing(64);
+    growing_pool     all(backing, small_chunks(block_bytes));
+    const auto       blocks = take(all, 10);
+    all.free(blocks[4]);
+    all.free(blocks[6]);
+    overwrite(blocks[6], 0xEEEEEEEE, 0);
+    events          seen;
+    std::set<void*> wanted(blocks.begin(), blocks.end());
+    std::set<void*> visited;
+    wanted.insert(all.alloc());
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
+    const auto visit = [](void* block, void* user) {
+        static_cast<std::set<void*>*>(user)->insert(block);
+    };
+    egb_growing_each(&all.pool, visit, &visited);
+    EXPECT_EQ(visited, wanted);
+}
+
 TEST(growing_damage, many_damaged_chunks_do_not_hold_an_alloc_up)
 {
     for (const std::size_t bytes : {4u, 16u}) {

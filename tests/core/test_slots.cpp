@@ -94,6 +94,35 @@ TEST_F(slots, init_refuses_what_cannot_work)
     EXPECT_EQ(egb_slots_capacity(&made), 4u);
 }
 
+// The memory is at an address where there is none: an access would end the program.
+TEST_F(slots, init_takes_the_most_slots_there_can_be_and_touches_no_memory)
+{
+    const auto most = std::size_t{EGB_SLOTS_COUNT_MAX};
+    egb_slots  made = {};
+    const auto init = [&](std::size_t of) {
+        void* const none = reinterpret_cast<void*>(std::uintptr_t{4096});
+        return egb_slots_init(&made, none, EGB_SLOTS_BYTES(4, of), 4, of);
+    };
+    EXPECT_EQ(init(most + 1), EGB_LIMIT);
+    EXPECT_EQ(init(most), sizeof(std::size_t) == 8 ? EGB_OK : EGB_LIMIT);
+    EXPECT_EQ(egb_slots_capacity(&made), sizeof(std::size_t) == 8 ? most : 0);
+}
+
+TEST_F(slots, a_copy_goes_on_where_the_first_one_stopped)
+{
+    const egb_slot one  = insert();
+    const egb_slot two  = insert();
+    egb_slots      copy = all;
+    all                 = {};
+    EXPECT_TRUE(egb_slots_erase(&copy, one));
+    EXPECT_TRUE(egb_slots_contains(&copy, two));
+    egb_slot next = {};
+    EXPECT_NE(egb_slots_insert(&copy, &next), nullptr);
+    EXPECT_EQ(next.index, one.index);
+    EXPECT_TRUE(egb_slots_whole(&copy));
+    all = copy;
+}
+
 TEST_F(slots, none_of_their_bytes_is_used_twice)
 {
     for (std::size_t i = 0; i < count; i++) {
@@ -220,6 +249,7 @@ TEST_F(slots, an_element_leads_to_its_handle)
     EXPECT_TRUE(is_none(egb_slots_handle(&all, element + element_bytes))) << "a fresh slot";
     EXPECT_TRUE(is_none(egb_slots_handle(&all, &all)));
     EXPECT_TRUE(is_none(egb_slots_handle(&all, nullptr)));
+    EXPECT_TRUE(is_none(egb_slots_handle(&all, reinterpret_cast<void*>(UINTPTR_MAX - 7))));
     EXPECT_TRUE(egb_slots_erase(&all, two));
     EXPECT_TRUE(is_none(egb_slots_handle(&all, element)));
     EXPECT_TRUE(egb_slots_contains(&all, one));
@@ -242,6 +272,17 @@ TEST_F(slots, a_walk_meets_live_elements_in_order)
         }
     }
     EXPECT_EQ(walk(), wanted);
+}
+
+TEST_F(slots, a_walk_ends_with_no_element_and_no_handle)
+{
+    const egb_slot one = insert();
+    egb_slot       at  = EGB_SLOT_NONE;
+    EXPECT_EQ(egb_slots_next(&all, &at), egb_slots_get(&all, one));
+    EXPECT_TRUE(same(at, one));
+    EXPECT_EQ(egb_slots_next(&all, &at), nullptr);
+    EXPECT_TRUE(is_none(at));
+    EXPECT_NE(egb_slots_next(&all, &at), nullptr) << "and begins anew";
 }
 
 TEST_F(slots, the_current_element_may_be_erased_in_a_walk_and_others_too)
@@ -308,6 +349,25 @@ TEST_F(slots, a_slot_is_given_up_before_its_generation_starts_again)
         EXPECT_FALSE(egb_slots_erase(&all, handle));
         EXPECT_EQ(misuse.take_kind(), EGB_MISUSE_DOUBLE_FREE);
     }
+}
+
+TEST_F(slots, a_handle_of_slots_that_started_elsewhere_is_stale_until_the_generations_meet)
+{
+    const egb_slot                                                       here = insert();
+    std::array<std::size_t, EGB_SLOTS_BYTES(8, 2) / sizeof(std::size_t)> memory{};
+    egb_slots                                                            other = {};
+    ASSERT_EQ(egb_slots_init(&other, memory.data(), sizeof memory, 8, 2), EGB_OK);
+    ASSERT_EQ(egb_slots_start_at(&other, 3), EGB_OK);
+    egb_slot there = {};
+    EXPECT_NE(egb_slots_insert(&other, &there), nullptr);
+    EXPECT_FALSE(egb_slots_contains(&other, here));
+    egb_slot met = here;
+    for (int life = 1; life <= 3; life++) {
+        EXPECT_FALSE(egb_slots_contains(&all, there));
+        EXPECT_TRUE(egb_slots_erase(&all, met));
+        met = insert();
+    }
+    EXPECT_TRUE(egb_slots_contains(&all, there));
 }
 
 TEST_F(slots, a_slot_in_its_last_life_is_given_up_when_it_leaves_limbo)

@@ -17,6 +17,11 @@ extern "C" {
 #include <string>
 #include <vector>
 
+#if defined(__linux__)
+  #include <sys/syscall.h>
+  #include <unistd.h>
+#endif
+
 namespace
 {
 
@@ -333,6 +338,9 @@ TEST(track, an_event_says_where_the_block_is_from)
     EXPECT_NE(seen.history().alloc_site, nullptr);
     EXPECT_EQ(seen.history().free_site, nullptr);
     EXPECT_EQ(seen.history().serial, 1u);
+#if defined(__linux__)
+    EXPECT_EQ(long(seen.history().alloc_thread), syscall(SYS_gettid));
+#endif
     EXPECT_EQ(seen.history().level, EGB_LEVEL_TRACK);
     EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERRUN);
     all.give(block);

@@ -31,7 +31,7 @@ class counting_backing
 
     egb_backing get()
     {
-        return {reserve, commit, give_back, this, granule, zeroed, 0};
+        return {reserve, commit, give_back, this, granule, zeroed, extra};
     }
 
     // The program ends here with the memory that it never gives back.
@@ -69,6 +69,7 @@ class counting_backing
 
     std::size_t granule;
     bool        zeroed;
+    std::size_t extra       = 0;  // bytes at the end of each range that are ours
     std::size_t misalign    = 0;  // how far ranges start behind a multiple of 64 if granule is 0
     std::size_t most_bytes  = SIZE_MAX;  // a larger range is refused
     std::size_t cut_to      = SIZE_MAX;  // a larger request gets this much, if that is enough
