@@ -10,6 +10,7 @@ if [ "${1:-}" = --fix ]; then
     exit 0
 fi
 python3 scripts/prose.py .
+python3 scripts/misra.py
 # shellcheck disable=SC2086
 clang-format-19 --dry-run --Werror $sources
 # As many at a time as there are processors, a few files each.

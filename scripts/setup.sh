@@ -20,8 +20,8 @@ bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        lua5.4 libplf-colony-dev"
 # chromium opens the page of `eggbox report --html`.
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
-all="$test $bench gcc-multilib g++-multilib gcovr chromium doxygen
-     clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev
+all="$test $bench gcc-multilib g++-multilib chromium doxygen
+     clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev llvm-19 cppcheck
      gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user
      libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross
      libc6-dev-armhf-cross libgcc-12-dev-armhf-cross libstdc++-12-dev-armhf-cross

@@ -115,7 +115,7 @@ static bool bits_are_whole(const egb_fixed* pool, uint32_t free_count)
     const uint32_t touched = egb_fixed_count_touched_(pool);
     uint32_t       off     = 0;
     for (uint32_t index = 0; index < touched; index++) {
-        off += !egb_is_live_(pool, index);
+        off += egb_is_live_(pool, index) ? 0 : 1u;
     }
     const bool first_fresh_is_off =
         touched == egb_fixed_capacity(pool) || !egb_is_live_(pool, touched);

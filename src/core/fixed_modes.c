@@ -38,7 +38,7 @@ bool egb_fixed_step_in_mode_(const egb_fixed* pool, uint32_t touched, uint32_t* 
             break;
         case EGB_FIXED_LIVE_:
         case EGB_FIXED_OUTSIDE_: *at = *egb_fixed_live_link_(pool, *at, index); break;
-        default: *at = pool->first[*at];
+        default: *at = pool->first[*at]; break;
     }
     return true;
 }

@@ -49,7 +49,7 @@ static bool marks_tell(const egb_fixed* fixed, uint32_t touched)
     }
     size_t unmarked = 0;
     for (uint32_t index = 0; index < touched; index++) {
-        unmarked += !is_marked(fixed, index);
+        unmarked += is_marked(fixed, index) ? 0 : 1u;
     }
     return unmarked == egb_fixed_in_use(fixed);
 }

@@ -154,6 +154,12 @@ TEST(fixed, init_refuses_more_than_16_GiB_as_a_limit)
         EXPECT_EQ(egb_fixed_capacity(&pool), 1u);
         EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib), 4), EGB_OK);
         EXPECT_EQ(egb_fixed_capacity(&pool), UINT32_MAX);
+        for (uint64_t block = gib; block <= 8 * gib; block *= 2) {
+            EXPECT_EQ(egb_fixed_init(&pool, far, size_t(16 * gib), size_t(block)), EGB_OK);
+            EXPECT_EQ(egb_fixed_capacity(&pool), 16 * gib / block);
+            EXPECT_TRUE(egb_fixed_owns(&pool, far + block));
+            EXPECT_FALSE(egb_fixed_owns(&pool, far + block / 2));
+        }
     }
 }
 

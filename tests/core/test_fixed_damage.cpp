@@ -321,6 +321,13 @@ TEST(fixed_damage, a_mode_that_is_not_the_pools_is_noticed_though_the_seal_is_ri
     EXPECT_FALSE(whole_as(way::outside, EGB_FIXED_LIVE_));
     EXPECT_FALSE(whole_as(way::unchecked, EGB_FIXED_MARKED_));
     EXPECT_FALSE(whole_as(way::unchecked, EGB_FIXED_TINY_));
+    any_pool fresh(way::tiny, 4, count);
+    fresh.pool.mode     = EGB_FIXED_MARKED_;
+    fresh.pool.checksum = EGB_FIXED_CHECKSUM_(fresh.pool.reach, 1u, EGB_FIXED_MARKED_);
+    EXPECT_FALSE(fresh.whole()) << "no room for a mark";
+    any_pool without(way::live_bits, 16, count);
+    without.pool.side.live = nullptr;
+    EXPECT_FALSE(without.whole());
 }
 
 TEST(fixed_damage, a_free_that_must_search_the_list_ends_though_the_list_is_a_circle)

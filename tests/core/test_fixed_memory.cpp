@@ -180,6 +180,26 @@ TEST(fixed_memory, more_live_bits_than_there_can_be_blocks_are_taken_and_not_tou
     EXPECT_EQ(bits.resident_pages(), 1u);
 }
 
+TEST(fixed_memory, more_room_outside_than_there_can_be_blocks_is_taken_and_not_touched)
+{
+    if (sizeof(std::size_t) < 8) {
+        return;  // the system does not have that many bytes
+    }
+    const mapping memory(std::size_t(uint64_t{16} << 30));
+    const mapping outside(std::size_t(uint64_t{18} << 30));
+    ASSERT_NE(memory.start(), nullptr) << "no 16 GiB of address space";
+    ASSERT_NE(outside.start(), nullptr);
+    egb_fixed pool;
+    ASSERT_EQ(
+        egb_fixed_init_outside(&pool, memory.start(), 4000, 4, outside.start(), outside.bytes()),
+        EGB_OK
+    );
+    EXPECT_EQ(egb_fixed_resize(&pool, memory.bytes()), EGB_OK);
+    EXPECT_EQ(egb_fixed_capacity(&pool), UINT32_MAX);
+    egb_fixed_free(&pool, egb_fixed_alloc(&pool));
+    EXPECT_TRUE(egb_fixed_whole(&pool));
+}
+
 TEST(fixed_memory, a_region_of_16_GiB_works_to_its_last_block)
 {
     if (sizeof(std::size_t) < 8) {

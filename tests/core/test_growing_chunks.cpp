@@ -257,6 +257,50 @@ TEST(growing_chunks, the_tree_is_as_deep_as_a_random_one_and_stays_so)
 namespace
 {
 
+// Turns the first edge to the left, or to the right, that there is: the order of addresses stays,
+// that of priorities does not.
+bool turn_somewhere(egb_range*& at, bool is_right)
+{
+    if (at == nullptr) {
+        return false;
+    }
+    egb_range*& down = is_right ? at->right : at->left;
+    if (down == nullptr) {
+        return turn_somewhere(is_right ? at->left : at->right, is_right);
+    }
+    egb_range* const above = at;
+    egb_range* const below = down;
+    egb_range*&      other = is_right ? below->left : below->right;
+    down                   = other;
+    other                  = above;
+    at                     = below;
+    return true;
+}
+
+// The only entry of the list has no free block.
+void list_a_full_chunk(egb_growing& pool)
+{
+    while (pool.available->next != nullptr) {
+        EXPECT_NE(egb_growing_alloc(&pool), nullptr);
+    }
+    for (egb_chunk_* const chunk : chunks_of(pool)) {
+        if (!egb_chunk_is_available_(chunk)) {
+            chunk->next     = nullptr;
+            chunk->previous = chunk;
+            pool.available  = chunk;
+        }
+    }
+    EXPECT_FALSE(egb_chunk_is_available_(pool.available));
+}
+
+// The first entry of the list is a copy, in no region of the pool.
+void list_a_stranger(egb_growing& pool)
+{
+    static egb_chunk_ copy;
+    copy           = *pool.available;
+    pool.available = &copy;
+}
+
 using change           = void (*)(egb_growing&, egb_chunk_&);
 const change changes[] = {
     [](egb_growing& pool, egb_chunk_&) { pool.in_use++; },
@@ -280,6 +324,16 @@ const change changes[] = {
     [](egb_growing& pool, egb_chunk_&) { std::swap(pool.tree->left, pool.tree->right); },
     [](egb_growing& pool, egb_chunk_&) { pool.options.block_bytes = 40; },
     [](egb_growing& pool, egb_chunk_&) { pool.options.with_states = false; },
+    [](egb_growing& pool, egb_chunk_&) { pool.options.block_bytes = 60; },  // as many in a chunk
+    [](egb_growing& pool, egb_chunk_&) { pool.idle += 64; },
+    [](egb_growing& pool, egb_chunk_&) { turn_somewhere(pool.tree, false); },
+    [](egb_growing& pool, egb_chunk_&) { turn_somewhere(pool.tree, true); },
+    [](egb_growing& pool, egb_chunk_&) { pool.available->previous->next = pool.available; },
+    [](egb_growing& pool, egb_chunk_&) { list_a_full_chunk(pool); },
+    [](egb_growing& pool, egb_chunk_&) { list_a_stranger(pool); },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.fixed.first += chunk.fixed.stride; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.groups = 0; },
+    [](egb_growing&, egb_chunk_& chunk) { chunk.lowest = chunk.shape.blocks; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.owner = nullptr; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.shape.first++; },
     [](egb_growing&, egb_chunk_& chunk) { chunk.shape.inverse ^= 2; },
@@ -304,6 +358,26 @@ const change changes[] = {
 };
 
 }  // namespace
+
+// A backing that hands out memory twice: the second range lies in fresh blocks of the first.
+TEST(growing_chunks, whole_notices_chunks_that_overlap)
+{
+    alignas(64) static char memory[4096];
+    static std::size_t      calls;
+    calls                      = 0;
+    egb_growing_options wanted = small_chunks(32);
+    wanted.backing.granule     = 64;
+    wanted.backing.reserve     = [](void*, std::size_t, std::size_t* bytes) -> void* {
+        *bytes = calls == 0 ? sizeof memory : 1024;
+        return memory + (calls++ == 0 ? 0 : 1024);
+    };
+    egb_growing pool{};
+    ASSERT_EQ(egb_growing_init(&pool, &wanted), EGB_OK);
+    ASSERT_NE(egb_growing_alloc(&pool), nullptr);
+    EXPECT_TRUE(egb_growing_whole(&pool));
+    ASSERT_NE(egb_growing_grow_(&pool), nullptr);
+    EXPECT_FALSE(egb_growing_whole(&pool));
+}
 
 TEST(growing_chunks, whole_notices_every_wrong_field)
 {

@@ -184,6 +184,31 @@ TEST(growing_refused, a_range_that_wraps_or_is_too_small_goes_back_untouched)
     }
 }
 
+// A backing that gives less than the least that was asked for, in parts.
+TEST(growing_refused, a_range_that_is_shorter_than_its_lead_goes_back)
+{
+    alignas(64) static char memory[1024];
+    static std::size_t      less;
+    static int              out;
+    egb_growing_options     wanted = small_chunks(64);
+    wanted.lead_bytes              = 64;
+    wanted.backing.reserve         = [](void*, std::size_t least, std::size_t* bytes) -> void* {
+        out++;
+        *bytes = least - less;
+        return memory;
+    };
+    wanted.backing.give_back = [](void*, void*, std::size_t) {
+        out--;
+    };
+    for (less = 1; less < 300; less++) {
+        egb_growing pool{};
+        ASSERT_EQ(egb_growing_init(&pool, &wanted), EGB_OK);
+        EXPECT_EQ(egb_growing_alloc(&pool), nullptr);
+        EXPECT_EQ(out, 0);
+        EXPECT_TRUE(egb_growing_whole(&pool));
+    }
+}
+
 TEST(growing_refused, wishes_near_the_end_of_the_numbers_do_not_overflow)
 {
     for (const std::size_t block_bytes : {std::size_t(4), std::size_t(64), std::size_t(1) << 30}) {

@@ -361,6 +361,8 @@ TEST_F(slots, a_handle_of_slots_that_started_elsewhere_is_stale_until_the_genera
     egb_slot there = {};
     EXPECT_NE(egb_slots_insert(&other, &there), nullptr);
     EXPECT_FALSE(egb_slots_contains(&other, here));
+    EXPECT_FALSE(egb_slots_erase(&other, here));
+    EXPECT_EQ(misuse.take_kind(), EGB_MISUSE_FOREIGN);
     egb_slot met = here;
     for (int life = 1; life <= 3; life++) {
         EXPECT_FALSE(egb_slots_contains(&all, there));
@@ -479,4 +481,19 @@ TEST_F(slots, whole_notices_damage)
     all.live[0] ^= 2;
     EXPECT_FALSE(egb_slots_whole(&all));
     all.live[0] ^= 2;
+    all.touched = all.count + 1;
+    EXPECT_FALSE(egb_slots_whole(&all));
+    all      = before;
+    all.base = 4;  // as if no handle had been given out yet
+    EXPECT_FALSE(egb_slots_whole(&all));
+    all       = before;
+    all.limbo = 1;  // of an empty list
+    EXPECT_FALSE(egb_slots_whole(&all));
+    all      = before;
+    all.free = all.touched + 5;
+    EXPECT_FALSE(egb_slots_whole(&all));
+    all                     = before;
+    all.links[all.free - 1] = all.free;  // the list leads to itself
+    EXPECT_FALSE(egb_slots_whole(&all));
+    all.links[all.free - 1] = 0;
 }

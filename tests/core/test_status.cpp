@@ -10,6 +10,7 @@
 
 extern "C" const char* egb_test_unknown_status_text(void);
 extern "C" const char* egb_test_unknown_event_text(void);
+extern "C" const char* egb_test_unknown_level_text(void);
 
 TEST(status, every_value_has_a_text_of_its_own)
 {
@@ -83,6 +84,7 @@ TEST(status, the_numbers_are_those_of_the_first_version)
 TEST(status, an_unknown_value_has_a_text_too)
 {
     EXPECT_STREQ(egb_test_unknown_status_text(), "unknown status");
+    EXPECT_STREQ(egb_test_unknown_level_text(), "unknown");
 }
 
 TEST(status, every_kind_of_misuse_has_a_text_of_its_own)

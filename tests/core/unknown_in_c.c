@@ -4,6 +4,7 @@
 
 const char* egb_test_unknown_status_text(void);
 const char* egb_test_unknown_event_text(void);
+const char* egb_test_unknown_level_text(void);
 
 const char* egb_test_unknown_status_text(void)
 {
@@ -13,4 +14,9 @@ const char* egb_test_unknown_status_text(void)
 const char* egb_test_unknown_event_text(void)
 {
     return egb_misuse_text((egb_misuse_kind)99);
+}
+
+const char* egb_test_unknown_level_text(void)
+{
+    return egb_level_text((egb_level)99);
 }
