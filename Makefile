@@ -76,6 +76,7 @@ sizes: | build
 	$(call preset,embed-m0plus)
 	$(call preset,embed)
 	python3 scripts/size_table.py
+	python3 scripts/cost_table.py
 
 bench: | build
 	@scripts/setup.sh bench

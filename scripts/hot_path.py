@@ -32,7 +32,8 @@ COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_", "egb_fixed_alloc_unchec
         "egb_pool_free_other_", "egb_magazine_alloc_cold_", "egb_magazine_free_other_"}
 NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked", "egb_fixed_init_outside",
            "egb_fixed_init_unchecked",
-           "egb_fixed_clear", "egb_fixed_resize"]
+           "egb_fixed_clear", "egb_fixed_resize", "egb_slots_init", "egb_slots_insert",
+           "egb_slots_erase", "egb_slots_retire", "egb_slots_handle"]
 # Alloc writes a block's state last, free first (docs/decisions/0019): the function, the store, and
 # whether it is the last.
 STATES = [("hot_pool_alloc", "$0x1", True), ("hot_cache_alloc", "$0x1", True),

@@ -16,7 +16,7 @@ import clauses  # noqa: E402: it is found there
 
 HEADER = "include/eggbox/fixed.h"
 CLAUSES = "docs/evidence/clauses/fixed.toml"
-SHOWN = 'tests = ["hot_path"]'
+SHOWN = 'tests = ["hot_path", "embed.costs"]'
 # A file, the change in it, and the required message. All changes are made at once: of equal texts
 # each changes the first that is left.
 BREAKS = (
@@ -30,7 +30,7 @@ BREAKS = (
     (CLAUSES, SHOWN, "tests = []", "no test shows it: Cost O(1)"),
     (CLAUSES, SHOWN, 'kind = "hope"', "there is no kind hope"),
     (CLAUSES, SHOWN, SHOWN + ' \nkind = "note"', "a note promises nothing, but"),
-    (CLAUSES, SHOWN + "\n", 'test = ["hot_path"]\n', "unknown keys: ['test']"),
+    (CLAUSES, SHOWN + "\n", 'test = []\n', "unknown keys: ['test']"),
     (CLAUSES, '"cbmc marks"', '"cbmc smudges"', "there is no goal cbmc smudges"),
     (CLAUSES, '"wp egb_fixed_alloc"', '"wp egb_fixed_init"', "there is no goal wp egb_fixed_init"),
     ("docs/evidence/clauses/base.toml", "[BASE-001]", "[FIX-002]", "FIX-002: in base.h"),
