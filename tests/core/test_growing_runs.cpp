@@ -161,10 +161,10 @@ TEST(util, the_upper_bits_of_mixed_keys_differ)
 // A signal handler may meet a tree in the middle of a change.
 TEST(range, a_search_in_a_circle_ends)
 {
-    char      memory[8];
-    egb_range one = {memory + 4, 2, nullptr, nullptr};
-    one.left      = &one;
-    one.right     = &one;
+    char      memory[8] = {};
+    egb_range one       = {memory + 4, 2, nullptr, nullptr};
+    one.left            = &one;
+    one.right           = &one;
     EXPECT_EQ(egb_range_find_(&one, memory), nullptr);
     EXPECT_EQ(egb_range_find_(&one, memory + 7), nullptr);
     EXPECT_EQ(egb_range_find_(&one, memory + 5), &one);

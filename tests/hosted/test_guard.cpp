@@ -395,12 +395,20 @@ TEST(track, holders_come_by_bytes_and_are_exact)
     EXPECT_EQ(all[2].bytes, 10u);
     EXPECT_STREQ(all[0].file, __FILE__);
     EXPECT_LT(all[1].line, all[0].line);
+    EXPECT_NE(all[0].site, nullptr);
+    EXPECT_LT(all[0].oldest_ms, 100000u);
+#if defined(__linux__)
+    EXPECT_EQ(long(all[0].thread), syscall(SYS_gettid));
+#endif
     EXPECT_EQ(holders_of(small.pool).size(), 2u);
     for (void* const block : few) {
         egb_free(block);
     }
     egb_free(last);
     EXPECT_EQ(holders_of({0, 0}).size(), 0u);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(egb_holders_print({0, 0}, 10), 0u);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     EXPECT_EQ(egb_holders_each({0, 0}, nullptr, nullptr), EGB_INVALID);
     EXPECT_EQ(egb_holders_each({1, 77}, [](const egb_holder*, void*) {}, nullptr), EGB_STALE);
 }

@@ -3,8 +3,10 @@
 #include "events.hpp"
 #include "shared.hpp"
 
+#include <atomic>
 #include <cstring>
 #include <set>
+#include <sys/stat.h>
 #include <thread>
 #include <vector>
 
@@ -28,7 +30,15 @@ TEST(SharedBlocks, are_aligned_apart_and_the_lowest_free_ones)
         blocks.push_back(block);
     }
     EXPECT_EQ(egb_shared_alloc(pool), nullptr);
-    EXPECT_EQ(numbers_of(pool).failures, 1U);
+    const egb_shared_numbers numbers = numbers_of(pool);
+    struct stat              file    = {};
+    EXPECT_EQ(fstat(egb_shared_fd(pool), &file), 0);
+    EXPECT_EQ(numbers.bytes, static_cast<size_t>(file.st_size));
+    EXPECT_EQ(numbers.block_bytes, 100U);
+    EXPECT_EQ(numbers.stride_bytes, 256U);
+    EXPECT_EQ(numbers.count, 70U);
+    EXPECT_EQ(numbers.in_use, 70U);
+    EXPECT_EQ(numbers.failures, 1U);
     egb_shared_release(pool, blocks[65]);
     egb_shared_release(pool, blocks[3]);
     EXPECT_EQ(egb_shared_alloc(pool), blocks[3]);
@@ -217,6 +227,37 @@ TEST(SharedFull, waits_until_a_block_is_free_or_the_time_is_over)
     egb_shared_close(pool);
 }
 
+TEST(SharedFull, alloc_waits_if_the_pool_says_so_and_as_long)
+{
+    egb_shared_options options = shared_options(1, 0);
+    options.on_full            = EGB_SHARED_WAIT;
+    options.wait_ns            = MOMENT;
+    egb_shared* const pool     = make_shared_pool(options);
+    void* const       block    = egb_shared_alloc(pool);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(egb_shared_alloc(pool), nullptr) << "after a moment";
+    egb_shared_close(pool);
+
+    options.wait_ns          = EGB_SHARED_FOREVER;
+    egb_shared* const longer = make_shared_pool(options);
+    egb_shared* const other  = attach_again(longer);
+    void* const       held   = egb_shared_alloc(other);
+    std::thread       releaser([&] { egb_shared_release(other, held); });
+    EXPECT_NE(egb_shared_alloc(longer), nullptr);
+    releaser.join();
+    const uint64_t before = numbers_of(longer).failures;
+    std::thread    canceller([&] {
+        while (numbers_of(longer).failures == before) {
+            std::this_thread::yield();
+        }
+        egb_shared_cancel(longer);
+    });
+    EXPECT_EQ(egb_shared_alloc(longer), nullptr) << "it was told not to wait any longer";
+    canceller.join();
+    egb_shared_close(other);
+    egb_shared_close(longer);
+}
+
 TEST(SharedFull, drops_the_oldest_frame_that_only_the_feed_holds)
 {
     egb_shared_options options = shared_options(3, 3);
@@ -369,6 +410,83 @@ TEST(SharedFeed, refuses_what_cannot_be_published)
     EXPECT_EQ(egb_shared_next(pool, UINT64_MAX, 0, &frame), EGB_BUSY);
     egb_shared_close(bare);
     egb_shared_close(reader);
+    egb_shared_close(pool);
+}
+
+TEST(SharedFeed, without_a_note_there_are_zeros_and_the_feed_is_a_holder)
+{
+    egb_shared* const pool  = make_shared_pool(shared_options(2, 1));
+    void* const       block = egb_shared_alloc(pool);
+    const uint32_t    index = egb_shared_handle(pool, block).index;
+    EXPECT_EQ(egb_shared_holders(pool, index) & EGB_SHARED_HELD_BY_FEED, 0U);
+    ASSERT_EQ(egb_shared_publish(pool, block, nullptr, nullptr), EGB_OK);
+    EXPECT_NE(egb_shared_holders(pool, index) & EGB_SHARED_HELD_BY_FEED, 0U);
+    EXPECT_EQ(numbers_of(pool).published, 1U);
+    EXPECT_EQ(numbers_of(pool).only_feed, 0U);
+    egb_shared_release(pool, block);
+    EXPECT_EQ(numbers_of(pool).only_feed, 1U);
+    EXPECT_EQ(numbers_of(pool).in_use, 1U);
+    EXPECT_EQ(egb_shared_holders(pool, 1 - index), 0U);
+    EXPECT_EQ(egb_shared_holders(pool, 2), 0U);
+    egb_published out;
+    memset(&out, 0x5A, sizeof out);
+    ASSERT_EQ(egb_shared_take(pool, 0, &out), EGB_OK);
+    uint64_t note = 1;
+    memcpy(&note, out.note, sizeof note);
+    EXPECT_EQ(note, 0U);
+    EXPECT_EQ(out.missed, 0U);
+    EXPECT_EQ(egb_shared_holders(pool, index) & EGB_SHARED_HELD_BY_FEED, 0U);
+    egb_shared_close(pool);
+}
+
+TEST(SharedNull, is_invalid_and_what_is_not_told_stays)
+{
+    egb_shared* const  pool  = make_shared_pool(shared_options(2, 1));
+    const egb_frame    frame = egb_shared_handle(pool, egb_shared_alloc(pool));
+    egb_shared_numbers numbers;
+    egb_published      out;
+    egb_published      before;
+    void*              block = &out;
+    memset(&out, 0x5A, sizeof out);
+    before = out;
+    EXPECT_EQ(egb_shared_open(pool, frame, nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_shared_alloc_wait(pool, nullptr, 0), EGB_INVALID);
+    EXPECT_EQ(egb_shared_alloc_wait(nullptr, &block, 0), EGB_INVALID);
+    EXPECT_EQ(egb_shared_publish(nullptr, &out, nullptr, nullptr), EGB_INVALID);
+    for (egb_shared* const one : {pool, static_cast<egb_shared*>(nullptr)}) {
+        egb_published* const to = one == pool ? nullptr : &out;
+        EXPECT_EQ(egb_shared_next(one, 0, 0, to), EGB_INVALID);
+        EXPECT_EQ(egb_shared_take(one, 0, to), EGB_INVALID);
+        EXPECT_EQ(egb_shared_latest(one, to), EGB_INVALID);
+    }
+    EXPECT_EQ(egb_shared_next(pool, 0, 0, &out), EGB_BUSY);
+    EXPECT_EQ(egb_shared_take(pool, 0, &out), EGB_BUSY);
+    EXPECT_EQ(egb_shared_latest(pool, &out), EGB_BUSY);
+    EXPECT_EQ(memcmp(&before, &out, sizeof out), 0);
+    EXPECT_EQ(block, &out);
+    EXPECT_EQ(egb_shared_stats(pool, nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_shared_stats(nullptr, &numbers), EGB_INVALID);
+    size_t bytes = 7;
+    EXPECT_EQ(egb_shared_about(pool, &bytes), nullptr);
+    EXPECT_EQ(bytes, 0U);
+    egb_shared_close(pool);
+}
+
+TEST(SharedNext, ends_when_it_is_told_not_to_wait)
+{
+    egb_shared* const pool = make_shared_pool(shared_options(2, 1));
+    std::atomic<bool> done{false};
+    std::thread       canceller([&] {
+        while (!done) {  // a cancel ends a wait that has begun
+            egb_shared_cancel(pool);
+            std::this_thread::yield();
+        }
+    });
+    egb_published     out;
+    EXPECT_EQ(egb_shared_next(pool, 0, EGB_SHARED_FOREVER, &out), EGB_BUSY);
+    EXPECT_EQ(egb_shared_take(pool, EGB_SHARED_FOREVER, &out), EGB_BUSY);
+    done = true;
+    canceller.join();
     egb_shared_close(pool);
 }
 

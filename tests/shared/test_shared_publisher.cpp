@@ -95,6 +95,10 @@ TEST(SharedLook, shows_the_dead_and_leaves_them_as_they_are)
         EXPECT_EQ(numbers.in_use, 1U);
         EXPECT_EQ(numbers.recovered, 0U);
     }
+    EXPECT_EQ(egb_shared_recover(pool), 1U);
+    EXPECT_EQ(egb_shared_recover(pool), 0U);
+    EXPECT_EQ(numbers_of(pool).recovered, 1U);
+    EXPECT_EQ(numbers_of(pool).in_use, 0U);
     expect_nothing_lost(pool, 0);
     egb_shared_close(pool);
 }
