@@ -36,7 +36,7 @@
 #include "core/growing_static.c"
 #include "core/range.c"
 #include "core/slots.c"
-#include "core/status.c"
+#include "core/texts.c"
 
 #if !EGB_FREESTANDING
   #if defined(_WIN32)
@@ -125,9 +125,9 @@
     #include "shared/attach.c"
     #include "shared/blocks.c"
     #include "shared/feed.c"
-    #include "shared/fork.c"
     #include "shared/gc.c"
     #include "shared/look.c"
+    #include "shared/records.c"
     #include "shared/recover.c"
     #include "shared/shape.c"
     #include "shared/wait.c"

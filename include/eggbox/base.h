@@ -104,9 +104,9 @@ typedef enum egb_status {
     EGB_INVALID     = 1,  // an argument can never work; nothing was changed
     EGB_NO_MEMORY   = 2,  // the system refused memory, or a file; nothing was changed
     EGB_LIMIT       = 3,  // more than this pool, or the library, can ever hold
-    EGB_STALE       = 4,  // the handle's pool, or element, is gone
-    EGB_BUSY        = 5,  // blocks in use stand in the way
-    EGB_CORRUPT     = 6,  // bytes around a block were written to
+    EGB_STALE       = 4,  // the handle's pool, element or frame is gone
+    EGB_BUSY        = 5,  // others stand in the way: blocks in use, another process; or not in time
+    EGB_CORRUPT     = 6,  // bytes of a block's red zone, or of a pool's file, were overwritten
     EGB_UNSUPPORTED = 7,  // not on this system, or not for this pool
     EGB_EMPTY       = 8,  // no block is free, and the caller did not want to wait
     EGB_TIMED_OUT   = 9,  // no block became free in time

@@ -14,12 +14,16 @@
 // reader may see each of them (egb_shared_next), or each goes to one worker (egb_shared_take).
 // Frames outlive their publisher.
 //
-// Alloc, open, release, publish and next are a few atomic operations each, and no system call but
-// to wake a process that waits. The control part is open to all attachments: this protects from
+// Alloc, open, release, publish and next take a lock of this process and execute a few atomic
+// operations. They make no system call but to wake a process that waits. Two calls do more: an
+// alloc that finds no free block, and the first publish of an attachment, try locks of the file and
+// look at all blocks, O(count). The control part is open to all attachments: this protects from
 // accidents, not from malice.
 //
 // Linux. Elsewhere create and attach answer EGB_UNSUPPORTED. Any thread may call anything at any
-// time, except that close must be the last call. Not for signal handlers.
+// time, with one exception: no call may be waiting on a pool while this process closes the pool
+// (egb_shared_cancel() ends waits). A call with a pool that was closed is refused, for certain: the
+// pools opened later have other addresses. Not for signal handlers.
 #ifndef EGGBOX_SHARED_H
 #define EGGBOX_SHARED_H
 
@@ -29,7 +33,7 @@
 extern "C" {
 #endif
 
-/// A pool as this process has it open.
+/// A pool as this process has it open. The address is a handle, and leads to nothing.
 typedef struct egb_shared egb_shared;
 
 /// A frame's handle, for any queue, socket or file. All zero is no frame's.
@@ -94,7 +98,9 @@ typedef struct egb_shared_options {
 EGB_NODISCARD egb_status egb_shared_create(egb_shared** out, const egb_shared_options* options);
 
 /// Attaches to a pool by its name. `flags`: EGB_SHARED_READ_ONLY | EGB_SHARED_PREFAULT |
-/// EGB_SHARED_HUGE_PAGES. If all its attachments are dead it is as they left it.
+/// EGB_SHARED_HUGE_PAGES. The frames of the feed stay, even if all attachments are dead. Blocks
+/// that dead attachments held become free: here those of the slot that this attachment gets, and
+/// the others by a later alloc or by egb_shared_recover().
 ///
 /// Returns  EGB_OK; EGB_STALE if there is no such name (any more);
 ///          EGB_LIMIT if EGB_SHARED_ATTACHMENTS_MAX processes have it open;
@@ -114,16 +120,16 @@ int egb_shared_fd(const egb_shared* shared);
 
 /// Gives all back that this process holds, and detaches. The file of a named pool goes with its
 /// last attachment. NULL and a pool that is closed already are ignored. No address of a block may
-/// be used any more.
+/// be used any more, and no other call may be waiting on this pool.
 void egb_shared_close(egb_shared* shared);
 
-/// A block for this process to write to, with undefined contents; the one with the lowest number
-/// that is free.
+/// A block for this process to write to, with undefined contents: the free one with the lowest
+/// number, of those that have a hint. A free block may lack its hint after a death.
 ///
 /// Returns  NULL if there is none, by the rule `on_full`, if the pool was closed, or if it is
 ///          read-only here.
-/// Time     a few atomic operations if a block is free. Else all words are looked at, and the dead
-///          are recovered.
+/// Time     if a block with a hint is free, up to count / 64 words of hints and a few atomic
+///          operations. Else all blocks are looked at, and the dead are recovered, O(count).
 void* egb_shared_alloc(egb_shared* shared);
 
 /// The same, but waits until a block is free, whatever `on_full`.
@@ -142,12 +148,15 @@ egb_frame egb_shared_handle(const egb_shared* shared, const void* block);
 ///          the pool was closed; EGB_INVALID for a NULL, and for a handle that is not this pool's.
 EGB_NODISCARD egb_status egb_shared_open(egb_shared* shared, egb_frame frame, void** out);
 
-/// Holds a frame once more that this process holds. Each hold needs its release.
+/// Holds a frame once more that this process holds. Each hold needs its release. Misuse is reported
+/// as with egb_shared_release(), NULL as an address that is no block's.
 void egb_shared_retain(egb_shared* shared, void* block);
 
 /// Ends one hold. The last one of all processes and the feed makes the block free. NULL is ignored.
-/// A release too many, an address that is no block's, and a closed pool are reported as misuse
-/// (eggbox/misuse.h), and nothing changes.
+/// Misuse (eggbox/misuse.h) is reported, and nothing changes: EGB_MISUSE_DOUBLE_FREE for a block
+/// that this process does not hold, whether it ever did or not; EGB_MISUSE_INTERIOR and
+/// EGB_MISUSE_FOREIGN for an address that is no block's; EGB_MISUSE_STALE for a closed pool;
+/// EGB_MISUSE_NO_POOL for a pool of NULL.
 void egb_shared_release(egb_shared* shared, void* block);
 
 /// Publishes a frame that this process holds, and still holds afterwards: everyone may see it, and
@@ -157,7 +166,7 @@ void egb_shared_release(egb_shared* shared, void* block);
 ///
 /// Returns  EGB_OK, and the frame's number, from 1, in `*sequence`;
 ///          EGB_BUSY if another attachment publishes, or a process was stopped for a second while
-///          it repaired the feed after a publisher's death;
+///          it repaired the feed after a publisher's death: this attachment is then no publisher;
 ///          EGB_INVALID for a NULL, a block that this process does not hold, a frame that was
 ///          published before, or a read-only pool;
 ///          EGB_UNSUPPORTED if the pool has no feed; EGB_STALE if it was closed.

@@ -2,11 +2,6 @@
 // Questions about a shared pool.
 #include "shared_private.h"
 
-static egb_os_mutex* lock_of(const egb_shared* shared)
-{
-    return (egb_os_mutex*)(uintptr_t)&shared->lock;
-}
-
 static void count_shared_blocks(const egb_shared* shared, egb_shared_numbers* out)
 {
     for (size_t index = 0; index < out->count; index++) {
@@ -16,7 +11,7 @@ static void count_shared_blocks(const egb_shared* shared, egb_shared_numbers* ou
     }
 }
 
-static egb_shared_numbers stats_of(const egb_shared* shared)
+egb_shared_numbers egb_shared_numbers_of_(const egb_shared* shared)
 {
     const egb_shared_shape_* const shape = &shared->shape;
     egb_shared_state_* const       state = shared->state;
@@ -40,38 +35,43 @@ static egb_shared_numbers stats_of(const egb_shared* shared)
     return out;
 }
 
-egb_status egb_shared_stats(const egb_shared* shared, egb_shared_numbers* out)
+egb_status egb_shared_stats(const egb_shared* handle, egb_shared_numbers* out)
 {
-    if (shared == NULL || out == NULL) {
+    if (handle == NULL || out == NULL) {
         return EGB_INVALID;
     }
-    egb_os_lock_(lock_of(shared));
-    const bool is_open = shared->is_open;
-    if (is_open) {
-        *out = stats_of(shared);
+    egb_shared* const shared = egb_shared_enter_(handle);
+    if (shared == NULL) {
+        return EGB_STALE;
     }
-    egb_os_unlock_(lock_of(shared));
-    return is_open ? EGB_OK : EGB_STALE;
+    *out = egb_shared_numbers_of_(shared);
+    egb_shared_leave_(shared);
+    return EGB_OK;
 }
 
-const void* egb_shared_about(const egb_shared* shared, size_t* bytes)
+const void* egb_shared_about(const egb_shared* handle, size_t* bytes)
 {
-    const bool has = shared != NULL && shared->is_open && shared->shape.about_bytes != 0;
-    if (bytes != NULL) {
-        *bytes = has ? (size_t)shared->shape.about_bytes : 0;
-    }
-    return has ? shared->shape.about : NULL;
-}
-
-uint64_t egb_shared_holders(const egb_shared* shared, size_t index)
-{
-    uint64_t word = 0;
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
+    const size_t      length = shared == NULL ? 0 : (size_t)shared->shape.about_bytes;
+    const void* const about  = length == 0 ? NULL : shared->shape.about;
     if (shared != NULL) {
-        egb_os_lock_(lock_of(shared));
-        if (shared->is_open && index < shared->count) {
+        egb_shared_leave_(shared);
+    }
+    if (bytes != NULL) {
+        *bytes = length;
+    }
+    return about;
+}
+
+uint64_t egb_shared_holders(const egb_shared* handle, size_t index)
+{
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
+    uint64_t          word   = 0;
+    if (shared != NULL) {
+        if (index < shared->count) {
             word = atomic_load(&shared->blocks[index].word) & ~EGB_SHARED_RETIRING_;
         }
-        egb_os_unlock_(lock_of(shared));
+        egb_shared_leave_(shared);
     }
     return word;
 }
@@ -85,38 +85,39 @@ static size_t held_by(const egb_shared* shared, unsigned slot)
     return held;
 }
 
-static egb_shared_attachment attachment_of(const egb_shared* shared, unsigned slot)
+bool egb_shared_attachment_of_(const egb_shared* shared, unsigned slot, egb_shared_attachment* out)
 {
-    egb_shared_card_* const card = &shared->state->cards[slot];
-    egb_shared_attachment   out  = {
-           .slot     = slot,
-           .is_this  = slot == shared->slot,
-           .is_alive = slot == shared->slot || egb_os_shared_is_locked_(shared->lock_file, slot, 1),
-           .pid      = atomic_load(&card->pid),
-           .held     = held_by(shared, slot),
-           .missed   = atomic_load(&card->missed)
-    };
-    for (size_t i = 0; i + 1 < sizeof out.program; i++) {
-        out.program[i] = card->program[i];
+    if ((atomic_load(&shared->state->attached) >> slot & 1u) == 0) {
+        return false;
     }
-    return out;
+    egb_shared_card_* const card = &shared->state->cards[slot];
+    *out                         = (egb_shared_attachment
+    ){.slot     = slot,
+                              .is_this  = slot == shared->slot,
+                              .is_alive = slot == shared->slot || egb_os_shared_is_locked_(shared->lock_file, slot, 1),
+                              .pid      = atomic_load(&card->pid),
+                              .held     = held_by(shared, slot),
+                              .missed   = atomic_load(&card->missed)};
+    for (size_t i = 0; i + 1 < sizeof out->program; i++) {
+        out->program[i] = card->program[i];
+    }
+    return true;
 }
 
 void egb_shared_each(
-    const egb_shared* shared,
+    const egb_shared* handle,
     void (*visit)(const egb_shared_attachment* one, void* user),
     void* user
 )
 {
-    for (unsigned slot = 0; shared != NULL && slot < EGB_SHARED_ATTACHMENTS_MAX; slot++) {
-        egb_shared_attachment one = {0};
-        egb_os_lock_(lock_of(shared));
-        const bool is_there =
-            shared->is_open && (atomic_load(&shared->state->attached) >> slot & 1u) != 0;
-        if (is_there) {
-            one = attachment_of(shared, slot);
+    for (unsigned slot = 0; handle != NULL && slot < EGB_SHARED_ATTACHMENTS_MAX; slot++) {
+        egb_shared_attachment one;
+        egb_shared* const     shared = egb_shared_enter_(handle);
+        if (shared == NULL) {
+            return;
         }
-        egb_os_unlock_(lock_of(shared));
+        const bool is_there = egb_shared_attachment_of_(shared, slot, &one);
+        egb_shared_leave_(shared);
         if (is_there) {
             visit(&one, user);
         }

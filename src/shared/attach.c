@@ -122,25 +122,22 @@ static void leave_pool(egb_shared* shared)
     egb_os_shared_close_(shared->file);
 }
 
-// The lock was held since the record was made.
-static void open_record(egb_shared* shared)
+// The lock was held since the record was made. Returns the handle.
+static egb_shared* open_record(egb_shared* shared)
 {
-    shared->is_open = true;
-    egb_os_unlock_(&shared->lock);
+    egb_shared* const handle = shared->handle;
+    shared->is_open          = true;
+    egb_shared_leave_(shared);
+    return handle;
 }
 
-void egb_shared_close(egb_shared* shared)
+void egb_shared_close(egb_shared* handle)
 {
-    if (shared == NULL) {
-        return;
-    }
-    egb_os_lock_(&shared->lock);
-    if (shared->is_open) {
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
+    if (shared != NULL) {
         shared->is_open = false;
         leave_pool(shared);
         egb_shared_record_give_(shared);
-    } else {
-        egb_os_unlock_(&shared->lock);
     }
 }
 
@@ -217,8 +214,7 @@ egb_status egb_shared_create(egb_shared** out, const egb_shared_options* options
         egb_shared_record_give_(shared);
         return status;
     }
-    open_record(shared);
-    *out = shared;
+    *out = open_record(shared);
     return EGB_OK;
 }
 
@@ -277,8 +273,7 @@ static egb_status attach_file(egb_shared** out, int file, unsigned flags, bool i
         egb_os_shared_close_(file);
         return status;
     }
-    open_record(shared);
-    *out = shared;
+    *out = open_record(shared);
     return EGB_OK;
 }
 
@@ -322,7 +317,13 @@ egb_status egb_shared_attach_fd(egb_shared** out, int fd, unsigned flags)
     return status != EGB_OK ? status : attach_file(out, file, flags, false);
 }
 
-int egb_shared_fd(const egb_shared* shared)
+int egb_shared_fd(const egb_shared* handle)
 {
-    return shared != NULL && shared->is_open ? shared->file : -1;
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
+    if (shared == NULL) {
+        return -1;
+    }
+    const int file = shared->file;
+    egb_shared_leave_(shared);
+    return file;
 }

@@ -107,127 +107,146 @@ static bool take_any(egb_shared* shared, size_t* out)
     return false;
 }
 
-static bool attempt_alloc(egb_shared* shared, void* what)
+static egb_status attempt_alloc(egb_shared* shared, void* what)
 {
     size_t index = 0;
+    if (shared->is_read_only) {
+        return EGB_INVALID;
+    }
     if (!take_any(shared, &index)) {
-        return false;
+        return EGB_BUSY;
     }
     shared->held[index] = 1;
     *(void**)what       = address_of(shared, index);
-    return true;
+    return EGB_OK;
 }
 
-egb_status egb_shared_alloc_wait(egb_shared* shared, void** out, uint64_t timeout_ns)
+egb_status egb_shared_alloc_wait(egb_shared* handle, void** out, uint64_t timeout_ns)
 {
-    if (shared == NULL || out == NULL || shared->is_read_only) {
+    if (handle == NULL || out == NULL) {
         return EGB_INVALID;
     }
-    return egb_shared_until_(shared, false, timeout_ns, attempt_alloc, (void*)out);
+    return egb_shared_until_(handle, false, timeout_ns, attempt_alloc, (void*)out);
 }
 
-void* egb_shared_alloc(egb_shared* shared)
+void* egb_shared_alloc(egb_shared* handle)
 {
     void* block = NULL;
-    if (shared != NULL) {
-        const bool waits = shared->shape.on_full == EGB_SHARED_WAIT;
-        (void)!egb_shared_alloc_wait(shared, &block, waits ? shared->shape.wait_ns : 0);
+    if (handle != NULL) {
+        const egb_shared_shape_* const shape = &egb_shared_record_of_(handle)->shape;
+        const bool                     waits = shape->on_full == EGB_SHARED_WAIT;
+        (void)!egb_shared_alloc_wait(handle, &block, waits ? shape->wait_ns : 0);
     }
     return block;
 }
 
 // ---- handles ------------------------------------------------------------------------------------
 
-egb_frame egb_shared_handle(const egb_shared* shared, const void* block)
+egb_frame egb_shared_handle(const egb_shared* handle, const void* block)
 {
-    egb_frame frame = {0, 0, 0};
+    egb_frame         frame  = {0, 0, 0};
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
     if (shared == NULL) {
         return frame;
     }
-    egb_os_mutex* const lock = (egb_os_mutex*)(uintptr_t)&shared->lock;
-    egb_os_lock_(lock);
-    const size_t index = shared->is_open ? egb_shared_index_(shared, block) : shared->count;
+    const size_t index = egb_shared_index_(shared, block);
     if (index < shared->count && shared->held[index] != 0) {
         frame.pool       = shared->shape.pool;
         frame.index      = (uint32_t)index;
         frame.generation = atomic_load(&shared->blocks[index].generation);
     }
-    egb_os_unlock_(lock);
+    egb_shared_leave_(shared);
     return frame;
 }
 
-egb_status egb_shared_open(egb_shared* shared, egb_frame frame, void** out)
+egb_status egb_shared_open(egb_shared* handle, egb_frame frame, void** out)
 {
-    if (shared == NULL || out == NULL || frame.pool != shared->shape.pool ||
-        frame.index >= shared->count) {
+    if (handle == NULL || out == NULL) {
         return EGB_INVALID;
     }
-    egb_os_lock_(&shared->lock);
-    const bool has = shared->is_open && egb_shared_hold_(shared, frame.index, frame.generation, 0);
-    if (has) {
+    egb_shared* const shared = egb_shared_enter_(handle);
+    if (shared == NULL) {
+        return EGB_STALE;
+    }
+    egb_status status = EGB_INVALID;
+    if (frame.pool == shared->shape.pool && frame.index < shared->count) {
+        const bool has = egb_shared_hold_(shared, frame.index, frame.generation, 0);
+        status         = has ? EGB_OK : EGB_STALE;
+    }
+    if (status == EGB_OK) {
         *out = address_of(shared, frame.index);
     }
-    egb_os_unlock_(&shared->lock);
-    return has ? EGB_OK : EGB_STALE;
+    egb_shared_leave_(shared);
+    return status;
 }
 
 // ---- retain, release ----------------------------------------------------------------------------
 
+// A release or retain that was refused: why, and the block that the address is in.
+typedef struct egb_shared_refusal_ {
+    egb_misuse_kind kind;
+    size_t          index;
+} egb_shared_refusal_;
+
 static EGB_COLD void
-report_shared(const egb_shared* shared, egb_misuse_kind kind, void* block, const void* site)
+report_refusal(const egb_shared* handle, egb_shared_refusal_ why, void* block, const void* site)
 {
     const egb_misuse_event event = {
-        .kind        = kind,
+        .kind        = why.kind,
         .pool_name   = "a shared pool",
-        .pool        = shared,
+        .pool        = handle,
         .address     = block,
-        .block_index = EGB_NO_INDEX,
+        .block_index = why.index,
         .site        = site
     };
     egb_misuse(&event);
 }
 
-// The misuse of a release or retain that was refused.
-static egb_misuse_kind kind_of_refusal(const egb_shared* shared, const void* block)
+// Why a block that this process does not hold is refused; NULL: the pool was closed.
+static egb_shared_refusal_ refusal_of(const egb_shared* shared, const void* block)
 {
+    if (shared == NULL) {
+        return (egb_shared_refusal_){EGB_MISUSE_STALE, EGB_NO_INDEX};
+    }
     const size_t offset = (size_t)((uintptr_t)block - (uintptr_t)shared->payload);
-    if (!shared->is_open) {
-        return EGB_MISUSE_STALE;
+    if (offset >= shared->count * shared->stride) {
+        return (egb_shared_refusal_){EGB_MISUSE_FOREIGN, EGB_NO_INDEX};
     }
-    if (egb_shared_index_(shared, block) < shared->count) {
-        return EGB_MISUSE_DOUBLE_FREE;
-    }
-    return offset < shared->count * shared->stride ? EGB_MISUSE_INTERIOR : EGB_MISUSE_FOREIGN;
+    const bool is_start = offset % shared->stride == 0;
+    return (egb_shared_refusal_){is_start ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_INTERIOR,
+                                 offset / shared->stride};
 }
 
-static bool change_hold(egb_shared* shared, void* block, bool is_more, egb_misuse_kind* kind)
+static bool change_hold(egb_shared* handle, void* block, bool is_more, egb_shared_refusal_* why)
 {
-    egb_os_lock_(&shared->lock);
-    const size_t index = shared->is_open ? egb_shared_index_(shared, block) : shared->count;
-    const bool   holds = index < shared->count && shared->held[index] != 0;
+    egb_shared* const shared = egb_shared_enter_(handle);
+    const size_t      index  = shared == NULL ? 0 : egb_shared_index_(shared, block);
+    const bool        holds  = shared != NULL && index < shared->count && shared->held[index] != 0;
     if (holds && is_more) {
         shared->held[index]++;
     } else if (holds) {
         egb_shared_unhold_(shared, index);
     } else {
-        *kind = kind_of_refusal(shared, block);
+        *why = refusal_of(shared, block);
     }
-    egb_os_unlock_(&shared->lock);
+    if (shared != NULL) {
+        egb_shared_leave_(shared);
+    }
     return holds;
 }
 
-void egb_shared_retain(egb_shared* shared, void* block)
+void egb_shared_retain(egb_shared* handle, void* block)
 {
-    egb_misuse_kind kind = EGB_MISUSE_NO_POOL;
-    if (shared == NULL || !change_hold(shared, block, true, &kind)) {
-        report_shared(shared, kind, block, EGB_CALLER());
+    egb_shared_refusal_ why = {EGB_MISUSE_NO_POOL, EGB_NO_INDEX};
+    if (handle == NULL || !change_hold(handle, block, true, &why)) {
+        report_refusal(handle, why, block, EGB_CALLER());
     }
 }
 
-void egb_shared_release(egb_shared* shared, void* block)
+void egb_shared_release(egb_shared* handle, void* block)
 {
-    egb_misuse_kind kind = EGB_MISUSE_NO_POOL;
-    if (block != NULL && (shared == NULL || !change_hold(shared, block, false, &kind))) {
-        report_shared(shared, kind, block, EGB_CALLER());
+    egb_shared_refusal_ why = {EGB_MISUSE_NO_POOL, EGB_NO_INDEX};
+    if (block != NULL && (handle == NULL || !change_hold(handle, block, false, &why))) {
+        report_refusal(handle, why, block, EGB_CALLER());
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The feed: a ring of the frames published last, with one publisher at a time.
 //
-// A frame is in the feed as long as its word has the feed's bit. The ring says where to look: an
-// entry may tell of a frame that is gone, which its block then shows. Only the publisher gives the
-// bit, and it takes the bit of the frame whose place in the ring it needs; its death between two
-// steps leaves bits without an entry, which the next one to hold its byte takes away.
+// A frame is in the feed as long as its word has the feed's bit. The ring tells where to look. An
+// entry of the ring may be stale: it is compared with its block. Only the publisher sets the bit,
+// and it clears the bit of the frame whose place in the ring it needs. The publisher's death
+// between two steps leaves bits without an entry, or an entry beyond the head; a repair mends both.
 #include "shared_private.h"
 
 static egb_shared_entry_* entry_of(const egb_shared* shared, uint64_t sequence)
@@ -71,9 +71,9 @@ void egb_shared_repair_feed_(egb_shared* shared)
     egb_os_shared_unlock_(lock_file, EGB_SHARED_REPAIR_BYTE_, 1);
 }
 
-// EGB_OK: this attachment is the publisher; EGB_BUSY: another one is; EGB_LIMIT: another one
-// repairs the feed, which takes a moment.
-static egb_status become_publisher(egb_shared* shared)
+// EGB_OK: this attachment is the publisher; EGB_BUSY: another one is, or, with `*repairs`, another
+// one repairs the feed, which takes a moment.
+static egb_status become_publisher(egb_shared* shared, bool* repairs)
 {
     const int lock_file = shared->lock_file;
     if (shared->is_publisher) {
@@ -83,7 +83,9 @@ static egb_status become_publisher(egb_shared* shared)
         return EGB_BUSY;
     }
     if (!egb_os_shared_lock_(lock_file, EGB_SHARED_REPAIR_BYTE_, 1)) {
-        return EGB_LIMIT;
+        egb_os_shared_unlock_(lock_file, EGB_SHARED_PUBLISHER_BYTE_, 1);
+        *repairs = true;
+        return EGB_BUSY;
     }
     repair_locked(shared);
     shared->is_publisher = true;
@@ -124,10 +126,16 @@ static uint64_t enter_frame(egb_shared* shared, size_t index, const void* note)
 }
 
 // A number beyond the head is of a publisher at work, or of one that died before it published.
-static egb_status publish_locked(egb_shared* shared, size_t index, const void* note, uint64_t* out)
+static egb_status publish_locked(
+    egb_shared* shared, const void* block, const void* note, uint64_t* out, bool* repairs
+)
 {
-    if (!shared->is_open) {
-        return EGB_STALE;
+    const size_t index = egb_shared_index_(shared, block);
+    if (shared->is_read_only) {
+        return EGB_INVALID;
+    }
+    if (shared->shape.feed_count == 0) {
+        return EGB_UNSUPPORTED;
     }
     if (index >= shared->count || shared->held[index] == 0) {
         return EGB_INVALID;
@@ -136,7 +144,7 @@ static egb_status publish_locked(egb_shared* shared, size_t index, const void* n
     if (before != 0 && before <= atomic_load(&shared->state->head)) {
         return EGB_INVALID;
     }
-    const egb_status status = become_publisher(shared);
+    const egb_status status = become_publisher(shared, repairs);
     if (status != EGB_OK) {
         return status;
     }
@@ -150,26 +158,28 @@ static egb_status publish_locked(egb_shared* shared, size_t index, const void* n
     return EGB_OK;
 }
 
-// A repair takes a moment, unless its process is stopped in the midst: a second of looks.
-egb_status egb_shared_publish(egb_shared* shared, void* block, const void* note, uint64_t* sequence)
+// A repair takes a moment, unless its process is stopped meanwhile: a second of looks.
+egb_status egb_shared_publish(egb_shared* handle, void* block, const void* note, uint64_t* sequence)
 {
     enum { LOOKS = 1000 };
-    if (shared == NULL || block == NULL || shared->is_read_only) {
+    if (handle == NULL || block == NULL) {
         return EGB_INVALID;
     }
-    if (shared->shape.feed_count == 0) {
-        return EGB_UNSUPPORTED;
-    }
-    egb_status status = EGB_LIMIT;
-    for (unsigned look = 0; status == EGB_LIMIT && look < LOOKS; look++) {
-        if (look != 0) {
-            egb_shared_pause_();
+    egb_status status = EGB_BUSY;
+    for (unsigned look = 0; look < LOOKS; look++) {
+        bool              repairs = false;
+        egb_shared* const shared  = egb_shared_enter_(handle);
+        if (shared == NULL) {
+            return EGB_STALE;
         }
-        egb_os_lock_(&shared->lock);
-        status = publish_locked(shared, egb_shared_index_(shared, block), note, sequence);
-        egb_os_unlock_(&shared->lock);
+        status = publish_locked(shared, block, note, sequence, &repairs);
+        egb_shared_leave_(shared);
+        if (!repairs) {
+            break;
+        }
+        egb_shared_pause_();
     }
-    return status == EGB_LIMIT ? EGB_BUSY : status;
+    return status;
 }
 
 // ---- next, take, latest -------------------------------------------------------------------------
@@ -234,13 +244,13 @@ static void count_missed(egb_shared* shared, egb_published* out, uint64_t after)
 }
 
 typedef struct egb_shared_wish_ {
+    bool (*find)(egb_shared* shared, const struct egb_shared_wish_* wish);
     uint64_t       after;
     egb_published* out;
 } egb_shared_wish_;
 
-static bool attempt_next(egb_shared* shared, void* what)
+static bool find_next(egb_shared* shared, const egb_shared_wish_* wish)
 {
-    const egb_shared_wish_* const wish = what;
     if (!hold_next(shared, wish->after, false, wish->out)) {
         return false;
     }
@@ -249,10 +259,9 @@ static bool attempt_next(egb_shared* shared, void* what)
 }
 
 // Frames up to the one that this process took, or found taken, are for no take any more.
-static bool attempt_take(egb_shared* shared, void* what)
+static bool find_to_take(egb_shared* shared, const egb_shared_wish_* wish)
 {
-    const egb_shared_wish_* const wish = what;
-    const uint64_t                head = atomic_load(&shared->state->head);
+    const uint64_t head = atomic_load(&shared->state->head);
     if (!hold_next(shared, shared->taken, true, wish->out)) {
         shared->taken = head > shared->taken ? head : shared->taken;
         return false;
@@ -262,10 +271,9 @@ static bool attempt_take(egb_shared* shared, void* what)
     return true;
 }
 
-static bool attempt_latest(egb_shared* shared, void* what)
+static bool find_latest(egb_shared* shared, const egb_shared_wish_* wish)
 {
-    const egb_shared_wish_* const wish = what;
-    const uint64_t                head = atomic_load(&shared->state->head);
+    const uint64_t head = atomic_load(&shared->state->head);
     for (uint64_t back = 0; back < shared->shape.feed_count && back < head; back++) {
         if (hold_published(shared, head - back, false, wish->out)) {
             wish->out->missed = 0;
@@ -275,38 +283,47 @@ static bool attempt_latest(egb_shared* shared, void* what)
     return false;
 }
 
-static egb_status wish_for(
-    egb_shared*         shared,
-    uint64_t            after,
-    uint64_t            timeout_ns,
-    egb_shared_attempt_ attempt,
-    egb_published*      out
-)
+// An entry beyond the head is of a publisher at work, or of one that died before it moved the head:
+// then the repair moves it.
+static egb_status attempt_find(egb_shared* shared, void* what)
 {
-    if (shared == NULL || out == NULL) {
-        return EGB_INVALID;
-    }
+    const egb_shared_wish_* const wish = what;
     if (shared->shape.feed_count == 0) {
         return EGB_UNSUPPORTED;
     }
-    egb_shared_wish_ wish = {after, out};
-    return egb_shared_until_(shared, true, timeout_ns, attempt, &wish);
+    if (wish->find(shared, wish)) {
+        return EGB_OK;
+    }
+    const uint64_t next = atomic_load(&shared->state->head) + 1;
+    if (atomic_load(&entry_of(shared, next)->sequence) != next) {
+        return EGB_BUSY;
+    }
+    egb_shared_repair_feed_(shared);
+    return wish->find(shared, wish) ? EGB_OK : EGB_BUSY;
+}
+
+static egb_status find_until(egb_shared* handle, uint64_t timeout_ns, egb_shared_wish_ wish)
+{
+    if (handle == NULL || wish.out == NULL) {
+        return EGB_INVALID;
+    }
+    return egb_shared_until_(handle, true, timeout_ns, attempt_find, &wish);
 }
 
 egb_status
-egb_shared_next(egb_shared* shared, uint64_t after, uint64_t timeout_ns, egb_published* out)
+egb_shared_next(egb_shared* handle, uint64_t after, uint64_t timeout_ns, egb_published* out)
 {
-    return wish_for(shared, after, timeout_ns, attempt_next, out);
+    return find_until(handle, timeout_ns, (egb_shared_wish_){find_next, after, out});
 }
 
-egb_status egb_shared_take(egb_shared* shared, uint64_t timeout_ns, egb_published* out)
+egb_status egb_shared_take(egb_shared* handle, uint64_t timeout_ns, egb_published* out)
 {
-    return wish_for(shared, 0, timeout_ns, attempt_take, out);
+    return find_until(handle, timeout_ns, (egb_shared_wish_){find_to_take, 0, out});
 }
 
-egb_status egb_shared_latest(egb_shared* shared, egb_published* out)
+egb_status egb_shared_latest(egb_shared* handle, egb_published* out)
 {
-    return wish_for(shared, 0, 0, attempt_latest, out);
+    return find_until(handle, 0, (egb_shared_wish_){find_latest, 0, out});
 }
 
 // ---- when no block is free ----------------------------------------------------------------------

@@ -33,8 +33,19 @@ static egb_status map_control(egb_shared* out, int file)
     out->count     = (size_t)out->shape.count;
     out->lock_file = file;
     out->slot      = EGB_SHARED_ATTACHMENTS_MAX;
-    out->is_open   = true;
     return EGB_OK;
+}
+
+static void visit_all(
+    const egb_shared* seen, void (*visit)(const egb_shared_attachment* one, void* user), void* user
+)
+{
+    for (unsigned slot = 0; slot < EGB_SHARED_ATTACHMENTS_MAX; slot++) {
+        egb_shared_attachment one;
+        if (egb_shared_attachment_of_(seen, slot, &one)) {
+            visit(&one, user);
+        }
+    }
 }
 
 egb_status egb_shared_look(
@@ -59,9 +70,9 @@ egb_status egb_shared_look(
     }
     status = map_control(&seen, file);
     if (status == EGB_OK) {
-        (void)egb_shared_stats(&seen, out);
+        *out = egb_shared_numbers_of_(&seen);
         if (visit != NULL) {
-            egb_shared_each(&seen, visit, user);
+            visit_all(&seen, visit, user);
         }
         egb_os_shared_unmap_(seen.state, (size_t)seen.shape.payload_at);
     }

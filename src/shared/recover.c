@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Attachments: a slot is claimed by a lock on its byte, and the same lock protects the recovery of
-// a dead one. Who dies in a recovery leaves the slot as dead as it was.
+// a dead one. If the process that recovers dies, the slot can be recovered again.
 #include "shared_private.h"
 
-// Each bit of `dead` in turn: its owner is dead, or is this attachment, and its byte is ours.
+// Takes each bit of `dead` in turn. The owner of the bit is dead or is this attachment, and this
+// process has locked the owner's byte.
 static void recover_block(egb_shared* shared, size_t index, uint64_t dead)
 {
     egb_shared_block_* const block = &shared->blocks[index];
@@ -60,14 +61,14 @@ size_t egb_shared_recover_locked_(egb_shared* shared)
     return count;
 }
 
-size_t egb_shared_recover(egb_shared* shared)
+size_t egb_shared_recover(egb_shared* handle)
 {
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
     if (shared == NULL) {
         return 0;
     }
-    egb_os_lock_(&shared->lock);
-    const size_t count = shared->is_open ? egb_shared_recover_locked_(shared) : 0;
-    egb_os_unlock_(&shared->lock);
+    const size_t count = egb_shared_recover_locked_(shared);
+    egb_shared_leave_(shared);
     return count;
 }
 

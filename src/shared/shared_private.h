@@ -88,13 +88,18 @@ typedef struct egb_shared_entry_ {
     _Atomic uint64_t generation;
 } egb_shared_entry_;
 
-// A pool as this process has it open. `lock` protects `held` and every change of a word by this
-// process, so that a fork finds both in step. The record is never unmapped, so that a call after
-// close is refused.
+// A record: a pool as this process has it open. `lock` protects `held` and every change of a word
+// by this process, so that a fork finds both in step.
+//
+// Programs have its handle, an address in the range of the record. Each time the record is opened
+// it gets the next address, and never one that it had: a call with the handle of a pool that was
+// closed is therefore refused for certain. A record without a next address is not opened again. No
+// record is unmapped.
 struct egb_shared {
     egb_os_mutex       lock;
     bool               is_used;  // the record is; the lock of all records protects this
     bool               is_open;
+    egb_shared*        handle;  // the one given out last
     bool               is_read_only;
     bool               is_publisher;
     unsigned           slot;
@@ -117,9 +122,35 @@ struct egb_shared {
     egb_shared_shape_  shape;
 };
 
+// The bytes of addresses of a record, aligned to themselves, and the distance of its handles.
+enum { EGB_SHARED_RECORD_BYTES_ = 65536, EGB_SHARED_HANDLE_BYTES_ = 16 };
+
+static inline egb_shared* egb_shared_record_of_(const egb_shared* handle)
+{
+    return (egb_shared*)((uintptr_t)handle & ~((uintptr_t)EGB_SHARED_RECORD_BYTES_ - 1));
+}
+
 static inline uint64_t egb_shared_bit_(unsigned slot)
 {
     return (uint64_t)1 << slot;
+}
+
+// Every function that a program calls gets a handle, and enters: the record, locked, until it
+// leaves. NULL: the pool was closed, and nothing is locked.
+static inline egb_shared* egb_shared_enter_(const egb_shared* handle)
+{
+    egb_shared* const shared = egb_shared_record_of_(handle);
+    egb_os_lock_(&shared->lock);
+    if (shared->is_open && shared->handle == handle) {
+        return shared;
+    }
+    egb_os_unlock_(&shared->lock);
+    return NULL;
+}
+
+static inline void egb_shared_leave_(egb_shared* shared)
+{
+    egb_os_unlock_(&shared->lock);
 }
 
 // ---- words.c: the protocol of one block ---------------------------------------------------------
@@ -162,11 +193,12 @@ bool egb_shared_drop_oldest_(egb_shared* shared, size_t* index);
 
 // ---- wait.c -------------------------------------------------------------------------------------
 
-typedef bool (*egb_shared_attempt_)(egb_shared* shared, void* what);
-// Tries, with the lock held each time, until it succeeds, or the time is over: EGB_BUSY. `is_news`:
-// a publish may help; else a block that becomes free.
+// EGB_BUSY: it is worth another attempt.
+typedef egb_status (*egb_shared_attempt_)(egb_shared* shared, void* what);
+// Tries, with the lock held each time, as long as the answer is EGB_BUSY and the time is not over.
+// `is_news`: a publish may help; else a block that becomes free. EGB_STALE: the pool was closed.
 egb_status egb_shared_until_(
-    egb_shared* shared, bool is_news, uint64_t timeout_ns, egb_shared_attempt_ attempt, void* what
+    egb_shared* handle, bool is_news, uint64_t timeout_ns, egb_shared_attempt_ attempt, void* what
 );
 // Wakes those who wait for `word`, if there are any.
 void egb_shared_tell_(_Atomic uint32_t* word);
@@ -179,15 +211,22 @@ bool       egb_shared_path_(char* out, size_t bytes, const char* name);
 void       egb_shared_seal_shape_(egb_shared_shape_* shape);
 egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file_bytes);
 
+// ---- ask.c; all with the lock held --------------------------------------------------------------
+
+egb_shared_numbers egb_shared_numbers_of_(const egb_shared* shared);
+// False: no attachment has this slot.
+bool egb_shared_attachment_of_(const egb_shared* shared, unsigned slot, egb_shared_attachment* out);
+
 // ---- gc.c ---------------------------------------------------------------------------------------
 
 // Removes the file of this name if it is a pool whose attachments are all dead.
 bool egb_shared_remove_dead_(const char* path);
 
-// ---- fork.c -------------------------------------------------------------------------------------
+// ---- records.c ----------------------------------------------------------------------------------
 
-// An open pool is known to forks. make: a record that is not open, with its lock held, so that no
-// fork comes before it is; NULL: refused. give: with the lock held, which it gives back.
+// An open pool is known to forks. make: a record that is not open and has a new handle, with its
+// lock held, so that no fork comes before it is; NULL: refused. give: with the lock held, unlocks
+// the record, and returns it for the next pool.
 egb_shared* egb_shared_record_make_(void);
 void        egb_shared_record_give_(egb_shared* shared);
 

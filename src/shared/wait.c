@@ -6,7 +6,8 @@
 
 enum { SOMEONE_WAITS = 1, ONE_EVENT = 2 };
 
-// A death wakes nobody: a waiter looks again after this time, and recovers the dead.
+// A death wakes nobody: a waiter looks again after this time. An attempt that finds nothing
+// recovers the dead, as far as they keep back what the waiter needs.
 #define EGB_SHARED_LOOK_NS_ ((uint64_t)50000000)
 
 // The event was stored before, and a waiter looks for it after it set the bit: one sees the other.
@@ -21,15 +22,15 @@ void egb_shared_tell_(_Atomic uint32_t* word)
     }
 }
 
-static bool
-attempt_once(egb_shared* shared, egb_shared_attempt_ attempt, void* what, egb_status* status)
+static egb_status attempt_once(egb_shared* handle, egb_shared_attempt_ attempt, void* what)
 {
-    egb_os_lock_(&shared->lock);
-    const bool is_open = shared->is_open;
-    const bool has     = is_open && attempt(shared, what);
-    egb_os_unlock_(&shared->lock);
-    *status = has ? EGB_OK : is_open ? EGB_BUSY : EGB_STALE;
-    return has || !is_open;
+    egb_shared* const shared = egb_shared_enter_(handle);
+    if (shared == NULL) {
+        return EGB_STALE;
+    }
+    const egb_status status = attempt(shared, what);
+    egb_shared_leave_(shared);
+    return status;
 }
 
 // The moment at which the wait ends.
@@ -40,19 +41,21 @@ static uint64_t deadline_of(uint64_t timeout_ns)
 }
 
 egb_status egb_shared_until_(
-    egb_shared* shared, bool is_news, uint64_t timeout_ns, egb_shared_attempt_ attempt, void* what
+    egb_shared* handle, bool is_news, uint64_t timeout_ns, egb_shared_attempt_ attempt, void* what
 )
 {
-    egb_status     status  = EGB_BUSY;
-    const uint32_t cancels = atomic_load(&shared->cancels);
-    if (attempt_once(shared, attempt, what, &status) || timeout_ns == 0) {
+    egb_shared* const shared  = egb_shared_record_of_(handle);
+    const uint32_t    cancels = atomic_load(&shared->cancels);
+    egb_status        status  = attempt_once(handle, attempt, what);
+    if (status != EGB_BUSY || timeout_ns == 0) {
         return status;
     }
     _Atomic uint32_t* const word     = is_news ? &shared->state->news : &shared->state->freed;
     const uint64_t          deadline = deadline_of(timeout_ns);
     while (atomic_load(&shared->cancels) == cancels) {
         const uint32_t seen = atomic_fetch_or(word, SOMEONE_WAITS) | SOMEONE_WAITS;
-        if (attempt_once(shared, attempt, what, &status)) {
+        status              = attempt_once(handle, attempt, what);
+        if (status != EGB_BUSY) {
             break;
         }
         const uint64_t now = egb_os_nanoseconds_();
@@ -67,16 +70,13 @@ egb_status egb_shared_until_(
     return status;
 }
 
-void egb_shared_cancel(egb_shared* shared)
+void egb_shared_cancel(egb_shared* handle)
 {
-    if (shared == NULL) {
-        return;
-    }
-    (void)atomic_fetch_add(&shared->cancels, 1);
-    egb_os_lock_(&shared->lock);
-    if (shared->is_open) {
+    egb_shared* const shared = handle == NULL ? NULL : egb_shared_enter_(handle);
+    if (shared != NULL) {
+        (void)atomic_fetch_add(&shared->cancels, 1);
         egb_shared_tell_(&shared->state->freed);
         egb_shared_tell_(&shared->state->news);
+        egb_shared_leave_(shared);
     }
-    egb_os_unlock_(&shared->lock);
 }

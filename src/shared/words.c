@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The word of a block, and its rules, each by compare-and-swap:
+// The word of a block, and its rules. Each arrow is one atomic operation:
 //
 //   take     0 -> mine, and the number in the feed is forgotten
 //   open     others -> others | mine, then the generation is compared; if it differs: drop
@@ -7,10 +7,12 @@
 //   recover  as drop, in the dead one's place; where it died in RETIRING, the generation moves on
 //            once more
 //   evict    FEED -> RETIRING | mine, generation + 1, -> mine
-//   claim    FEED | mine -> mine
+//   claim    FEED | mine | others -> mine | others
+//   publish  mine | others -> FEED | mine | others (feed.c)
+//   twin     mine | others -> mine | twin | others, before a fork (records.c)
 //
-// The generation never changes under a holder. At each instruction a bit of the word names the one
-// who has something left to do, and whose death is noticed.
+// The generation never changes under a holder. At each instruction a bit of the word names the
+// attachment that has something left to do, and the death of that attachment is noticed.
 #include "shared_private.h"
 
 // The word is RETIRING and one attachment's: nobody else changes it.
@@ -47,7 +49,8 @@ bool egb_shared_word_open_(
     return false;
 }
 
-// Takes `bit` away, if it is there; `by` answers for the block until it is free. True: it is now.
+// Clears `bit`, if it is set. `by` is the attachment whose death frees the block until `retire`
+// ends. True: the block is free now.
 bool egb_shared_word_drop_(egb_shared_block_* block, uint64_t bit, uint64_t by)
 {
     uint64_t word = atomic_load(&block->word);

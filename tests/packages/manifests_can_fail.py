@@ -26,7 +26,7 @@ BAD = [
     ("CMakeLists.txt", "posix_shared.c", "posix_more.c", "src/eggbox.c: no os/posix_more.c"),
     ("src/eggbox.c", '#include "shared/gc.c"', "", "src/eggbox.c: no shared/gc.c"),
     ("src/eggbox_compat.c", '#include "compat/fault.c"', "", "eggbox_compat.c: no compat/fault.c"),
-    (PACK, "src/core/status.c", "src/core/statsu.c", f"{PACK}: there is no src/core/statsu.c"),
+    (PACK, "src/core/texts.c", "src/core/textx.c", f"{PACK}: there is no src/core/textx.c"),
     (PACK, "</package>", "</pack>", "mismatched tag"),
     ("BUILD.bazel", '"shared"', '"override"', "BUILD.bazel: no shared"),
     ("zephyr/CMakeLists.txt", "src/eggbox.c", "src/core/fixed.c", "should name src/eggbox.c alone"),

@@ -144,6 +144,30 @@ TEST(SharedMisuse, is_reported_and_changes_nothing)
     egb_shared_close(other);
 }
 
+TEST(SharedMisuse, names_the_block_and_the_pool)
+{
+    events            seen;
+    egb_shared* const pool   = make_shared_pool(shared_options(3, 0));
+    void* const       first  = egb_shared_alloc(pool);
+    void* const       second = egb_shared_alloc(pool);
+    egb_shared_release(pool, second);
+    egb_shared_release(pool, second);
+    const egb_misuse_event again = seen.take();
+    EXPECT_EQ(again.kind, EGB_MISUSE_DOUBLE_FREE);
+    EXPECT_EQ(again.block_index, 1U);
+    EXPECT_EQ(again.address, second);
+    EXPECT_EQ(again.pool, pool);
+    egb_shared_retain(pool, static_cast<char*>(second) + 8);
+    const egb_misuse_event inside = seen.take();
+    EXPECT_EQ(inside.kind, EGB_MISUSE_INTERIOR);
+    EXPECT_EQ(inside.block_index, 1U);
+    egb_shared_release(pool, static_cast<char*>(first) - 1);
+    const egb_misuse_event before = seen.take();
+    EXPECT_EQ(before.kind, EGB_MISUSE_FOREIGN);
+    EXPECT_EQ(before.block_index, EGB_NO_INDEX);
+    egb_shared_close(pool);
+}
+
 TEST(SharedClosed, answers_stale)
 {
     egb_shared* const  pool  = make_shared_pool(shared_options(2, 1));
@@ -165,6 +189,46 @@ TEST(SharedClosed, answers_stale)
     EXPECT_EQ(egb_shared_fd(pool), -1);
     EXPECT_EQ(egb_shared_holders(pool, 0), 0U);
     egb_shared_cancel(pool);
+}
+
+// The next pools of the process are never taken for one that was closed.
+TEST(SharedClosed, is_never_another_pool)
+{
+    enum { POOLS = 4200 };  // more than share the record of one pool
+    events                   seen;
+    egb_shared* const        keeper = make_shared_pool(shared_options(2, 1));
+    egb_shared* const        closed = attach_again(keeper);
+    std::set<egb_shared*>    used   = {keeper, closed};
+    egb_published            published;
+    egb_shared_numbers       numbers;
+    const egb_shared_options bare = shared_options(2, 0);
+    egb_shared_close(closed);
+    for (int i = 0; i < POOLS; i++) {
+        egb_shared* const pool = attach_again(keeper);
+        ASSERT_TRUE(used.insert(pool).second) << i;
+        egb_shared_close(pool);
+    }
+    egb_shared* const pool  = make_shared_pool(bare);
+    void* const       block = egb_shared_alloc(pool);
+    void*             out   = nullptr;
+    egb_shared_close(closed);
+    EXPECT_EQ(egb_shared_alloc(closed), nullptr);
+    EXPECT_EQ(egb_shared_alloc_wait(closed, &out, EGB_SHARED_FOREVER), EGB_STALE);
+    EXPECT_EQ(egb_shared_handle(closed, block).pool, 0U);
+    EXPECT_EQ(egb_shared_open(closed, egb_shared_handle(pool, block), &out), EGB_STALE);
+    EXPECT_EQ(egb_shared_publish(closed, block, nullptr, nullptr), EGB_STALE);
+    EXPECT_EQ(egb_shared_next(closed, 0, 0, &published), EGB_STALE);
+    EXPECT_EQ(egb_shared_stats(closed, &numbers), EGB_STALE);
+    EXPECT_EQ(egb_shared_recover(closed), 0U);
+    EXPECT_EQ(egb_shared_fd(closed), -1);
+    EXPECT_EQ(egb_shared_about(closed, nullptr), nullptr);
+    EXPECT_EQ(egb_shared_holders(closed, 0), 0U);
+    egb_shared_each(closed, [](const egb_shared_attachment*, void*) { ADD_FAILURE(); }, nullptr);
+    egb_shared_release(closed, block);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
+    EXPECT_EQ(numbers_of(pool).in_use, 1U);
+    egb_shared_close(pool);
+    egb_shared_close(keeper);
 }
 
 TEST(SharedClose, gives_back_all_that_the_process_held)

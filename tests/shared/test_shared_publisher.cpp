@@ -3,8 +3,12 @@
 #include "shared.hpp"
 
 #include <csignal>
+#include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/mman.h>
 #include <sys/time.h>
+#include <vector>
 
 namespace
 {
@@ -26,6 +30,91 @@ TEST(SharedPublisher, is_refused_by_no_process_that_recovers)
     }
     EXPECT_EQ(kill(child, SIGKILL), 0);
     EXPECT_EQ(end_of(child), -SIGKILL);
+    egb_shared_close(pool);
+}
+
+// Locks the byte that a repair of the feed locks, by an opening of its own, as another process does.
+int lock_repair_byte(const egb_shared* pool)
+{
+    const std::string path = "/proc/self/fd/" + std::to_string(egb_shared_fd(pool));
+    const int         file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    struct flock      lock = {};
+    lock.l_type            = F_WRLCK;
+    lock.l_whence          = SEEK_SET;
+    lock.l_start           = 0x40000000 + EGB_SHARED_ATTACHMENTS_MAX + 1;
+    lock.l_len             = 1;
+    EXPECT_EQ(fcntl(file, F_OFD_SETLK, &lock), 0);
+    return file;
+}
+
+TEST(SharedPublisher, that_is_refused_for_a_repair_stands_in_nobodys_way)
+{
+    egb_shared* const pool  = make_shared_pool(shared_options(4, 2));
+    egb_shared* const other = attach_again(pool);
+    void* const       block = egb_shared_alloc(pool);
+    const int         file  = lock_repair_byte(pool);
+    EXPECT_EQ(egb_shared_publish(pool, block, nullptr, nullptr), EGB_BUSY);
+    close(file);
+    EXPECT_EQ(egb_shared_publish(other, egb_shared_alloc(other), nullptr, nullptr), EGB_OK);
+    EXPECT_EQ(egb_shared_publish(pool, block, nullptr, nullptr), EGB_BUSY);
+    egb_shared_close(other);
+    EXPECT_EQ(egb_shared_publish(pool, block, nullptr, nullptr), EGB_OK);
+    egb_shared_close(pool);
+}
+
+// The control part as others see it.
+struct control_part {
+    static constexpr size_t WORDS = 4096 / sizeof(uint64_t);
+
+    explicit control_part(const egb_shared* pool)
+        : words(static_cast<uint64_t*>(
+              mmap(nullptr, 4096 * 2, PROT_READ | PROT_WRITE, MAP_SHARED, egb_shared_fd(pool), 0)
+          ))
+    {
+        EXPECT_NE(static_cast<void*>(words), MAP_FAILED);
+    }
+
+    control_part(const control_part&)            = delete;
+    control_part& operator=(const control_part&) = delete;
+
+    ~control_part()
+    {
+        munmap(words, 4096 * 2);
+    }
+
+    std::vector<uint64_t> copy() const
+    {
+        return {words, words + 2 * WORDS};
+    }
+
+    uint64_t* const words;
+};
+
+// A publisher enters the frame in the ring, and then moves the head: killed between the two, it
+// leaves a whole frame that the head does not tell of.
+TEST(SharedPublisher, that_died_before_the_head_moved_leaves_a_frame_that_a_waiter_sees)
+{
+    egb_shared* const pool      = make_shared_pool(shared_options(4, 3));
+    egb_shared* const publisher = attach_again(pool);
+    control_part      control(pool);
+    const auto        none = control.copy();
+    ASSERT_EQ(egb_shared_publish(publisher, egb_shared_alloc(publisher), nullptr, nullptr), EGB_OK);
+    const auto one = control.copy();
+    ASSERT_EQ(egb_shared_publish(publisher, egb_shared_alloc(publisher), nullptr, nullptr), EGB_OK);
+    const auto two = control.copy();
+    egb_shared_close(publisher);
+    std::vector<size_t> heads;  // the one word that tells how many frames there were
+    for (size_t at = 0; at < two.size(); at++) {
+        if (none[at] == 0 && one[at] == 1 && two[at] == 2) {
+            heads.push_back(at);
+        }
+    }
+    ASSERT_EQ(heads.size(), 1U);
+    control.words[heads[0]] = 1;
+    egb_published frame     = {};
+    EXPECT_EQ(egb_shared_next(pool, 1, 0, &frame), EGB_OK);
+    EXPECT_EQ(frame.sequence, 2U);
+    EXPECT_EQ(numbers_of(pool).published, 2U);
     egb_shared_close(pool);
 }
 

@@ -10,8 +10,8 @@ const char* egb_status_text(egb_status status)
         case EGB_NO_MEMORY: return "the system refused memory, or a file";
         case EGB_LIMIT: return "limit reached";
         case EGB_STALE: return "stale handle";
-        case EGB_BUSY: return "blocks are still in use";
-        case EGB_CORRUPT: return "bytes around a block were overwritten";
+        case EGB_BUSY: return "in use, or not in time";
+        case EGB_CORRUPT: return "overwritten, or no pool";
         case EGB_UNSUPPORTED: return "not supported here";
         case EGB_EMPTY: return "no block is free";
         case EGB_TIMED_OUT: return "no block became free in time";

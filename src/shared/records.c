@@ -84,27 +84,33 @@ static void after_fork_in_child(void)
 
 // ---- records ------------------------------------------------------------------------------------
 
-static size_t record_bytes(void)
-{
-    const size_t page = egb_os_page_bytes_();
-    return (sizeof(egb_shared) + page - 1) / page * page;
-}
-
 static egb_shared* map_record(void)
 {
-    const size_t bytes  = record_bytes();
-    void* const  memory = egb_os_reserve_(bytes, egb_os_page_bytes_());
-    if (memory != NULL && egb_os_commit_(memory, bytes, 0, NULL) != EGB_OK) {
-        egb_os_release_(memory, bytes);
+    const size_t range  = EGB_SHARED_RECORD_BYTES_;
+    const size_t page   = egb_os_page_bytes_();
+    const size_t used   = (sizeof(egb_shared) + page - 1) / page * page;
+    void* const  memory = egb_os_reserve_(range, range);
+    if (memory != NULL && egb_os_commit_(memory, used, 0, NULL) != EGB_OK) {
+        egb_os_release_(memory, range);
         return NULL;
     }
     return memory;
 }
 
+// The next handle of a record; NULL: it had all of them.
+static egb_shared* next_handle_of(egb_shared* record)
+{
+    if (record->handle == NULL) {
+        return record;
+    }
+    char* const next = (char*)record->handle + EGB_SHARED_HANDLE_BYTES_;
+    return next - (char*)record < EGB_SHARED_RECORD_BYTES_ ? (egb_shared*)(void*)next : NULL;
+}
+
 static egb_shared* make_locked(void)
 {
     egb_shared* one = all_records;
-    while (one != NULL && one->is_used) {
+    while (one != NULL && (one->is_used || next_handle_of(one) == NULL)) {
         one = one->next;
     }
     if (one == NULL) {
@@ -116,6 +122,7 @@ static egb_shared* make_locked(void)
         all_records = one;
     }
     one->is_used = true;
+    one->handle  = next_handle_of(one);
     return one;
 }
 
