@@ -85,22 +85,22 @@ static size_t held_by(const egb_shared* shared, unsigned slot)
     return held;
 }
 
-bool egb_shared_attachment_of_(const egb_shared* shared, unsigned slot, egb_shared_attachment* out)
+bool egb_shared_show_(const egb_shared* shared, unsigned slot, egb_shared_attachment* out)
 {
     if ((atomic_load(&shared->state->attached) >> slot & 1u) == 0) {
         return false;
     }
     egb_shared_card_* const card = &shared->state->cards[slot];
-    *out                         = (egb_shared_attachment
-    ){.slot     = slot,
-                              .is_this  = slot == shared->slot,
-                              .is_alive = slot == shared->slot || egb_os_shared_is_locked_(shared->lock_file, slot, 1),
-                              .pid      = atomic_load(&card->pid),
-                              .held     = held_by(shared, slot),
-                              .missed   = atomic_load(&card->missed)};
+    out->slot                    = slot;
+    out->is_this                 = slot == shared->slot;
+    out->is_alive = out->is_this || egb_os_shared_is_locked_(shared->lock_file, slot, 1);
+    out->pid      = atomic_load(&card->pid);
+    out->held     = held_by(shared, slot);
+    out->missed   = atomic_load(&card->missed);
     for (size_t i = 0; i + 1 < sizeof out->program; i++) {
         out->program[i] = card->program[i];
     }
+    out->program[sizeof out->program - 1] = '\0';
     return true;
 }
 
@@ -116,7 +116,7 @@ void egb_shared_each(
         if (shared == NULL) {
             return;
         }
-        const bool is_there = egb_shared_attachment_of_(shared, slot, &one);
+        const bool is_there = egb_shared_show_(shared, slot, &one);
         egb_shared_leave_(shared);
         if (is_there) {
             visit(&one, user);

@@ -42,7 +42,7 @@ static void visit_all(
 {
     for (unsigned slot = 0; slot < EGB_SHARED_ATTACHMENTS_MAX; slot++) {
         egb_shared_attachment one;
-        if (egb_shared_attachment_of_(seen, slot, &one)) {
+        if (egb_shared_show_(seen, slot, &one)) {
             visit(&one, user);
         }
     }

@@ -215,7 +215,7 @@ egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file
 
 egb_shared_numbers egb_shared_numbers_of_(const egb_shared* shared);
 // False: no attachment has this slot.
-bool egb_shared_attachment_of_(const egb_shared* shared, unsigned slot, egb_shared_attachment* out);
+bool egb_shared_show_(const egb_shared* shared, unsigned slot, egb_shared_attachment* out);
 
 // ---- gc.c ---------------------------------------------------------------------------------------
 

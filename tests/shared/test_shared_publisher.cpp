@@ -33,7 +33,7 @@ TEST(SharedPublisher, is_refused_by_no_process_that_recovers)
     egb_shared_close(pool);
 }
 
-// Locks the byte that a repair of the feed locks, by an opening of its own, as another process does.
+// Locks the byte that a repair of the feed locks, by another opening, as another process does.
 int lock_repair_byte(const egb_shared* pool)
 {
     const std::string path = "/proc/self/fd/" + std::to_string(egb_shared_fd(pool));
