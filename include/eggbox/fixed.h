@@ -12,9 +12,13 @@
 // are a link: the distance, in words of 4 bytes from block 0, of the block freed before it. With
 // distances in place of addresses a link costs 4 bytes on every machine. The next 4 bytes of a free
 // block are a mark, by which a second free is noticed. The pool keeps nothing inside or around a
-// block in use. (All this is true for pools from egb_fixed_init() with blocks of 8 bytes or more.
-// Blocks of 4 bytes and pools with live bits have no mark. Unchecked pools have neither marks nor
-// distances. The list may also lie outside the region.)
+// block in use. By mode:
+//
+//     marked     egb_fixed_init(), blocks of 8 bytes or more: link and mark, as above
+//     tiny       egb_fixed_init(), blocks of 4 bytes: a link and no mark
+//     live bits  egb_fixed_init_checked(): a link, and a bit for each block outside the region
+//     outside    egb_fixed_init_outside(): links and bits outside; free blocks are not touched
+//     unchecked  egb_fixed_init_unchecked(): the address of the next block in place of a link
 //
 // Alloc prefers a recycled block, and takes a fresh one only when every touched block is in use.
 // Hence `touched` is also the peak, and a program that needs few blocks touches few pages.
@@ -296,7 +300,7 @@ bool egb_fixed_whole(const egb_fixed* pool);
 // the upper half of an address, not text.
 #define EGB_FIXED_MARK_ UINT32_C(0xE9B3A5C7)
 
-// The check of a pool. The checked calls serve only MARKED inline. In the other modes `limit` is 0
+// The mode of a pool. The checked calls serve only MARKED inline. In the other modes `limit` is 0
 // and the inline list empty, which sends every checked call into a cold function. The hot path does
 // not test the mode.
 #define EGB_FIXED_MARKED_    0u  // blocks of 8 bytes or more

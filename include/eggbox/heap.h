@@ -80,9 +80,9 @@ EGB_NODISCARD void* egb_aligned_alloc(size_t align, size_t bytes);
 egb_pool egb_heap_pool(void);
 
 /// Gives memory back to the system that nobody has used for a quarter to half a second: regions of
-/// freed large blocks, chunks of destroyed pools, and wholly free chunks; at most 64 MiB of each,
-/// or half, in a call. Returns the bytes given back. A call that comes sooner than 250 ms after the
-/// last one has no effect.
+/// freed large blocks, chunks of destroyed pools, and wholly free chunks. A call gives back at most
+/// 64 MiB or half, whichever is more, of the regions and of the wholly free chunks. Returns the
+/// bytes given back. A call that comes sooner than 250 ms after the last one has no effect.
 ///
 /// For a thread or a timer that calls it again and again, every 250 ms or so: from the first call
 /// on the heap leaves unused memory to these calls. Without them it gives back at once any unused

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room cache: the tables of magazines of threads, and the list of them. Unless a comment says
-// otherwise, the registry lock and the lock of the pool are held.
+// Room cache: the tables of magazines of threads, and the list of them. Each part says which locks
+// its functions need. docs/locks.md has the locks at the start and the end of a thread.
 #ifndef EGGBOX_SRC_HOSTED_CACHE_THREADS_H
 #define EGGBOX_SRC_HOSTED_CACHE_THREADS_H
 
@@ -25,7 +25,8 @@ typedef struct egb_thread_registry {
 
 extern egb_thread_registry egb_threads_;
 
-// Locks the magazine's pool, gives its blocks back and detaches it. No effect if it has no pool.
+// Locks the magazine's pool, gives its blocks back and detaches it. No effect if it has no pool. No
+// pool lock is held; the registry lock may be.
 void egb_magazine_let_go_(egb_magazine_* magazine);
 
 // This thread's magazine with this key, unless it has none or its pool was destroyed: then NULL.
@@ -39,6 +40,8 @@ static inline egb_magazine_* egb_thread_current_magazine_(uint64_t key)
 // This thread's magazine for the pool, or the place for it; NULL: the thread has none. No lock is
 // held.
 egb_magazine_* egb_thread_get_magazine_(const egb_depot* depot, uint64_t key);
+
+// ---- with the registry lock and the pool's lock held --------------------------------------------
 
 // Visits every magazine of the pool.
 void egb_each_magazine_(
@@ -62,7 +65,9 @@ void egb_revoke_(egb_depot* depot);
 // Invalidates what all magazines remember of wholly free chunks, which may go.
 void egb_forget_chunks_(egb_depot* depot);
 
-// Prepares for thread exits, once. False: magazines are impossible.
+// ---- with no lock held, or the registry lock: these take pool locks -----------------------------
+
+// Prepares for thread exits, once. False: magazines are impossible. Takes no lock.
 bool egb_threads_start_(void);
 
 // Lets go of this thread's magazines of destroyed pools.
@@ -72,7 +77,7 @@ void egb_thread_drop_revoked_(void);
 // of a fork calls it: the memory of those of other threads may be reused.
 void egb_owned_let_go_(void);
 
-// Adds an owned magazine to the list of all; removes it.
+// Adds an owned magazine to the list of all; removes it. With the registry lock held.
 void egb_owned_link_(egb_magazine* cache);
 void egb_owned_unlink_(egb_magazine* cache);
 

@@ -99,8 +99,8 @@ void egb_heap_note_resized_large_(const void* block);
 
 // ---- purge.c: memory that is not needed any more ------------------------------------------------
 
-// Every call that went further than a magazine calls this, without a lock: allocs, and frees that
-// found their magazine full.
+// Calls that went further than a magazine call this, without a lock: allocs, and frees that made
+// room in a full magazine. Frees without a magazine, and at level "off", do not.
 void egb_heap_purge_step_(void);
 
 // For a call that left much unused at once: a large block was freed.

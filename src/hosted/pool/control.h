@@ -27,7 +27,7 @@ typedef struct egb_tree_links {
     uint64_t            born;         // a larger number than that of any pool made before
 } egb_tree_links;
 
-// budget.c: kept by the budget lock.
+// budget.c: `held` is kept by the budget lock, the rest by the pool's lock.
 typedef struct egb_budget {
     size_t held;        // bytes of this pool and its descendants
     size_t bytes;       // may be held at most; 0: no limit

@@ -134,7 +134,7 @@ static void gather_large(void* record, void* user)
     }
 }
 
-// With the world locked, and the pool.
+// With the registry lock held, and the pool's.
 static void gather_pool(egb_holders* all, egb_control* control)
 {
     if (control->level == EGB_LEVEL_TRACK && control->redzones != NULL) {

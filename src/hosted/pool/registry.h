@@ -70,8 +70,8 @@ void         egb_pool_unlock_(egb_control* control);
 // The next pool after `control` in the subtree of `root`, parents first; NULL: that was the last.
 egb_control* egb_tree_next_(const egb_control* root, egb_control* control);
 
-// Whose chunk an address is in, any part of it; NULL: no pool's, or one's on static memory. The
-// root's: a large block is there. By the time the caller looks it may have changed.
+// Whose chunk an address is in, any part of it; NULL: no pool's, a large block's, or that of a pool
+// on static memory. The owner may have changed when the caller looks.
 egb_control* egb_owner_of_(const void* address);
 
 // Takes all free blocks of a pool to its chunks, with the registry and the pool locked.
