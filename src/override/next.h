@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layer override: the functions that ours stand before.
+// Layer override: finds the functions that the program would have without this library.
 #ifndef EGGBOX_SRC_OVERRIDE_NEXT_H
 #define EGGBOX_SRC_OVERRIDE_NEXT_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Layer override: the beginning and the ends of a process. Its report is written if EGGBOX_REPORT
 // names a folder: at exit, before the calls that end a program without its exit handlers, and
-// before a signal from outside ends it. A crash, and the C library's own abort() in assert() and
-// its kin, leave none. A mark from the beginning tells of such a process. At exit and before such
-// calls, those of exec excepted, damage is looked for, too.
+// before a signal from outside ends it. A crash leaves none, nor does the C library's own abort(),
+// as in assert(). A mark from the beginning tells of such a process. At exit and before such calls,
+// those of exec excepted, damage is looked for, too.
 //
 // The child of a vfork has its parent's memory, so nothing is written for it: it is told by its
 // number, which is not the one that the memory knows.

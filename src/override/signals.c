@@ -72,8 +72,8 @@ static bool comes_again(int number)
            syscall(SYS_timer_settime, timer, 0, &soon, NULL) == 0;
 }
 
-// A second signal that comes to another thread meanwhile has nothing to do. The number tells a
-// forked child, which has a copy of the first one's note and not of its thread.
+// A second signal that comes to another thread meanwhile has nothing to do. The number in `ending`
+// tells a forked child, which inherits it without the thread that ends.
 static void end_by(int number)
 {
     static pid_t           ending;

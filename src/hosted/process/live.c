@@ -151,7 +151,9 @@ void egb_live_note_end_(bool is_written, int error)
     }
 }
 
-// The slots near the first place for its number: a child that is not on pools has none anywhere.
+// Looks at 32 slots from the place on that the number of the child gives: a slot lies farther away
+// only if the 32 before were taken, and a child that is not on pools has none anywhere. The parent
+// has waited for the child before this note: a harvest between the two finds no cause.
 void egb_live_note_wait_(uint32_t pid, int status)
 {
     enum { LOOKS_MAX = 32 };

@@ -14,23 +14,28 @@ namespace tool
 namespace
 {
 
+enum trait : unsigned {
+    plain        = 0,
+    binary       = 1,
+    needs_bytes  = 2,
+    needs_moment = 4  // the figures must be those of one moment
+};
+
 struct named_format {
     const char* name;
     std::string (*write)(const profile&);
     std::string (*write_runs)(const std::vector<run_record>&);  // or this: there are no subjects
-    bool needs_bytes;
-    bool needs_moment;  // the figures must be those of one moment
-    bool is_binary;
+    unsigned traits;
 };
 
 constexpr std::array all_formats = {
-    named_format{"folded", folded_text, nullptr, false, false, false},
-    named_format{"heaptrack-folded", heaptrack_text, nullptr, false, false, false},
-    named_format{"pprof", pprof_bytes, nullptr, false, false, true},
-    named_format{"speedscope", speedscope_text, nullptr, false, false, false},
-    named_format{"dhat", dhat_text, nullptr, true, false, false},
-    named_format{"massif", massif_text, nullptr, true, true, false},
-    named_format{"perfetto", nullptr, perfetto_text, false, false, false},
+    named_format{"folded", folded_text, nullptr, plain},
+    named_format{"heaptrack-folded", heaptrack_text, nullptr, plain},
+    named_format{"pprof", pprof_bytes, nullptr, binary},
+    named_format{"speedscope", speedscope_text, nullptr, plain},
+    named_format{"dhat", dhat_text, nullptr, needs_bytes},
+    named_format{"massif", massif_text, nullptr, needs_bytes | needs_moment},
+    named_format{"perfetto", nullptr, perfetto_text, plain},
 };
 
 struct named_subject {
@@ -61,7 +66,7 @@ const auto& entry_of(const Table& table, const std::string& name, const char* wh
 
 bool is_binary(const std::string& format)
 {
-    return entry_of(all_formats, format, "format").is_binary;
+    return (entry_of(all_formats, format, "format").traits & binary) != 0;
 }
 
 std::string
@@ -76,12 +81,12 @@ exported(const std::vector<run_record>& runs, const std::string& format, const s
     }
     const subject wanted =
         what.empty() ? subject::leaked : entry_of(all_subjects, what, "value of --what").value;
-    if (how.needs_bytes && wanted == subject::requests) {
+    if ((how.traits & needs_bytes) != 0 && wanted == subject::requests) {
         throw bad_usage(
             fmt::format("{} shows bytes, and a report has no bytes of requests", how.name)
         );
     }
-    if (how.needs_moment && wanted != subject::leaked) {
+    if ((how.traits & needs_moment) != 0 && wanted != subject::leaked) {
         throw bad_usage(fmt::format(
             "{} shows moments, and the peaks of pools are of different ones; use --what leaked",
             how.name

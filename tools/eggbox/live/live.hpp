@@ -14,7 +14,7 @@
 namespace tool
 {
 
-/// A slot in use, copied. Its texts need not end.
+/// A slot in use, copied. Its texts may lack the final zero.
 struct live_slot {
     std::uint32_t place;
     egb_live_slot data;

@@ -21,7 +21,7 @@ struct pool_record {
     std::uint64_t budget_bytes    = 0;
     std::uint64_t capacity        = 0;
     std::uint64_t in_use          = 0;
-    std::uint64_t in_use_over     = 0;  // so many of these may be free: nobody could tell
+    std::uint64_t in_use_over     = 0;  // up to this many of in_use may be free
     std::uint64_t cached          = 0;
     std::uint64_t peak            = 0;
     std::uint64_t allocations     = 0;

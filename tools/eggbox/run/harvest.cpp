@@ -34,7 +34,7 @@ constexpr const char* failed_ending = ".failed";
 
 // Nobody but its parent sees how a process ended.
 const seen_end unseen{"a signal or a system call of its own ended it", true};
-const seen_end running{"still running", false};
+const seen_end still_running{"still running", false};
 
 // Why a process has no report and no slot. One that tried to write its report says so in its slot.
 std::string silence_after(const seen_end& end)
@@ -47,15 +47,15 @@ std::string silence_after(const seen_end& end)
 // A library that the program links sees no other end.
 constexpr const char* unseen_by_linked = "it writes a report at exit() alone";
 
-// True if the process, or a new one with the same number, is running. A running process may write
-// its file once more.
-bool is_there(std::uint64_t pid)
+// True if the process, or a new one with the same number, runs, or has ended and its parent has not
+// waited for it. A running process may write its file once more.
+bool has_number(std::uint64_t pid)
 {
     return kill(static_cast<pid_t>(pid), 0) == 0 || errno != ESRCH;
 }
 
 // False for a process that has ended, whether its parent has waited for it or not.
-bool is_running(std::uint64_t pid)
+bool has_not_ended(std::uint64_t pid)
 {
     std::ifstream     file{fmt::format("/proc/{}/stat", pid)};
     const std::string text{std::istreambuf_iterator<char>{file}, {}};
@@ -281,7 +281,7 @@ void harvest::take_slots(file_names* left)
 {
     for (std::uint32_t place = 0; live_ != nullptr && place < live_->slots(); place++) {
         const std::uint32_t pid       = live_->pid_at(place);
-        const bool          has_ended = pid != 0 && !is_there(pid);
+        const bool          has_ended = pid != 0 && !has_number(pid);
         if (has_ended || (pid != 0 && left != nullptr)) {
             take_slot(place, has_ended, left);
         }
@@ -365,7 +365,7 @@ bool harvest::look()
         if (ended_.count(pid) != 0 && taken < files_at_once) {
             take(pid, files, unseen);
             taken += files.size();
-        } else if (!is_there(pid)) {
+        } else if (!has_number(pid)) {
             ended.insert(pid);
         }
     }
@@ -396,7 +396,7 @@ void harvest::finish(run_record& run, std::uint64_t first, const seen_end& its_e
         silent_ = others;
     }
     const auto end_of = [](std::uint64_t pid) {
-        return is_running(pid) ? running : unseen;
+        return has_not_ended(pid) ? still_running : unseen;
     };
     for (const auto& [pid, files] : left) {
         take(pid, files, end_of(pid));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Collects the files of each process while the run goes on: its report, or the marks of one that
-// left none. A shell script may start any number of processes; disk use and the report must not
-// grow with that number.
+// left none; and the slots of the live file of processes that left no report. A shell script may
+// start any number of processes; disk use and the report must not grow with that number.
 #pragma once
 
 #include "live/live.hpp"

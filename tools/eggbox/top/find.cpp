@@ -118,7 +118,7 @@ bool is_wanted(const egb_live_slot& slot, const std::string& wanted)
            wanted == fs::path(program).filename() || wanted == running_name(slot.pid);
 }
 
-// A slot is believed if its process has the file as memory.
+// A slot counts if its process has the file mapped; a process may write any number into another.
 void read_file(recorded_processes& to, const mapped_file& from, const std::string& wanted)
 {
     std::string problem = "no descriptor of it is open";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Finds the running processes that have a live file, without any right that a look at /proc does
-// not have.
+// Finds the running processes that have a live file. Needs no more rights than to read /proc.
 #pragma once
 
 #include "live/live.hpp"

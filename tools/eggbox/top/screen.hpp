@@ -8,7 +8,7 @@ namespace tool
 {
 
 /// Shows the processes that `wanted` names, as find_recorded(). Throws failure if stdout is no
-/// terminal, or if the command was built without one.
+/// terminal, or if the command was built without ncurses.
 void show_screen(const std::string& wanted);
 
 }  // namespace tool
