@@ -12,11 +12,12 @@ import tempfile
 from both import check, failures, run
 
 LIBRARY, COST = sys.argv[1:3]
+INSTRUCTIONS = 100000
 NAMES = ("system calls", "page faults", "KiB resident")
 
 
-def cost_once(names):
-    done = run([COST, "/bin/true", *names])
+def numbers(what, names):
+    done = run([COST, what, "/bin/true", *names])
     check(done.returncode == 0, "it could not be measured", done)
     return [int(each) for each in done.stdout.split()]
 
@@ -24,7 +25,7 @@ def cost_once(names):
 def cost(*names):
     """Medians: the kernel maps pages of files around each fault, and counts resident ones a
     processor at a time: of one program 0.5 to 1.1 MiB."""
-    return [int(statistics.median(each)) for each in zip(*(cost_once(names) for _ in range(9)))]
+    return [int(statistics.median(each)) for each in zip(*(numbers("calls", names) for _ in range(9)))]
 
 
 def main():
@@ -38,6 +39,10 @@ def main():
             for name, value, bound in zip(NAMES, more, bounds):
                 print(f"{what}: {value} {name} more, {bound} allowed")
                 check(0 < value <= bound, f"{what}: {name}", value, bound)
+        # Counted on x86-64: 56,000, most of them the loader's.
+        (least,), (value,) = numbers("instructions", []), numbers("instructions", [preload])
+        print(f"preloaded: {value - least} instructions more, {INSTRUCTIONS} allowed")
+        check(0 < value - least <= INSTRUCTIONS, "instructions", value, least)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -86,7 +86,7 @@ def figures(shape, **more):
 
 
 def system_calls(shape):
-    done = run([COST, MEMORY, f"LD_PRELOAD={LIBRARY}", f"SHAPE={shape}"])
+    done = run([COST, "calls", MEMORY, f"LD_PRELOAD={LIBRARY}", f"SHAPE={shape}"])
     check(done.returncode == 0, f"{shape} could not be measured", done)
     return int(done.stdout.split()[-3])
 
