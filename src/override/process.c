@@ -5,8 +5,8 @@
 // as in assert(). A mark from the beginning tells of such a process. At exit and before such calls,
 // those of exec excepted, damage is looked for, too.
 //
-// The child of a vfork has its parent's memory, so nothing is written for it: it is told by its
-// number, which is not the one that the memory knows.
+// The child of a vfork has its parent's memory, so nothing is written for it. The number of
+// the process shows such a child: it is not the number that the memory has.
 #include "signals.h"
 
 #include "next.h"

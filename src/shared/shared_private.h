@@ -24,7 +24,8 @@
 #define EGB_SHARED_SLOTS_    (EGB_SHARED_FEED_ - 1)
 
 // The numbers of the bytes to lock: one for each attachment, then the publisher's, which only a
-// publisher locks, and the one that a repair of the feed locks for a moment.
+// publisher locks, and the one that a repair of the feed locks for a moment. These numbers have
+// nothing to do with the bits 62 and 63 above.
 enum { EGB_SHARED_PUBLISHER_BYTE_ = EGB_SHARED_ATTACHMENTS_MAX, EGB_SHARED_REPAIR_BYTE_ };
 
 #define EGB_SHARED_FOLDER_ "/dev/shm"
@@ -54,7 +55,7 @@ typedef struct egb_shared_shape_ {
     uint64_t sum;  // of all before
 } egb_shared_shape_;
 
-// Only for people: whether an attachment is alive, its lock says.
+// Who an attachment is, for people only: its lock tells whether it is alive.
 typedef struct egb_shared_card_ {
     _Atomic uint64_t pid;
     _Atomic uint64_t missed;

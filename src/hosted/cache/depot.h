@@ -106,7 +106,8 @@ egb_chunk_* egb_depot_chunk_of_(const egb_depot* depot, const void* address);
 // Free blocks that are neither in a chunk nor in a magazine: in the depot or in quarantine.
 size_t egb_depot_blocks_(const egb_depot* depot);
 
-// The others: in the hands of callers, or in magazines.
+// Blocks that callers have, and free blocks in magazines. Unlike egb_blocks_out_(), without those
+// in quarantine.
 size_t egb_depot_out_(const egb_depot* depot);
 
 // Whether the pool may run out of blocks before the system does.
@@ -121,7 +122,8 @@ static inline bool egb_has_own_chunks_(const egb_depot* depot)
     return depot->batch_blocks != 0 && !egb_depot_can_run_out_(depot);
 }
 
-// Blocks that are neither in a chunk nor in the depot: those of callers and of magazines.
+// Blocks that are neither in a chunk nor in the depot: those of callers, of magazines, and in
+// quarantine.
 static inline size_t egb_blocks_out_(const egb_depot* depot)
 {
     return depot->growing.in_use - depot->blocks;

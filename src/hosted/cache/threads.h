@@ -56,7 +56,7 @@ void egb_depot_reclaim_(egb_depot* depot);
 // False: the fence was refused.
 bool egb_depot_reclaim_and_close_(egb_depot* depot);
 
-// The same for magazines, and the depot, that nobody has used since the last such call.
+// The same for each magazine, and for the depot, that was not used since the last such call.
 void egb_depot_reclaim_idle_(egb_depot* depot);
 
 // Ends all magazines of a pool that is being destroyed.

@@ -22,7 +22,8 @@ enum { EPOCHS_PER_RECLAIM = 2 };
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
-// So much, or half, goes in one epoch: of the cached large regions, and of the classes.
+// In one epoch at most the larger of this and of half goes: of the cached large regions that could
+// go, and of the chunks that the classes could spare.
 static const size_t EPOCH_BYTES_MAX = (size_t)64 << 20;
 
 // The same for the region cache: half of it would go.
@@ -199,7 +200,7 @@ static size_t rest_of(size_t held, size_t room)
 // ---- wholly free chunks -------------------------------------------------------------------------
 
 // The class with the most bytes in wholly free chunks; EGB_HEAP_CLASSES: there are none. `idle`:
-// the bytes of all classes.
+// the bytes of all classes in such chunks. (egb_pool_reclaim_idle_() is about magazines.)
 static size_t most_idle(size_t* idle)
 {
     size_t which = EGB_HEAP_CLASSES;
@@ -240,8 +241,8 @@ static void pass_on_idle(void)
 // 1: a thread sleeps in egb_heap_purge_wait_(). Atomic.
 static uint32_t purger_sleeps;
 
-// After so many looks in vain it sleeps, for as long. What wakes it does not see every free: frees
-// that a magazine serves, and the first of those that it does not.
+// After so many looks in vain it sleeps, for as long. Frees that a magazine serves do not wake it,
+// nor do the first 63 of the calls that go further: it looks by itself after that time.
 enum { LOOKS_IN_VAIN = 8, SLEEP_MILLISECONDS = 16000 };
 
 void egb_heap_wake_purger_(void)

@@ -61,8 +61,9 @@ typedef struct egb_earlier {
     uint64_t failures;
 } egb_earlier;
 
-// There is an array of control blocks, which is never given back: a stale handle leads to a control
-// block that says so. Unless a part says otherwise, the pool's lock keeps it, which is the depot's.
+// All control blocks are in an array that is never given back: a stale handle leads to a control
+// block with another generation. Unless a part names another lock, the pool's lock keeps it, which
+// is the lock of the depot.
 typedef struct egb_control {
     EGB_ALIGNAS_(128) egb_depot depot;
 
