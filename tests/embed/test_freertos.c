@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The port for FreeRTOS under its kernel: the timer's interrupt comes at each instruction of waits
-// and frees. It frees, cancels, or counts a tick of the kernel by which the
-// time of a task is over.
+// and frees. It frees, cancels, or counts a tick of the kernel by which the time of a task is over.
 //
 // Goal:   no wake-up is lost, no block is lost or has two owners, and the answer of a wait is true.
 // Method: three tasks. The driver prepares a scene; a task of higher priority waits where others

@@ -40,8 +40,8 @@ class shared_model
             keep(thread.block);
         } else {
             EXPECT_EQ(thread.now, waiting_thread::state::waiting);
-            line_.push_back({&thread, is_urgent, thread.priority});
-            std::stable_sort(line_.begin(), line_.end());
+            const place last{&thread, is_urgent, thread.priority};
+            line_.insert(std::upper_bound(line_.begin(), line_.end(), last), last);
         }
         return true;
     }
