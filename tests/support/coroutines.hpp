@@ -21,9 +21,9 @@ class waiting_thread
   public:
     enum class state { idle, waiting, ready };
 
-    state      now    = state::idle;
-    egb_status answer = EGB_OK;   // of its last call
-    void*      block  = nullptr;  // from its last call
+    state      now      = state::idle;
+    egb_status answer   = EGB_OK;   // of its last call
+    void*      block    = nullptr;  // from its last call
     uint32_t   priority = 0;
 
   private:
@@ -88,17 +88,17 @@ class coroutines
         return ran;
     }
 
-    egb_port                   port = {enter, leave, wait, wake, nullptr, priority};
+    egb_port                    port = {enter, leave, wait, wake, nullptr, priority};
     std::vector<waiting_thread> threads;
 
   private:
     static void body()
     {
         waiting_thread& self = *now_->running_;
-        const auto      call = self.is_urgent_ ? egb_fixed_shared_alloc_urgent_for
-                                               : egb_fixed_shared_alloc_for;
-        self.answer          = call(now_->shared_, &self.block, 1);
-        self.now             = waiting_thread::state::idle;
+        const auto      call =
+            self.is_urgent_ ? egb_fixed_shared_alloc_urgent_for : egb_fixed_shared_alloc_for;
+        self.answer = call(now_->shared_, &self.block, 1);
+        self.now    = waiting_thread::state::idle;
     }
 
     void run(waiting_thread& thread)
@@ -119,8 +119,7 @@ class coroutines
         EXPECT_EQ(uintptr_t(--now_->depth_), before);
     }
 
-    static uintptr_t
-    wait(const egb_port*, egb_waiter* waiter, uint32_t, uintptr_t before)
+    static uintptr_t wait(const egb_port*, egb_waiter* waiter, uint32_t, uintptr_t before)
     {
         EXPECT_EQ(before, 0u);
         waiting_thread& self = *now_->running_;
