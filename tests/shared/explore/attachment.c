@@ -20,7 +20,11 @@ static struct {
     EGB_ALIGNAS_(8) unsigned char halves[EXPLORE_BLOCKS][2][HALF];
 } memory;
 
-static egb_shared  records[EXPLORE_PROCESSES];
+// Each record has the range of addresses from which its handle comes.
+static EGB_ALIGNAS_(65536) union {
+    egb_shared record;
+    char       range[EGB_SHARED_RECORD_BYTES_];
+} records[EXPLORE_PROCESSES];
 static uint32_t    held[EXPLORE_PROCESSES][EXPLORE_BLOCKS];
 static signed char word_at[sizeof memory / 4];
 static unsigned    blocks_made;
@@ -73,9 +77,10 @@ void explore_make(const explore_shape* shape, uint64_t* words)
         words[EXPLORE_HINTS] |= (uint64_t)1 << i;
     }
     for (int i = 0; i < EXPLORE_PROCESSES; i++) {
-        records[i] = (egb_shared
+        records[i].record = (egb_shared
         ){.is_used   = true,
           .is_open   = true,
+          .handle    = &records[i].record,
           .file      = i,
           .lock_file = i,
           .state     = &memory.state,
@@ -208,7 +213,7 @@ void explore_do(
     unsigned number, explore_own* own, const explore_request* request, explore_answer* answer
 )
 {
-    egb_shared* const shared = &records[number];
+    egb_shared* const shared = &records[number].record;
     shared->taken            = own->taken;
     shared->slot             = own->slot;
     shared->is_publisher     = own->is_publisher != 0;
