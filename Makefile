@@ -21,7 +21,7 @@ help:
 	@echo "make test-all   the same, and clang, 32 bit, other processors, Windows, Cortex-M"
 	@echo "make bench      measure beside other allocators; results in build/bench"
 	@echo "make bench-originals   the older libraries' own benchmarks; build/bench/originals.html"
-	@echo "make misuse     33 faults of malloc under this library, and under other allocators"
+	@echo "make misuse     41 faults of malloc under this library, and under other allocators"
 	@echo "make python     build and test wheels of bindings/python; registry: PYTHONS=\"python3 ...\""
 	@echo "make rust       check, build, test and package the crates of bindings/rust; registry"
 	@echo "make packages   try the packages for other build systems; registry: TRY=\"meson conan\""

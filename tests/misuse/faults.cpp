@@ -5,6 +5,8 @@
 //
 // usage: misuse_faults          names what there is, a line each: name, kind, description
 //        misuse_faults NAME     exit status 0: no damage seen; else one of enum verdict
+#include "blocks.hpp"
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -16,20 +18,10 @@
 #include <thread>
 
 #include <dlfcn.h>
-#include <malloc.h>
 #include <sys/mman.h>
 
 namespace
 {
-
-enum verdict { no_damage = 0, usage = 2, damage = 3, wrong_answer = 4, stale_data = 5 };
-
-constexpr std::size_t small       = 40;
-constexpr std::size_t middling    = 256;
-constexpr std::size_t large       = 1 << 20;
-constexpr std::size_t mapped      = 65536;
-constexpr int         others_most = 64;
-constexpr int         blocks_most = 3000;
 
 alignas(64) char static_bytes[4096];
 
@@ -37,42 +29,6 @@ alignas(64) char static_bytes[4096];
 char* one;
 char* two;
 char* others[others_most];
-
-// The compiler must neither see that a pointer is dangling nor that a call has no effect.
-template <class T>
-T hidden(T value)
-{
-    volatile T place = value;
-    return place;
-}
-
-char* block_of(std::size_t bytes)
-{
-    return static_cast<char*>(hidden(std::malloc(bytes)));
-}
-
-void put_back(void* block)
-{
-    std::free(hidden(block));
-}
-
-void put_back_on_a_thread(void* block)
-{
-    std::thread([block] { put_back(block); }).join();
-}
-
-void write_at(char* block, std::ptrdiff_t offset, int count)
-{
-    volatile char* const at = hidden(block);
-    for (int i = 0; i < count; i++) {
-        at[offset + i] = 'A';
-    }
-}
-
-std::ptrdiff_t end_of(char* block)
-{
-    return static_cast<std::ptrdiff_t>(malloc_usable_size(block));
-}
 
 // ---- what a fault may lead to -------------------------------------------------------------------
 
@@ -194,6 +150,16 @@ verdict twice_large()
     return afterwards();
 }
 
+verdict twice_large_with_another_between()
+{
+    char* const block = block_of(large);
+    char* const other = block_of(large);
+    put_back(block);
+    put_back(other);
+    put_back(block);
+    return afterwards();
+}
+
 verdict here_after_a_thread()
 {
     put_back_on_a_thread(one);
@@ -288,6 +254,20 @@ verdict realloc_of_a_free_block()
     return afterwards();
 }
 
+verdict realloc_of_a_free_large_block()
+{
+    char* const block = block_of(large);
+    put_back(block);
+    (void)hidden(std::realloc(hidden(block), 2 * large));
+    return afterwards();
+}
+
+verdict delete_of_another_large_size()
+{
+    ::operator delete(hidden(::operator new(large)), hidden<std::size_t>(2 * large));
+    return afterwards();
+}
+
 verdict delete_of_another_size()
 {
     ::operator delete(hidden(::operator new(64)), hidden<std::size_t>(4096));
@@ -353,6 +333,50 @@ verdict one_before()
 verdict sixteen_before()
 {
     return write_and_put_back(-16, 16);
+}
+
+// Between two others, and as long as it asked for: whole pages.
+verdict write_to_a_large_one(std::ptrdiff_t offset, int count)
+{
+    char* const before = block_of(large);
+    char* const block  = block_of(large);
+    char* const behind = block_of(large);
+    write_at(block, offset, count);
+    put_back(block);
+    put_back(before);
+    put_back(behind);
+    return afterwards();
+}
+
+verdict one_behind_a_large_one()
+{
+    return write_to_a_large_one(static_cast<std::ptrdiff_t>(large), 1);
+}
+
+verdict a_page_behind_a_large_one()
+{
+    return write_to_a_large_one(static_cast<std::ptrdiff_t>(large), 4096);
+}
+
+verdict one_before_a_large_one()
+{
+    return write_to_a_large_one(-1, 1);
+}
+
+verdict first_byte_of_a_free_large_block()
+{
+    char* const block = block_of(large);
+    put_back(block);
+    write_at(block, 0, 1);
+    return afterwards();
+}
+
+verdict middle_of_a_free_large_block()
+{
+    char* const block = block_of(large);
+    put_back(block);
+    write_at(block, large / 2, 1);
+    return afterwards();
 }
 
 verdict over_the_next_block()
@@ -487,6 +511,10 @@ const entry entries[] = {
      twice_with_20000_pairs_between,
      "20,000 pairs of malloc and free between them"},
     {"double_free_large", "fault", twice_large, "of a block of 1 MiB"},
+    {"double_free_large_between",
+     "fault",
+     twice_large_with_another_between,
+     "the free of another such block between them"},
     {"double_free_thread_here", "fault", here_after_a_thread, "on another thread, then here"},
     {"double_free_here_thread", "fault", on_a_thread_after_here, "here, then on another thread"},
     {"double_free_threads", "fault", on_two_threads, "on two other threads"},
@@ -501,6 +529,8 @@ const entry entries[] = {
     {"free_wild", "fault", of_no_address_there_is, "an address that no processor has"},
     {"free_small_number", "fault", of_a_small_number, "64, as an address"},
     {"realloc_free_block", "fault", realloc_of_a_free_block, "realloc of a block that is free"},
+    {"realloc_free_large", "fault", realloc_of_a_free_large_block, "of a block of 1 MiB"},
+    {"delete_large_size", "fault", delete_of_another_large_size, "delete of 1 MiB as if of 2"},
     {"delete_other_size", "fault", delete_of_another_size, "delete of 64 bytes as if of 4096"},
     {"free_sized_other", "fault", free_with_another_size, "free_sized of 40 bytes as if of 4096"},
     {"free_sized_align",
@@ -514,12 +544,17 @@ const entry entries[] = {
     {"overrun_no_bytes", "fault", behind_one_of_no_bytes, "of 1 byte behind a block of 0"},
     {"underrun_1", "fault", one_before, "a write of 1 byte before a block"},
     {"underrun_16", "fault", sixteen_before, "of 16 bytes"},
+    {"overrun_large_1", "fault", one_behind_a_large_one, "of 1 byte behind a block of 1 MiB"},
+    {"overrun_large_page", "fault", a_page_behind_a_large_one, "of 4096 bytes"},
+    {"underrun_large_1", "fault", one_before_a_large_one, "of 1 byte before a block of 1 MiB"},
     {"free_write_first",
      "fault",
      first_bytes_of_a_free_block,
      "a write to the first 8 bytes of a free block"},
     {"free_write_next", "fault", next_bytes_of_a_free_block, "to the next 8"},
     {"free_write_middle", "fault", middle_of_a_free_block, "to 1 in the middle of 256"},
+    {"free_write_large", "fault", first_byte_of_a_free_large_block, "to the first of 1 MiB"},
+    {"free_write_large_middle", "fault", middle_of_a_free_large_block, "to 1 in its middle"},
     {"free_write_address", "fault", an_address_into_a_free_block, "of an address that may serve"},
     {"stale_data", "probe", read_of_a_free_block, "whether a free block still has what was in it"},
     {"malloc_most", "legal", more_than_there_can_be, "malloc of SIZE_MAX bytes"},

@@ -18,6 +18,9 @@ INTERIOR = "free of a pointer into the middle of a block"
 SIZE = "free with another size or alignment than requested"
 OVERRUN = "write past the end of a block"
 UNDERRUN = "write before the start of a block"
+# A large block stands between two pages without access.
+OVERRUN_PAGE = "write to memory past the end of a block"
+UNDERRUN_PAGE = "write to memory before a block"
 WRITTEN = "write to a freed block"
 
 # The promise for a fault: refused at "check", and the end of the process at "guard" and "track".
@@ -27,6 +30,7 @@ SAID_AT_CHECK = {
     "double_free_64_between": DOUBLE,
     "double_free_pairs_between": DOUBLE,
     "double_free_large": DOUBLE,
+    "double_free_large_between": DOUBLE,
     "double_free_thread_here": DOUBLE,
     "double_free_here_thread": DOUBLE,
     "double_free_threads": DOUBLE,
@@ -41,6 +45,8 @@ SAID_AT_CHECK = {
     "free_wild": FOREIGN,
     "free_small_number": FOREIGN,
     "realloc_free_block": DOUBLE,
+    "realloc_free_large": DOUBLE,
+    "delete_large_size": SIZE,
     "delete_other_size": SIZE,
     "free_sized_other": SIZE,
     "free_sized_align": SIZE,
@@ -53,6 +59,11 @@ SAID_AT_GUARD = {
     "overrun_no_bytes": OVERRUN,
     "underrun_1": UNDERRUN,
     "underrun_16": UNDERRUN,
+    "overrun_large_1": OVERRUN_PAGE,
+    "overrun_large_page": OVERRUN_PAGE,
+    "underrun_large_1": UNDERRUN_PAGE,
+    "free_write_large": WRITTEN,
+    "free_write_large_middle": WRITTEN,
     "free_write_first": WRITTEN,
     "free_write_next": WRITTEN,
     "free_write_middle": WRITTEN,
@@ -105,11 +116,11 @@ def main():
     names = {entry["name"] for entry in entries if entry["kind"] == "fault"}
     check(names == set(SAID_AT_GUARD) | UNNOTICED, "the faults are those that are known",
           names ^ (set(SAID_AT_GUARD) | UNNOTICED))
-    check(len(entries) == 39 and len(names) == 33, "39 inputs, 33 of them faults", len(entries))
+    check(len(entries) == 47 and len(names) == 41, "47 inputs, 41 of them faults", len(entries))
     at_off(entries)
-    for level, key, least in (("check", "refused with a message", 22),
-                              ("guard", "stopped with a message", 30),
-                              ("track", "stopped with a message", 30)):
+    for level, key, least in (("check", "refused with a message", 25),
+                              ("guard", "stopped with a message", 40),
+                              ("track", "stopped with a message", 40)):
         totals = look_at(entries, level)
         check(totals[key] >= least and totals["damage"] == 0, f"{level}: at least {least}", totals)
         print(level, totals)
