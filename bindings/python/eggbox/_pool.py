@@ -9,7 +9,7 @@ import os
 import struct
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,6 +22,7 @@ FOREVER = (1 << 64) - 1
 POLICIES = {"raise": 0, "wait": 1, "drop_oldest": 2}
 FOLDER, PREFIX = "/dev/shm", "eggbox-"
 TIME = struct.Struct("<d")
+Self = TypeVar("Self", bound="_Ending")  # typing has it from 3.11 on
 
 
 class Handle(NamedTuple):
@@ -50,7 +51,27 @@ def _nanoseconds(timeout: float | None) -> int:
     return min(int(min(timeout, 1e9) * 1e9), FOREVER)
 
 
-class Frame:
+class _Ending:
+    """Calls `_end` at the end of `with`."""
+
+    __slots__ = ()
+
+    def _end(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end()
+
+
+class Frame(_Ending):
     """A frame that this process holds until release(), the end of `with`, or the frame's end.
 
     Views of it stay valid after that: a view keeps the memory, and the block is free when the last
@@ -75,9 +96,11 @@ class Frame:
         Writable if the frame came from alloc() and is not published yet, else read-only. Raises
         StaleError after release().
         """
-        # Not all versions of NumPy's types know that any buffer will do.
-        hold: Any = self._held()
-        return np.ndarray(self._pool.shape, self._pool.dtype, hold)
+        # Not all versions of NumPy's types know that any buffer will do. Each call of a property
+        # would cost a tenth of all this.
+        hold: Any = self._hold if self._hold is not None else self._held()
+        pool = self._pool
+        return np.ndarray(pool._shape, pool._dtype, hold)
 
     @property
     def buffer(self) -> memoryview:
@@ -154,16 +177,7 @@ class Frame:
         """Ends the hold. A second call does nothing."""
         self._hold = None
 
-    def __enter__(self) -> Frame:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.release()
+    _end = release
 
     def __repr__(self) -> str:
         return "<eggbox.Frame, released>" if self._hold is None else f"<eggbox.Frame {self.handle}>"
@@ -186,7 +200,7 @@ REASONS = {
 }
 
 
-class FramePool:
+class FramePool(_Ending):
     """A pool of `count` frames in shared memory, and a feed of the last `keep` published ones.
 
     `name` is a file in /dev/shm, or a path with a slash; None: no name, and the pool goes to other
@@ -376,16 +390,7 @@ class FramePool:
         process detaches. A second call does nothing."""
         self._core.close()
 
-    def __enter__(self) -> FramePool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+    _end = close
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pool with a name goes by that; one without goes as a descriptor, to processes of

@@ -9,6 +9,9 @@ import pathlib
 import pickle
 import random
 import re
+import subprocess
+import sys
+import tempfile
 import threading
 import unittest
 
@@ -336,6 +339,19 @@ class Threads(unittest.TestCase):
         with small_pool(dtype="<u2") as pool:
             about = json.loads(pool._core.about())
             self.assertEqual(about, {"shape": [4, 6], "dtype": "<u2", "on_full": "drop_oldest"})
+
+    def test_the_module_runs_the_command_if_there_is_one(self):
+        words = [sys.executable, "-m", "eggbox", "run", "it"]
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "PATH": folder}
+            done = subprocess.run(words, env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no command eggbox in PATH", done.stderr)
+            command = pathlib.Path(folder) / "eggbox"
+            command.write_text('#!/bin/sh\necho "$@"\nexit 3\n')
+            command.chmod(0o700)
+            done = subprocess.run(words, env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (3, "run it\n"))
 
 
 if __name__ == "__main__":
