@@ -82,6 +82,7 @@ bench: | build
 	@scripts/setup.sh bench
 	python3 scripts/bench.py
 	python3 scripts/bench_heap.py
+	python3 scripts/bench_shared.py
 
 bench-originals: | build
 	@scripts/setup.sh bench
