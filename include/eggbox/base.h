@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if SIZE_MAX < 0xFFFFFFFF
+  #error "eggbox needs a size_t of 32 bits or more: links and counts have 32"
+#endif
+
 #define EGB_VERSION_MAJOR 0
 #define EGB_VERSION_MINOR 1
 #define EGB_VERSION_PATCH 0

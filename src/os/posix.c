@@ -14,7 +14,11 @@
 #endif
 #if EGB_IS_MALLOC
   #include <dlfcn.h>
-  #include <gnu/lib-names.h>
+  #if defined(__GLIBC__)
+    #include <gnu/lib-names.h>
+  #else
+    #define LIBC_SO "libc.so"  // musl's loader takes this name for itself, whatever its file is
+  #endif
   #include <sys/syscall.h>
 #endif
 

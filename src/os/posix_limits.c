@@ -43,7 +43,7 @@ static size_t limit_of_process(int which)
 {
     struct rlimit limit;
     const bool    is_known = getrlimit(which, &limit) == 0;
-    return is_known && limit.rlim_cur < SIZE_MAX ? (size_t)limit.rlim_cur : SIZE_MAX;
+    return is_known && (uint64_t)limit.rlim_cur < SIZE_MAX ? (size_t)limit.rlim_cur : SIZE_MAX;
 }
 
 #endif

@@ -11,7 +11,6 @@
   #include <dirent.h>
   #include <errno.h>
   #include <fcntl.h>
-  #include <linux/futex.h>
   #include <stdio.h>
   #include <stdlib.h>
   #include <string.h>
@@ -23,6 +22,7 @@
   #include <unistd.h>
 
   #include "posix_calls.h"
+  #include "posix_futex.h"
 
 // By their numbers, because headers older than the kernel do not have them.
 enum { OFD_GETLK = 36, OFD_SETLK = 37, POPULATE_READ = 22, POPULATE_SHARED_WRITE = 23 };

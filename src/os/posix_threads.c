@@ -20,7 +20,7 @@
 #endif
 
 #if defined(__linux__)
-  #include <linux/futex.h>
+  #include "posix_futex.h"
   #include <sys/syscall.h>
 #else
   #include <sched.h>

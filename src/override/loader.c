@@ -4,6 +4,10 @@
 
 #include <dlfcn.h>
 
+#if !defined(RTLD_DEEPBIND)
+  #define RTLD_DEEPBIND 0  // musl has no such flag
+#endif
+
 #define EXPORT __attribute__((visibility("default")))
 
 typedef void* (*dlopen_function)(const char*, int);

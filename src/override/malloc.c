@@ -225,6 +225,7 @@ SAME_AS(pvalloc) void* __libc_pvalloc(size_t bytes);
 
 // ---- numbers ------------------------------------------------------------------------------------
 
+#if defined(__GLIBC__)
 // The bytes that pools hold, and the part in use; and large blocks, as glibc lists those from mmap.
 typedef struct counts {
     size_t held;
@@ -252,7 +253,7 @@ static counts count_all(void)
     return out;
 }
 
-#if __GLIBC_PREREQ(2, 33)
+  #if __GLIBC_PREREQ(2, 33)
 EXPORT struct mallinfo2 mallinfo2(void)
 {
     const counts           now = count_all();
@@ -266,7 +267,7 @@ EXPORT struct mallinfo2 mallinfo2(void)
     };
     return out;
 }
-#endif
+  #endif
 
 static int as_int(size_t number)
 {
@@ -286,3 +287,4 @@ EXPORT struct mallinfo mallinfo(void)
     };
     return out;
 }
+#endif

@@ -19,6 +19,15 @@ static bool is_ours(const void* function)
     return place >= (uintptr_t)__ehdr_start && place < (uintptr_t)_end;
 }
 
+#if !defined(__GLIBC__)
+// musl's loader asks nobody else, and has no versions.
+static void* dlvsym(void* handle, const char* name, const char* version)
+{
+    (void)version;
+    return dlsym(handle, name);
+}
+#endif
+
 // A library may stand before dlsym() itself. The loader then takes that library for the caller, and
 // finds our function behind it. Such libraries do not stand before dlvsym(). These are the versions
 // in which the C libraries of all machines have the functions.

@@ -51,6 +51,16 @@ def older_cxx_failures(root, cxx):
             yield f"{header}.hpp in C++14: {said or 'it compiles'}"
 
 
+def short_size_failures(root, cc):
+    """Where a size_t has 16 bits, the first thing that a compiler says is why that does not do."""
+    short = [*cc, "-ffreestanding", "-U__SIZE_MAX__", "-D__SIZE_MAX__=65535u", "-U__SIZE_WIDTH__",
+             "-D__SIZE_WIDTH__=16"]
+    said = compile_text(short, "c11", ".c", '#include "eggbox/fixed.h"\n', root) or "it compiles"
+    errors = [line for line in said.splitlines() if "error:" in line]
+    if not errors or "eggbox needs a size_t of 32 bits" not in errors[0]:
+        yield f"fixed.h with a size_t of 16 bits: {said}"
+
+
 def main():
     asked, cc, cxx = arguments()
     root = asked.root
@@ -64,6 +74,7 @@ def main():
         if said is not None:
             failures.append(f"does not compile: {good}\n{said}")
     failures += older_cxx_failures(root, cxx)
+    failures += short_size_failures(root, cc)
     print("\n".join(failures) or f"{len(cases)} impossible pools are refused, their neighbours not")
     return 1 if failures else 0
 

@@ -41,12 +41,13 @@ static void set_here(egb_thread_* thread)
 }
 #endif
 
-#if EGB_IS_MALLOC
-// The loader sets thread-local variables after it has relocated all libraries. A resolver of an
+#if EGB_IS_MALLOC && defined(__GLIBC__)
+// glibc's loader sets thread-local variables after it has relocated all libraries. A resolver of an
 // IFUNC, which it calls before, may allocate. Therefore a resolver of our own, called when this
 // library is relocated, sets the table. Still earlier the variable is taken for the first word of
 // the C library's data of a thread. It leads to that data, in which there is no entry to pop where
-// the first magazine of a table would be: all of that is zero.
+// the first magazine of a table would be: all of that is zero. (musl has no IFUNC, and thus no
+// resolver that could allocate.)
 static void do_nothing(void) {}
 
 static void (*set_first_table(void))(void)
