@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`eggbox top` on a terminal, with real keys: tmux is the terminal.
 
-usage: screen.py EGGBOX LIBRARY COMPILER
+usage: screen.py EGGBOX LIBRARY COMPILER HOLDER
 """
 
 import os
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 EGGBOX, LIBRARY = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
-COMPILER = sys.argv[3]
+COMPILER, HOLDER = sys.argv[3:5]
 HERE = pathlib.Path(__file__).resolve().parent
 SERVER = f"eggbox{os.getpid()}"
 failures = []
@@ -49,7 +49,8 @@ def watch(program, process):
     line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +{program}\n"
     page = wait_for(line, "the process")
     check(re.match(r"1 process, \S+ \S+ in use, \S+ \S+ held\n", page), "its title", page)
-    check("q quit   s sort: held   / filter   p pause   Enter pools" in page, "the keys", page)
+    check("q quit   s sort: held   / filter   p pause   m shared pools   Enter pools" in page,
+          "the keys", page)
     page = wait_for(r"\nheap 64 +64 +- +\d+ +\d+ +64\.0 KiB +\S+ % +0", "its pools", ["Enter"])
     check(page.startswith(f"process {process.pid}: {program}\n"), "its name", page)
     page = wait_for("filter: 4096", "a filter", ["/", "4096", "Enter"])
@@ -61,6 +62,18 @@ def watch(program, process):
     for columns, lines in ((20, 4), (1, 1), (250, 60)):
         tmux("resize-window", "-x", columns, "-y", lines)
     wait_for(line, "a large terminal")
+
+
+def watch_shared(name, holder):
+    """Pools that processes share, and who has one open, for how long."""
+    page = wait_for(rf"\n{name} +1000 B +4 +2 +1 +\S+ +1 +0 +0 +1\n", "a shared pool", ["m"])
+    check(re.match(r"\d+ shared pools?\n", page) and "m processes" in page, "its title", page)
+    wait_for(rf"\n{name} ", "it alone", ["/", *name[-4:], "Enter"])
+    page = wait_for(rf"\n{holder.pid} +alive +1 +\S+ m?s +0 +\S*shared_holder\n",
+                    "who has it open", ["Enter"])
+    check(page.startswith(f"shared pool {name}: 2 of 4 blocks in use, 1 of them only in the feed"),
+          "its numbers", page)
+    wait_for("m shared pools", "processes again", ["m"])
 
 
 def end_by_signal(file):
@@ -79,6 +92,7 @@ def end_by_signal(file):
 def main():
     with tempfile.TemporaryDirectory() as name:
         program = pathlib.Path(name).resolve() / f"top{os.getpid()}"
+        name_of_pool = f"test-screen-{os.getpid()}"
         subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
                         "-pthread", "-o", program], check=True)
         with subprocess.Popen([program, "wait"], stdout=subprocess.PIPE, text=True,
@@ -90,6 +104,12 @@ def main():
                  f"stty -a >>{program}.end; {EGGBOX} top {program.name}; echo status $?; exec cat")
             try:
                 watch(program, process)
+                with subprocess.Popen([HOLDER, name_of_pool], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True) as holder:
+                    holder.stdout.readline()
+                    tmux("send-keys", "p")
+                    watch_shared(name_of_pool, holder)
+                    holder.communicate()
                 end_by_signal(pathlib.Path(f"{program}.end"))
                 wait_for(rf"\n{process.pid} ", "the screen once more")
                 process.kill()

@@ -8,6 +8,7 @@ usage: shared.py EGGBOX HOLDER
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -49,6 +50,19 @@ def of_the_living(holder):
     check(FILE.exists(), "gc keeps a pool of a living process")
 
 
+def on_top(holder):
+    """`eggbox top` has the same pools, as JSON and as a table."""
+    pool, = [each for each in json.loads(command("top", "--once", "--json"))["shared"]
+             if each["name"] == NAME]
+    check(pool == listed(NAME), "the same numbers", pool)
+    text = command("top", "--once")
+    line = re.search(rf"^{NAME} +1000 B +4 +2 +1 +- +1 +0 +0 +1$", text, re.M)
+    check(line and "shared pool" in text, "a line of a table", text)
+    only = subprocess.run([EGGBOX, "top", "--once", str(holder.pid)], capture_output=True,
+                          text=True, check=False)
+    check(only.returncode == 2 and NAME not in only.stdout, "a process alone", only)
+
+
 def of_the_dead():
     for _ in range(2):
         pool = listed(NAME)
@@ -70,6 +84,7 @@ def main():
         holder.stdout.readline()
         try:
             of_the_living(holder)
+            on_top(holder)
         finally:
             holder.send_signal(signal.SIGKILL)
     try:

@@ -2,6 +2,7 @@
 #include "top/screen.hpp"
 
 #include "text/failure.hpp"
+#include "top/shared_view.hpp"
 #include "top/view.hpp"
 
 #include <algorithm>
@@ -139,10 +140,11 @@ class screen
         if (is_paused_) {
             return;
         }
+        const double at_s = std::chrono::duration<double>(looked_.time_since_epoch()).count();
+        shared_.add(all_pools(), at_s);
         found_  = find_recorded(wanted_);
         before_ = std::move(now_);
-        now_ =
-            requests_in(found_, std::chrono::duration<double>(looked_.time_since_epoch()).count());
+        now_    = requests_in(found_, at_s);
     }
 
     // ---- what is seen ---------------------------------------------------------------------------
@@ -163,11 +165,14 @@ class screen
             return "name contains: " + shown_.filter + "_";
         }
         return fmt::format(
-            "q quit   s sort: {}   / filter{}   p {}   {}",
+            "q quit   s sort: {}   / filter{}   p {}   m {}   {}",
             order_name(shown_.by),
             shown_.filter.empty() ? "" : ": " + shown_.filter,
             is_paused_ ? "go on" : "pause",
-            shown_.of.pid == 0 ? "Enter pools of the process" : "Esc all processes"
+            shown_.is_shared ? "processes" : "shared pools",
+            shown_.is_shared ? (is_of_one() ? "Esc all pools" : "Enter who has it open")
+            : is_of_one()    ? "Esc all processes"
+                             : "Enter pools of the process"
         );
     }
 
@@ -190,7 +195,10 @@ class screen
 
     void draw()
     {
-        follow(view_of(found_, before_, now_, shown_));
+        follow(
+            shown_.is_shared ? shared_view_of(shared_, shown_)
+                             : view_of(found_, before_, now_, shown_)
+        );
         const int places = std::max(1, LINES - first_row - 1);
         const int rows   = static_cast<int>(current_.rows.size());
         selected_        = std::clamp(selected_, 0, std::max(0, rows - 1));
@@ -236,6 +244,7 @@ class screen
             case 's': shown_.by = order_after(shown_.by); break;
             case 'p': is_paused_ = !is_paused_; break;
             case '/': is_typing_ = true; break;
+            case 'm': show_other(); break;
             case KEY_UP:
             case 'k': selected_--; break;
             case KEY_DOWN:
@@ -255,9 +264,23 @@ class screen
         return true;
     }
 
+    // Processes, or pools that they share.
+    void show_other()
+    {
+        shown_.is_shared = !shown_.is_shared;
+        shown_.of        = {};
+        shown_.filter.clear();
+        selected_ = 0;
+    }
+
+    bool is_of_one() const
+    {
+        return shown_.of.pid != 0 || !shown_.of.shared.empty();
+    }
+
     void show_pools()
     {
-        if (shown_.of.pid == 0 && !current_.rows.empty()) {
+        if (!is_of_one() && !current_.rows.empty()) {
             shown_.of = current_.rows[static_cast<std::size_t>(selected_)].key;
             shown_.filter.clear();
             selected_ = 0;
@@ -266,7 +289,7 @@ class screen
 
     void show_processes()
     {
-        if (shown_.of.pid != 0) {
+        if (is_of_one()) {
             shown_.of = {};
             shown_.filter.clear();
             selected_ = 0;
@@ -275,6 +298,7 @@ class screen
 
     std::string        wanted_;
     recorded_processes found_;
+    shared_looks       shared_;
     counted_requests   before_;
     counted_requests   now_;
     clock::time_point  looked_;

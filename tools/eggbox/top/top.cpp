@@ -7,6 +7,7 @@
 #include "top/metrics.hpp"
 #include "top/pools.hpp"
 #include "top/screen.hpp"
+#include "top/shared_view.hpp"
 #include "json/writer.hpp"
 
 #include <algorithm>
@@ -96,31 +97,32 @@ std::string refused_text(std::uint64_t refused)
                           );
 }
 
-std::string page(const recorded_processes& found)
+std::string page(const recorded_processes& found, const std::vector<seen_pool>& shared)
 {
     const std::vector<egb_live_slot>& slots = found.slots;
     return headline(number_of(slots.size(), "process is", "processes are") + " recorded.") + "\n" +
            refused_text(found.refused) + "\n" + processes_text(slots) +
            (slots.size() == 1 ? pools_text(slots[0]) : "") +
+           (shared.empty() ? "" : "\n" + shared_text(shared)) +
            "\nBlocks in use include free ones that threads keep. \"-\": not counted.\n" +
-           (slots.size() == 1 ? ""
+           (slots.size() <= 1 ? ""
                               : fmt::format("\nNext: eggbox top {} --once\n", slots.front().pid));
 }
 
-json pool_json(const pool_line& line)
+json pool_json(const pool_line& of)
 {
     json out = {
-        {"name", live_text(line.pool->name, sizeof line.pool->name)},
-        {"block_bytes", line.pool->block_bytes},
-        {"in_use", line.pool->in_use},
-        {"in_use_over", std::min(line.pool->in_magazines_max, line.pool->in_use)},
-        {"peak", line.pool->peak},
-        {"bytes_held", line.pool->bytes_held},
-        {"failures", line.pool->failures},
+        {"name", live_text(of.pool->name, sizeof of.pool->name)},
+        {"block_bytes", of.pool->block_bytes},
+        {"in_use", of.pool->in_use},
+        {"in_use_over", std::min(of.pool->in_magazines_max, of.pool->in_use)},
+        {"peak", of.pool->peak},
+        {"bytes_held", of.pool->bytes_held},
+        {"failures", of.pool->failures},
     };
-    if (line.counts != nullptr) {
-        out["requests"]        = line.counts->requests;
-        out["requested_bytes"] = line.counts->requested_bytes;
+    if (of.counts != nullptr) {
+        out["requests"]        = of.counts->requests;
+        out["requested_bytes"] = of.counts->requested_bytes;
     }
     return out;
 }
@@ -150,16 +152,20 @@ json process_json(const egb_live_slot& slot)
     return out;
 }
 
-json data(const recorded_processes& found)
+json data(const recorded_processes& found, const std::vector<seen_pool>& shared)
 {
     json out = {
         {"schema", schema},
         {"kind", "eggbox-top"},
         {"processes_not_recorded", found.refused},
-        {"processes", json::array()}
+        {"processes", json::array()},
+        {"shared", json::array()}
     };
     for (const egb_live_slot& each : found.slots) {
         out["processes"].push_back(process_json(each));
+    }
+    for (const seen_pool& each : shared) {
+        out["shared"].push_back(pool_json(each));
     }
     return out;
 }
@@ -194,8 +200,10 @@ std::string nothing(const std::string& wanted, const std::vector<std::string>& p
 
 int top_command(const top_options& wanted)
 {
-    const recorded_processes found = find_recorded(wanted.process);
-    if (found.slots.empty() && !(wanted.openmetrics && wanted.process.empty())) {
+    const recorded_processes     found = find_recorded(wanted.process);
+    const std::vector<seen_pool> shared =
+        wanted.process.empty() ? all_pools() : std::vector<seen_pool>{};
+    if (found.slots.empty() && shared.empty() && !(wanted.openmetrics && wanted.process.empty())) {
         throw failure(nothing(wanted.process, found.problems));
     }
     for (const std::string& each : found.problems) {
@@ -207,8 +215,8 @@ int top_command(const top_options& wanted)
     }
     print(
         wanted.openmetrics ? metrics_text(found)
-        : wanted.json      ? json_text(data(found))
-                           : page(found)
+        : wanted.json      ? json_text(data(found, shared))
+                           : page(found, shared)
     );
     return exit_done;
 }

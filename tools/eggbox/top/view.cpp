@@ -17,21 +17,11 @@ namespace
 
 row_key key_of(const egb_live_slot& slot, std::uint64_t pool = 0)
 {
-    return {slot.pid, slot.is_linked != 0, pool};
+    return {slot.pid, slot.is_linked != 0, pool, ""};
 }
 
 // Of the line of large blocks: no pool has this key.
 constexpr std::uint64_t large_key = UINT64_MAX;
-
-// A line before it is text.
-struct line {
-    row_key                  key;
-    std::string              name;
-    double                   rate;  // requests a second; below 0: not counted
-    std::uint64_t            in_use;
-    std::uint64_t            held;
-    std::vector<std::string> cells;
-};
 
 double rate_of(const counted_requests& before, const counted_requests& now, const row_key& key)
 {
@@ -43,50 +33,9 @@ double rate_of(const counted_requests& before, const counted_requests& now, cons
     return static_cast<double>(minus(current->second, then->second)) / (now.at_s - before.at_s);
 }
 
-std::string rate_text(double rate)
-{
-    return rate < 0 ? "-" : grouped(static_cast<std::uint64_t>(std::llround(rate)));
-}
-
 std::string waste_text(std::uint64_t in_use, std::uint64_t held)
 {
     return percent_text(static_cast<double>(minus(held, in_use)), static_cast<double>(held));
-}
-
-bool comes_first(const line& a, const line& b, order by)
-{
-    switch (by) {
-        case order::in_use: return a.in_use > b.in_use;
-        case order::rate: return a.rate > b.rate;
-        case order::name: return a.name < b.name;
-        case order::held: break;
-    }
-    return a.held > b.held;
-}
-
-// Sorted, without those that the filter leaves out, in columns.
-void fill(view& to, table columns, std::vector<line> lines, const view_options& wanted)
-{
-    lines.erase(
-        std::remove_if(
-            lines.begin(),
-            lines.end(),
-            [&](const line& each) { return each.name.find(wanted.filter) == std::string::npos; }
-        ),
-        lines.end()
-    );
-    std::stable_sort(lines.begin(), lines.end(), [&](const line& a, const line& b) {
-        return comes_first(a, b, wanted.by);
-    });
-    for (const line& each : lines) {
-        columns.add(each.cells);
-    }
-    std::istringstream text{columns.text()};
-    std::getline(text, to.head);
-    for (const line& each : lines) {
-        to.rows.push_back({each.key, ""});
-        std::getline(text, to.rows.back().text);
-    }
 }
 
 std::string more_text(std::uint64_t count, const char* what)
@@ -234,6 +183,51 @@ view pools_view(
 }
 
 }  // namespace
+
+std::string rate_text(double rate)
+{
+    return rate < 0 ? "-" : grouped(static_cast<std::uint64_t>(std::llround(rate)));
+}
+
+namespace
+{
+
+bool comes_first(const line& a, const line& b, order by)
+{
+    switch (by) {
+        case order::in_use: return a.in_use > b.in_use;
+        case order::rate: return a.rate > b.rate;
+        case order::name: return a.name < b.name;
+        case order::held: break;
+    }
+    return a.held > b.held;
+}
+
+}  // namespace
+
+void fill(view& to, table columns, std::vector<line> lines, const view_options& wanted)
+{
+    lines.erase(
+        std::remove_if(
+            lines.begin(),
+            lines.end(),
+            [&](const line& each) { return each.name.find(wanted.filter) == std::string::npos; }
+        ),
+        lines.end()
+    );
+    std::stable_sort(lines.begin(), lines.end(), [&](const line& a, const line& b) {
+        return comes_first(a, b, wanted.by);
+    });
+    for (const line& each : lines) {
+        columns.add(each.cells);
+    }
+    std::istringstream text{columns.text()};
+    std::getline(text, to.head);
+    for (const line& each : lines) {
+        to.rows.push_back({each.key, ""});
+        std::getline(text, to.rows.back().text);
+    }
+}
 
 const char* order_name(order by)
 {

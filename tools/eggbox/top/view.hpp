@@ -2,6 +2,7 @@
 // What the screen of `eggbox top` shows: lines from the last two looks at the live files.
 #pragma once
 
+#include "text/text.hpp"
 #include "top/find.hpp"
 
 #include <cstdint>
@@ -23,10 +24,12 @@ struct row_key {
     std::uint64_t pid       = 0;
     bool          is_linked = false;
     std::uint64_t pool      = 0;  // 0: all of them
+    std::string   shared;         // the name of a pool that processes share; empty: it is none
 
     bool operator<(const row_key& other) const
     {
-        return std::tie(pid, is_linked, pool) < std::tie(other.pid, other.is_linked, other.pool);
+        return std::tie(pid, is_linked, pool, shared) <
+               std::tie(other.pid, other.is_linked, other.pool, other.shared);
     }
     bool operator==(const row_key& other) const
     {
@@ -43,9 +46,10 @@ struct counted_requests {
 counted_requests requests_in(const recorded_processes& found, double at_s);
 
 struct view_options {
-    order       by = order::held;
-    row_key     of;      // whose pools are shown; no process: processes are
-    std::string filter;  // part of a name
+    order       by        = order::held;
+    bool        is_shared = false;  // pools that processes share; else processes
+    row_key     of;                 // whose pools, or attachments, are shown; none: all are
+    std::string filter;             // part of a name
 };
 
 struct view_row {
@@ -58,6 +62,21 @@ struct view {
     std::string           head;
     std::vector<view_row> rows;
 };
+
+/// A line before it is text.
+struct line {
+    row_key                  key;
+    std::string              name;
+    double                   rate;  // requests a second; below 0: not counted
+    std::uint64_t            in_use;
+    std::uint64_t            held;
+    std::vector<std::string> cells;
+};
+
+/// Sorts the lines, without those that the filter leaves out, and puts them into columns.
+void fill(view& to, table columns, std::vector<line> lines, const view_options& wanted);
+
+std::string rate_text(double rate);
 
 /// Processes, or the pools of one process. Rates are those since `before`.
 view view_of(

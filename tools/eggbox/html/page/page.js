@@ -81,7 +81,7 @@ function fillTiles(sums) {
     tiles.push(tile("requests to own pools", countText(sums.to_own_pools)));
   }
   if (sums.leaked_bytes !== undefined) {
-    tiles.push(tile("never freed", bytesText(sums.leaked_bytes), sums.leaked_bytes > 0));
+    tiles.push(tile("leaked", bytesText(sums.leaked_bytes), sums.leaked_bytes > 0));
   }
   if (sums.misuse > 0) {
     tiles.push(tile("misuse", countText(sums.misuse), true));
@@ -112,7 +112,7 @@ function fillFindings() {
 // ---- stacks -------------------------------------------------------------------------------------
 
 const subjects = {
-  leaked: ["Leaked", "Blocks that were never freed, by the calls that allocated them."],
+  leaked: ["Leaked", "Leaked blocks, by the calls that allocated them."],
   peak: ["Peak", "Bytes at the peak of each size class and pool, by program. The peaks are of " +
     "different moments, so their sum may never have been in use."],
   requests: ["Requests", "Requests to each size class and pool, by program."],
@@ -331,7 +331,7 @@ function fillProcesses() {
     column("page faults", (row) => row.page_faults, countText),
   ];
   if (rows.some((row) => row.leaked_bytes !== undefined)) {
-    columns.push(column("never freed", (row) => row.leaked_bytes, bytesText));
+    columns.push(column("leaked", (row) => row.leaked_bytes, bytesText));
   }
   sortableTable(byId("processes-table"), byId("processes-search"), columns, rows);
   byId("processes-note").textContent = folded === 0 ? ""
