@@ -13,7 +13,7 @@
 // behind an inaccessible page, as the stack of a thread does, is left out if no thread has its
 // stack there: the C library keeps the stacks of threads that have ended.
 //
-// Cost: a read of each page that the process has written to, and two of each block in use; 300 KiB
+// Cost: a read of each page that the process has written to, and two of each block in use; 170 KiB
 // of memory, however many blocks there are: a block's own record has its mark.
 #ifndef EGGBOX_SRC_HOSTED_POOL_REACH_H
 #define EGGBOX_SRC_HOSTED_POOL_REACH_H
