@@ -61,7 +61,7 @@ def in_turns(all_ways, rounds, *words):
 
 
 def print_cycles(all_ways, rounds):
-    print("\nalloc, publish, next and release, both ends in one thread; ns a frame: fastest, median")
+    print("\nalloc, publish, next and release, both ends in one thread; ns: fastest, median")
     for size, count in SIZES.items():
         measured = in_turns(all_ways, rounds, "cycle", count, CYCLE_ROUNDS)
         for name, columns in measured.items():

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Handles at the end of the generations, and a whole range of 32 bits away.
-#include "set_generation.h"
+#include "inside.h"
 #include "shared.hpp"
 
 namespace

@@ -8,6 +8,7 @@
 // control part, and behind each call of the system; all others would be the same once more.
 // EGGBOX_SHARED_KILL_ALL=1 kills behind every instruction nevertheless.
 #include "../stress/steps.hpp"
+#include "inside.h"
 #include "shared.hpp"
 
 #include <csignal>
@@ -17,25 +18,32 @@
 namespace
 {
 
-// The control part of the pool that a call is made on, and what it was one instruction before.
-constexpr size_t seen_bytes = 8192;
+// The parts of the pool that a call is made on, and what they were one instruction before.
+constexpr size_t seen_bytes = 8192;  // of the file: all but the frames
 
 const bool           all_instructions = getenv("EGGBOX_SHARED_KILL_ALL") != nullptr;
 const unsigned char* control;
+file_part            parts[2];
 unsigned char        seen[seen_bytes];
 bool                 is_first;
 bool                 was_system_next;
 long                 left;  // events until the kill
 
+bool has_changed(const file_part& part)
+{
+    if (memcmp(seen + part.start, control + part.start, part.bytes) == 0) {
+        return false;
+    }
+    memcpy(seen + part.start, control + part.start, part.bytes);
+    return true;
+}
+
 bool is_event()
 {
     const bool is_system = was_system_next || is_first;
-    const bool is_store  = control != nullptr && memcmp(seen, control, seen_bytes) != 0;
+    const bool is_store  = control != nullptr && (has_changed(parts[0]) || has_changed(parts[1]));
     was_system_next      = steps::is_system_next();
     is_first             = false;
-    if (is_store) {
-        memcpy(seen, control, seen_bytes);
-    }
     return is_system || is_store || all_instructions;
 }
 
@@ -68,7 +76,10 @@ class watched
         : start_(mmap(nullptr, seen_bytes, PROT_READ, MAP_SHARED, egb_shared_fd(pool), 0))
     {
         EXPECT_NE(start_, MAP_FAILED);
-        control = static_cast<const unsigned char*>(start_);
+        control  = static_cast<const unsigned char*>(start_);
+        parts[0] = state_part(pool);
+        parts[1] = blocks_part(pool);
+        EXPECT_LE(parts[1].start + parts[1].bytes, seen_bytes);
     }
 
     ~watched()

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#include "inside.h"
+
+#include "shared_private.h"
+
+void set_generation(egb_shared* pool, size_t index, uint64_t generation)
+{
+    atomic_store(&pool->blocks[index].generation, generation);
+}
+
+file_part state_part(const egb_shared* pool)
+{
+    (void)pool;
+    return (file_part){offsetof(egb_shared_state_, attached),
+                       offsetof(egb_shared_state_, cards) - offsetof(egb_shared_state_, attached)};
+}
+
+file_part blocks_part(const egb_shared* pool)
+{
+    const egb_shared_shape_* const shape = &pool->shape;
+    const uint64_t                 end   = shape->notes_at + shape->count * shape->note_bytes;
+    return (file_part){(size_t)shape->blocks_at, (size_t)(end - shape->blocks_at)};
+}

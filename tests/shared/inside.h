@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// What tests know of the inside of a shared pool.
+#ifndef EGGBOX_TESTS_SHARED_INSIDE_H
+#define EGGBOX_TESTS_SHARED_INSIDE_H
+
+#include "eggbox/shared.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// Moves a block's generation: no test lives long enough for it to get there.
+void set_generation(egb_shared* pool, size_t index, uint64_t generation);
+
+// Bytes of the file that a death may leave half done: offset and count. The cards of the
+// attachments, which are for people, are not among them.
+typedef struct file_part {
+    size_t start;
+    size_t bytes;
+} file_part;
+file_part state_part(const egb_shared* pool);
+file_part blocks_part(const egb_shared* pool);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_TESTS_SHARED_INSIDE_H
