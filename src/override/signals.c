@@ -50,11 +50,6 @@ static bool is_watched(int number)
 // call sigaction(), and dlsym() is not for handlers.
 EGB_NEXT_(sigaction_function, sigaction)
 
-__attribute__((constructor(101))) static void look_up(void)
-{
-    (void)next_sigaction();
-}
-
 // ---- the handler --------------------------------------------------------------------------------
 
 // The signal again, in a moment: then its thread may have let go of a lock. The system's own call,
@@ -144,22 +139,22 @@ EXPORT int __sigaction(int number, const struct sigaction* wanted, struct sigact
 
 // The older functions, each by its name in the C library. Those of System V let a handler serve one
 // signal and leave the next one to the default action, which then has no handler of ours.
-static handler older(signal_function next, int number, handler wanted)
+static handler older(signal_function (*next)(void), int number, handler wanted)
 {
     if (wanted == SIG_DFL && is_watched(number)) {
         const struct sigaction usual = {.sa_handler = SIG_DFL};
         struct sigaction       before;
         return sigaction(number, &usual, &before) == 0 ? before.sa_handler : SIG_ERR;
     }
-    const handler before = next(number, wanted);
+    const handler before = next()(number, wanted);
     return before == end_by ? SIG_DFL : before;
 }
 
-#define OLDER(name)                                  \
-    EGB_NEXT_(signal_function, name)                 \
-    EXPORT handler name(int number, handler wanted)  \
-    {                                                \
-        return older(next_##name(), number, wanted); \
+#define OLDER(name)                                 \
+    EGB_NEXT_(signal_function, name)                \
+    EXPORT handler name(int number, handler wanted) \
+    {                                               \
+        return older(next_##name, number, wanted);  \
     }
 
 OLDER(signal)
@@ -168,3 +163,14 @@ OLDER(ssignal)
 OLDER(sysv_signal)
 OLDER(__sysv_signal)
 OLDER(sigset)
+
+__attribute__((constructor(101))) static void look_up(void)
+{
+    (void)next_sigaction();
+    (void)next_signal();
+    (void)next_bsd_signal();
+    (void)next_ssignal();
+    (void)next_sysv_signal();
+    (void)next___sysv_signal();
+    (void)next_sigset();
+}

@@ -22,6 +22,7 @@ namespace
 struct kernel {
     unsigned              is_locked   = 0;
     int                   semaphores  = 0;
+    bool                  is_aborted  = false;
     int                   reschedules = 0;
     int                   priority    = 0;
     int64_t               slept       = 0;  // the timeout of the last sleep
@@ -143,7 +144,16 @@ UINT tx_semaphore_delete(TX_SEMAPHORE*)
 UINT tx_semaphore_get(TX_SEMAPHORE* semaphore, ULONG wait_option)
 {
     const int64_t timeout = wait_option == TX_WAIT_FOREVER ? -1 : int64_t(wait_option);
+    k.is_aborted          = !k.is_aborted;
+    if (k.is_aborted) {  // each second sleep ends by tx_thread_wait_abort()
+        return TX_WAIT_ABORTED;
+    }
     return sleep_on(semaphore->tx_semaphore_count, timeout) ? TX_SUCCESS : 1u;
+}
+
+ULONG tx_time_get()
+{
+    return 0;
 }
 
 UINT tx_semaphore_put(TX_SEMAPHORE* semaphore)

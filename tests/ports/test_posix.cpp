@@ -132,6 +132,24 @@ TEST(posix, timed_out_cancelled_and_empty_are_different_answers)
 }
 
 // Times of a millisecond end while others free: each answer is right, as long as no block is lost.
+TEST(posix, a_thread_that_pthread_cancel_meets_while_it_waits_ends_after_the_wait)
+{
+    posix_pool  pool(1, 0);
+    void* const only  = egb_fixed_shared_alloc(&pool.shared);
+    void*       block = nullptr;
+    const auto  wait  = [&] {
+        EXPECT_EQ(egb_fixed_shared_alloc_for(&pool.shared, &block, EGB_FOREVER), EGB_OK);
+        pool.give(block);
+    };
+    std::thread thread(wait);
+    pool.until_waiting(1);
+    ASSERT_EQ(pthread_cancel(thread.native_handle()), 0);
+    pool.give(only);
+    thread.join();
+    EXPECT_EQ(block, only);
+    EXPECT_EQ(egb_fixed_shared_waiting(&pool.shared), 0u);
+}
+
 TEST(posix, a_free_at_the_end_of_the_time_loses_no_block)
 {
     enum { rounds = 60 };

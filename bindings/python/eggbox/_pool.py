@@ -177,7 +177,8 @@ class Frame(_Ending):
         """Ends the hold. A second call does nothing."""
         self._hold = None
 
-    _end = release
+    def _end(self) -> None:
+        self.release()
 
     def __repr__(self) -> str:
         return "<eggbox.Frame, released>" if self._hold is None else f"<eggbox.Frame {self.handle}>"
@@ -390,7 +391,8 @@ class FramePool(_Ending):
         process detaches. A second call does nothing."""
         self._core.close()
 
-    _end = close
+    def _end(self) -> None:
+        self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pool with a name goes by that; one without goes as a descriptor, to processes of

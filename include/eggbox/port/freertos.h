@@ -55,18 +55,26 @@ static inline TickType_t egb_freertos_ticks_(uint32_t timeout_ms)
     return ticks < portMAX_DELAY ? (TickType_t)ticks : portMAX_DELAY - 1u;
 }
 
+// Ticks of 16 bits may not be enough for the whole time: then it is slept in parts.
+static inline void egb_freertos_sleep_(SemaphoreHandle_t event, uint32_t timeout_ms)
+{
+    const uint64_t longest = ((uint64_t)portMAX_DELAY - 2u) * 1000u / configTICK_RATE_HZ;
+    uint32_t       left    = timeout_ms;
+    uint32_t       part;
+    do {
+        part = left < longest ? left : (uint32_t)longest;
+        left = timeout_ms == EGB_FOREVER ? EGB_FOREVER : left - part;
+    } while (xSemaphoreTake(event, egb_freertos_ticks_(part)) == pdFALSE && left > 0);
+}
+
 static inline uintptr_t
 egb_freertos_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, uintptr_t before)
 {
-    const bool              is_endless = timeout_ms == EGB_FOREVER;
     StaticSemaphore_t       storage;
     const SemaphoreHandle_t event = xSemaphoreCreateBinaryStatic(&storage);
     waiter->event                 = event;
     egb_freertos_leave_(port, before);
-    while (xSemaphoreTake(event, is_endless ? portMAX_DELAY : egb_freertos_ticks_(timeout_ms)) ==
-               pdFALSE &&
-           is_endless) {
-    }
+    egb_freertos_sleep_(event, timeout_ms);
     before = egb_freertos_enter_(port);
     vSemaphoreDelete(event);
     return before;

@@ -125,14 +125,18 @@ static inline int egb_posix_event_init_(pthread_cond_t* event)
 }
 
 // A system that has no room for a condition variable lets no thread wait: time is over at once.
+// pthread_cancel() acts after the wait: a thread that ended in it would keep the mutex, and the line
+// would lead to its stack.
 static inline uintptr_t
 egb_posix_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, uintptr_t before)
 {
     pthread_mutex_t* const mutex = egb_posix_mutex_(port);
     pthread_cond_t         event;
+    int                    cancels = PTHREAD_CANCEL_ENABLE;
     if (egb_posix_event_init_(&event) != 0) {
         return before;
     }
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
     waiter->event              = &event;
     const struct timespec when = egb_posix_after_(timeout_ms);
     int                   over = 0;
@@ -140,6 +144,7 @@ egb_posix_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, u
         over = timeout_ms == EGB_FOREVER ? pthread_cond_wait(&event, mutex)
                                          : pthread_cond_timedwait(&event, mutex, &when);
     }
+    (void)pthread_setcancelstate(cancels, NULL);
     (void)pthread_cond_destroy(&event);
     return before;
 }

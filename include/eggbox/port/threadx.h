@@ -40,6 +40,20 @@ static inline ULONG egb_threadx_ticks_(uint32_t timeout_ms)
     return ticks < TX_WAIT_FOREVER ? (ULONG)ticks : TX_WAIT_FOREVER - 1u;
 }
 
+// tx_thread_wait_abort() ends a sleep early, which ends no wait of ours.
+static inline void egb_threadx_sleep_(TX_SEMAPHORE* event, ULONG ticks)
+{
+    const ULONG start  = tx_time_get();
+    ULONG       passed = 0;
+    while (tx_semaphore_get(event, ticks == TX_WAIT_FOREVER ? ticks : ticks - passed) ==
+           TX_WAIT_ABORTED) {
+        passed = tx_time_get() - start;
+        if (ticks != TX_WAIT_FOREVER && passed >= ticks) {
+            return;
+        }
+    }
+}
+
 static inline uintptr_t
 egb_threadx_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, uintptr_t before)
 {
@@ -50,7 +64,7 @@ egb_threadx_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms,
     }
     waiter->event = &event;
     egb_threadx_leave_(port, before);
-    (void)tx_semaphore_get(&event, egb_threadx_ticks_(timeout_ms));
+    egb_threadx_sleep_(&event, egb_threadx_ticks_(timeout_ms));
     before = egb_threadx_enter_(port);
     _tx_thread_preempt_disable++;
     (void)tx_semaphore_delete(&event);

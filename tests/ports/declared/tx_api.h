@@ -21,6 +21,7 @@ typedef struct TX_THREAD_STRUCT {
 } TX_THREAD;
 
 #define TX_SUCCESS                ((UINT)0)
+#define TX_WAIT_ABORTED           ((UINT)0x1A)
 #define TX_INT_DISABLE            1u
 #define TX_WAIT_FOREVER           ((ULONG)0xFFFFFFFFUL)
 #define TX_TIMER_TICKS_PER_SECOND ((ULONG)100)
@@ -31,6 +32,7 @@ UINT       tx_semaphore_delete(TX_SEMAPHORE* semaphore);
 UINT       tx_semaphore_get(TX_SEMAPHORE* semaphore, ULONG wait_option);
 UINT       tx_semaphore_put(TX_SEMAPHORE* semaphore);
 TX_THREAD* tx_thread_identify(void);
+ULONG      tx_time_get(void);
 
 #if defined(__cplusplus)
 }

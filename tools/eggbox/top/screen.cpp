@@ -51,7 +51,10 @@ class end_signals
         struct sigaction note = {};
         note.sa_handler       = note_end;  // without SA_RESTART: a key is not waited for any more
         for (std::size_t i = 0; i < numbers.size(); i++) {
-            sigaction(numbers[i], &note, &before_[i]);
+            sigaction(numbers[i], nullptr, &before_[i]);
+            if (before_[i].sa_handler != SIG_IGN) {  // as under nohup
+                sigaction(numbers[i], &note, nullptr);
+            }
         }
     }
 
