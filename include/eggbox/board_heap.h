@@ -27,7 +27,7 @@ extern "C" {
 /// Every block of a board heap has this alignment, that of malloc on 32-bit machines, or more.
 #define EGB_BOARD_ALIGN 8u
 
-/// One size of blocks: 72 bytes on 32-bit machines. The program fills in the first two fields.
+/// One size of blocks: 64 bytes on 32-bit machines. The program fills in the first two fields.
 typedef struct egb_board_class {
     size_t block_bytes;  // a multiple of 8, more than that of the class before
     size_t count;        // of blocks; 1 or more

@@ -246,6 +246,39 @@ TEST(board_heap, no_call_holds_a_section_longer_than_one_of_a_pool)
     EXPECT_EQ(board.still.sections, class_count) << "one for each class, one after the other";
 }
 
+TEST(board_heap, the_classes_lie_in_the_memory_in_their_order)
+{
+    heap_on_board board;
+    EXPECT_EQ(egb_board_available(&board.heap), sizeof board.memory);
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < class_count; i++) {
+        const std::size_t end = start + sizes[i] * counts[i];
+        for (std::size_t block = 0; block < counts[i]; block++) {
+            const auto at = std::size_t(static_cast<char*>(board.alloc(sizes[i])) - board.memory);
+            EXPECT_GE(at, start);
+            EXPECT_LT(at, end);
+        }
+        start = end;
+        EXPECT_EQ(egb_board_available(&board.heap), sizeof board.memory - start);
+    }
+}
+
+TEST(board_heap, a_class_is_as_large_as_it_says)
+{
+    EXPECT_EQ(sizeof(egb_board_class), sizeof(void*) == 4 ? 64u : 104u);
+}
+
+TEST(board_heap, a_class_that_is_not_whole_is_seen)
+{
+    heap_on_board board;
+    for (egb_board_class& each : board.classes) {
+        each.shared.in_use = 1;
+        EXPECT_FALSE(egb_board_whole(&board.heap));
+        each.shared.in_use = 0;
+        EXPECT_TRUE(egb_board_whole(&board.heap));
+    }
+}
+
 // ---- model --------------------------------------------------------------------------------------
 
 namespace

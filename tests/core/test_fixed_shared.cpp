@@ -6,6 +6,7 @@
 #include "still_port.hpp"
 
 #include "eggbox/fixed_shared.h"
+#include "eggbox/port/none.h"
 
 namespace
 {
@@ -288,6 +289,37 @@ TEST(fixed_shared_init, a_pool_below_that_was_never_made_is_told)
     EXPECT_FALSE(egb_fixed_shared_whole(&shared));
 }
 
+namespace
+{
+
+struct packet {
+    uint32_t words[4];
+};
+
+EGB_FIXED_DEFINE_MARKED(packet_blocks, packet, blocks);
+egb_fixed_shared packets = EGB_FIXED_SHARED_OF(&packet_blocks, &egb_port_none, 2);
+
+}  // namespace
+
+TEST(fixed_shared_static, works_without_init)
+{
+    void* const ordinary = egb_fixed_shared_alloc(&packets);
+    EXPECT_NE(ordinary, nullptr);
+    EXPECT_EQ(egb_fixed_shared_alloc(&packets), nullptr) << "two blocks are the reserve";
+    void* const urgent = egb_fixed_shared_alloc_urgent(&packets);
+    EXPECT_NE(urgent, nullptr);
+    EXPECT_EQ(egb_fixed_shared_in_use(&packets), 2u);
+    egb_fixed_shared_free(&packets, urgent);
+    egb_fixed_shared_free(&packets, ordinary);
+    EXPECT_EQ(egb_fixed_shared_in_use(&packets), 0u);
+    EXPECT_TRUE(egb_fixed_shared_whole(&packets));
+}
+
+TEST(fixed_shared_static, is_as_large_as_it_says)
+{
+    EXPECT_EQ(sizeof(egb_fixed_shared), sizeof(void*) == 4 ? 20u : 40u);
+}
+
 TEST(fixed_shared_port, a_port_without_a_wait_says_so)
 {
     still_port still;
@@ -340,6 +372,49 @@ TEST(fixed_shared_damage, an_overwritten_list_is_told_once_and_nothing_hangs)
     EXPECT_TRUE(egb_fixed_shared_whole(&shared));
 }
 
+// The first one of two blocks in the list is overwritten: the pool loses both, and has one left.
+TEST(fixed_shared_damage, blocks_that_a_list_has_lost_take_the_place_of_the_reserve)
+{
+    still_port       still;
+    any_pool         all(way::marked, 16, blocks);
+    events           misuse;
+    egb_fixed_shared shared{};
+    ASSERT_EQ(egb_fixed_shared_init(&shared, &all.pool, &still.port, 1), EGB_OK);
+    void* const lost        = egb_fixed_shared_alloc(&shared);
+    void* const overwritten = egb_fixed_shared_alloc(&shared);
+    egb_fixed_shared_free(&shared, lost);
+    egb_fixed_shared_free(&shared, overwritten);
+    std::memset(overwritten, 0x55, 16);
+    EXPECT_EQ(egb_fixed_shared_alloc(&shared), all.at(blocks - 1));
+    EXPECT_EQ(misuse.take_kind(), EGB_MISUSE_OVERWRITTEN);
+    EXPECT_EQ(egb_fixed_shared_in_use(&shared), 1u);
+    EXPECT_EQ(egb_fixed_shared_alloc(&shared), nullptr);
+    EXPECT_EQ(egb_fixed_shared_alloc_urgent(&shared), nullptr) << "not even the reserve is left";
+}
+
+TEST(fixed_shared_damage, the_handler_is_within_the_section_for_an_overwritten_list_alone)
+{
+    static int       depth;
+    events           misuse;
+    still_port       still;
+    any_pool         all(way::live_bits, 16, blocks);
+    egb_fixed_shared shared{};
+    ASSERT_EQ(egb_fixed_shared_init(&shared, &all.pool, &still.port, 0), EGB_OK);
+    egb_misuse_set_handler(
+        [](const egb_misuse_event*, void* port) { depth = static_cast<still_port*>(port)->depth; },
+        &still
+    );
+    void* const block = egb_fixed_shared_alloc(&shared);
+    egb_fixed_shared_free(&shared, block);
+    depth = -1;
+    egb_fixed_shared_free(&shared, block);
+    EXPECT_EQ(depth, 0) << "a wrong free";
+    std::memset(block, 0x55, 16);
+    EXPECT_EQ(egb_fixed_shared_alloc(&shared), block);
+    EXPECT_NE(egb_fixed_shared_alloc(&shared), nullptr);
+    EXPECT_EQ(depth, 1) << "an overwritten list";
+}
+
 TEST(fixed_shared_damage, what_is_not_whole_is_seen)
 {
     still_port       still;
@@ -360,5 +435,32 @@ TEST(fixed_shared_damage, what_is_not_whole_is_seen)
     EXPECT_FALSE(egb_fixed_shared_whole(&shared)) << "it could have a block";
     urgent.is_urgent = false;
     EXPECT_FALSE(egb_fixed_shared_whole(&shared)) << "it could have a block";
+    shared.waiters = nullptr;
+}
+
+TEST(fixed_shared_damage, a_line_that_is_not_whole_is_seen)
+{
+    still_port       still;
+    any_pool         all(way::marked, 16, blocks);
+    egb_fixed_shared shared{};
+    ASSERT_EQ(egb_fixed_shared_init(&shared, &all.pool, &still.port, 0), EGB_OK);
+    while (egb_fixed_shared_alloc(&shared) != nullptr) {
+    }
+    egb_waiter second{};
+    second.answer    = EGB_BUSY;
+    egb_waiter first = second;
+    first.next       = &second;
+    shared.waiters   = &first;
+    EXPECT_TRUE(egb_fixed_shared_whole(&shared));
+    second.priority = 1;
+    EXPECT_FALSE(egb_fixed_shared_whole(&shared)) << "the second is to be served before the first";
+    second.priority = 0;
+    first.answer    = EGB_OK;
+    EXPECT_FALSE(egb_fixed_shared_whole(&shared)) << "it does not wait any more";
+    first.answer = EGB_BUSY;
+    second.block = &shared;
+    EXPECT_FALSE(egb_fixed_shared_whole(&shared)) << "it has a block";
+    second.block = nullptr;
+    EXPECT_TRUE(egb_fixed_shared_whole(&shared));
     shared.waiters = nullptr;
 }

@@ -77,6 +77,31 @@ inline int end_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+// A process that waits to be killed, after it wrote a byte to say that it is ready.
+template <class Work>
+pid_t start_victim(Work work)
+{
+    int pipes[2];
+    EXPECT_EQ(pipe(pipes), 0);
+    const pid_t child = start_child([&] {
+        work();
+        const bool is_said = write(pipes[1], "x", 1) == 1;
+        pause();
+        return is_said;
+    });
+    char        ready = 0;
+    EXPECT_EQ(read(pipes[0], &ready, 1), 1);
+    close(pipes[0]);
+    close(pipes[1]);
+    return child;
+}
+
+inline void kill_and_reap(pid_t child)
+{
+    EXPECT_EQ(kill(child, SIGKILL), 0);
+    EXPECT_EQ(end_of(child), -SIGKILL);
+}
+
 // What must hold when only `pool` is alive and everything dead was recovered: each block is held by
 // this process or the feed as `in_use` says, and all others can be allocated.
 inline void expect_nothing_lost(egb_shared* pool, size_t in_use)

@@ -303,7 +303,7 @@ TEST(SharedKillSteps, of_publish_leave_the_frame_published_or_to_be_published_by
 }
 
 // A process that held blocks and died while it published, at another moment each time.
-pid_t start_victim(egb_shared* pool, long at)
+pid_t start_publisher(egb_shared* pool, long at)
 {
     return start_child([=] {
         publish_one(pool);
@@ -335,7 +335,7 @@ TEST(SharedKillSteps, of_a_recovery_lose_nothing)
                 act_until(at, [&] { (void)egb_shared_recover(pool); });
                 return is_ready;
             });
-            EXPECT_TRUE(was_killed(start_victim(pool, death)));
+            EXPECT_TRUE(was_killed(start_publisher(pool, death)));
             ASSERT_EQ(write(go[1], "x", 1), 1);
             was = was_killed(recoverer);
             close(go[0]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a shared pool does while its process is disturbed: by others that recover, and by signals.
+#include "events.hpp"
 #include "shared.hpp"
 
 #include <csignal>
@@ -205,6 +206,59 @@ TEST(SharedLook, says_why_there_is_nothing_to_see)
         EXPECT_EQ(egb_shared_look(name.c_str(), &numbers, nullptr, nullptr), EGB_CORRUPT);
     }
     EXPECT_EQ(unlink(path_of(name).c_str()), 0);
+}
+
+// The first block is a frame of the feed, the second one is the dead process's alone.
+TEST(SharedFrames, of_the_feed_stay_when_all_attachments_are_dead)
+{
+    egb_shared* const pool  = make_shared_pool(shared_options(3, 2));
+    const int         file  = dup(egb_shared_fd(pool));
+    const pid_t       child = start_victim([&] {
+        int* const frame = static_cast<int*>(egb_shared_alloc(pool));
+        *frame           = 42;
+        (void)!egb_shared_publish(pool, frame, nullptr, nullptr);
+        (void)egb_shared_alloc(pool);
+    });
+    egb_shared_close(pool);
+    kill_and_reap(child);
+    egb_shared* found = nullptr;
+    ASSERT_EQ(egb_shared_attach_fd(&found, file, 0), EGB_OK);
+    close(file);
+    egb_published out;
+    ASSERT_EQ(egb_shared_next(found, 0, 0, &out), EGB_OK);
+    EXPECT_EQ(*static_cast<const int*>(out.block), 42);
+    egb_shared_release(found, out.block);
+    egb_shared_recover(found);
+    EXPECT_EQ(numbers_of(found).in_use, 1U) << "the frame";
+    egb_shared_close(found);
+}
+
+// The block is in use, as another attachment's, and this process never had it.
+TEST(SharedMisuse, of_retain_is_that_of_release)
+{
+    events            seen;
+    egb_shared* const pool  = make_shared_pool(shared_options(3, 0));
+    egb_shared* const other = attach_again(pool);
+    char* const       first = static_cast<char*>(egb_shared_alloc(pool));
+    (void)egb_shared_alloc(other);
+    char* const theirs = first + numbers_of(pool).stride_bytes;
+    for (const auto call : {egb_shared_retain, egb_shared_release}) {
+        call(pool, theirs);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
+        call(pool, theirs + 8);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_INTERIOR);
+        call(pool, &seen);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
+        call(nullptr, first);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+    }
+    egb_shared_retain(pool, nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
+    EXPECT_EQ(numbers_of(pool).in_use, 2U);
+    egb_shared_close(other);
+    egb_shared_close(pool);
+    egb_shared_retain(pool, first);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
 }
 
 }  // namespace
