@@ -5,7 +5,7 @@
 
 void set_generation(egb_shared* pool, size_t index, uint64_t generation)
 {
-    atomic_store(&pool->blocks[index].generation, generation);
+    atomic_store(&egb_shared_record_of_(pool)->blocks[index].generation, generation);
 }
 
 file_part state_part(const egb_shared* pool)
@@ -17,7 +17,7 @@ file_part state_part(const egb_shared* pool)
 
 file_part blocks_part(const egb_shared* pool)
 {
-    const egb_shared_shape_* const shape = &pool->shape;
+    const egb_shared_shape_* const shape = &egb_shared_record_of_(pool)->shape;
     const uint64_t                 end   = shape->notes_at + shape->count * shape->note_bytes;
     return (file_part){(size_t)shape->blocks_at, (size_t)(end - shape->blocks_at)};
 }
