@@ -4,8 +4,8 @@
 #define EGGBOX_SRC_OVERRIDE_NEXT_H
 
 // The function of this name that the program would have without this library. NULL: there is none.
-// It is looked up once, and then kept in `*kept`, which the caller makes static and NULL: the loader
-// takes microseconds, and is not for signal handlers.
+// It is looked up once, and then kept in `*kept`, which the caller makes static and NULL: the
+// loader takes microseconds, and is not for signal handlers.
 __attribute__((visibility("hidden"))) void* egb_next_function_(void** kept, const char* name);
 
 // Defines next_NAME(), which returns that function by its type, a pointer to a function.

@@ -25,7 +25,8 @@ def numbers(what, names):
 def cost(*names):
     """Medians: the kernel maps pages of files around each fault, and counts resident ones a
     processor at a time: of one program 0.5 to 1.1 MiB."""
-    return [int(statistics.median(each)) for each in zip(*(numbers("calls", names) for _ in range(9)))]
+    runs = [numbers("calls", names) for _ in range(9)]
+    return [int(statistics.median(each)) for each in zip(*runs)]
 
 
 def main():

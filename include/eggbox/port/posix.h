@@ -125,8 +125,8 @@ static inline int egb_posix_event_init_(pthread_cond_t* event)
 }
 
 // A system that has no room for a condition variable lets no thread wait: time is over at once.
-// pthread_cancel() acts after the wait: a thread that ended in it would keep the mutex, and the line
-// would lead to its stack.
+// pthread_cancel() acts after the wait: a thread that ended in it would keep the mutex, and the
+// line would lead to its stack.
 static inline uintptr_t
 egb_posix_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, uintptr_t before)
 {
