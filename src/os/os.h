@@ -240,7 +240,8 @@ enum { EGB_OS_PAGE_FLAGS = 512 };
 typedef struct egb_os_memory {
     int       file;
     int       flags_file;
-    uintptr_t first;  // the page that the first of the flags is of, as a number
+    bool      is_failed;  // some of it could not be read, for another reason than that it is gone
+    uintptr_t first;      // the page that the first of the flags is of, as a number
     size_t    known;
     uint64_t  flags[EGB_OS_PAGE_FLAGS];
 } egb_os_memory;
@@ -250,7 +251,7 @@ bool egb_os_memory_open_(egb_os_memory* memory);
 void egb_os_memory_close_(const egb_os_memory* memory);
 
 // Copies as much as is there. Returns the bytes.
-size_t egb_os_memory_read_(const egb_os_memory* memory, uintptr_t from, void* to, size_t bytes);
+size_t egb_os_memory_read_(egb_os_memory* memory, uintptr_t from, void* to, size_t bytes);
 
 // Whether the process has written to the page of this address, since it got the page.
 bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address);
@@ -258,17 +259,20 @@ bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address);
 typedef struct egb_os_mapping {
     uintptr_t start;
     uintptr_t end;
-    bool      is_writable;  // and readable, and no other process writes to it
-    bool      is_closed;    // nobody may read or write it
-    bool      is_anonymous;
+    bool      is_writable;     // and readable, and no other process writes to it
+    bool      is_closed;       // nobody may read or write it
+    bool      is_first_stack;  // of the thread that the process began with
 } egb_os_mapping;
 
 // Calls `visit` with each mapping, in order of address. False: the system does not tell.
 bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* user), void* user);
 
-// Calls `visit` with the stack pointer of each other thread; 0: it is not known, as of a thread
-// that runs. Waits 50 ms at most until none does. False: the system does not tell the threads.
-bool egb_os_each_stack_(void (*visit)(uintptr_t top, void* user), void* user);
+typedef void (*egb_os_visit_stack)(uint32_t thread, uintptr_t top, void* user);
+
+// Calls `visit` with the number and the stack pointer of each other thread; 0: the pointer is not
+// known, as of a thread that runs. Waits 50 ms at most until none does. False: the system does not
+// tell the threads.
+bool egb_os_each_stack_(egb_os_visit_stack visit, void* user);
 
 #endif
 

@@ -10,13 +10,12 @@
   #include <errno.h>
   #include <fcntl.h>
   #include <stddef.h>
-  #include <string.h>
   #include <sys/syscall.h>
   #include <unistd.h>
 
   #include "posix_calls.h"
 
-enum { TEXT_BYTES = 4096, LINE_BYTES = 256, DIGITS_MAX = 10 };
+enum { TEXT_BYTES = 4096, LINE_BYTES = 256, THREAD_PATH = 64 };
 
 static int open_in_proc(const char* path, int flags)
 {
@@ -33,13 +32,14 @@ static void close_in_proc(int file)
     errno = before;
 }
 
-// 0: the end, or an error.
-static size_t read_in_proc(int file, void* to, size_t bytes)
+// 0: the end. Below 0: the system's number of an error, negative.
+static long read_in_proc(int file, void* to, size_t bytes)
 {
     const int     before = errno;
     const ssize_t got    = read(file, to, bytes);
+    const long    result = got < 0 ? -(long)errno : (long)got;
     errno                = before;
-    return got < 0 ? 0 : (size_t)got;
+    return result;
 }
 
 static bool seek_in_proc(int file, uint64_t to)
@@ -60,6 +60,7 @@ static bool seek_in_proc(int file, uint64_t to)
 bool egb_os_memory_open_(egb_os_memory* memory)
 {
     memory->known      = 0;
+    memory->is_failed  = false;
     memory->file       = open_in_proc("/proc/self/mem", 0);
     memory->flags_file = open_in_proc("/proc/self/pagemap", 0);
     if (memory->file < 0 || memory->flags_file < 0) {
@@ -79,15 +80,33 @@ void egb_os_memory_close_(const egb_os_memory* memory)
     }
 }
 
-size_t egb_os_memory_read_(const egb_os_memory* memory, uintptr_t from, void* to, size_t bytes)
+// What another thread gives back meanwhile is one of these two errors.
+static bool is_gone(long result)
+{
+    return result == -EIO || result == -EFAULT;
+}
+
+size_t egb_os_memory_read_(egb_os_memory* memory, uintptr_t from, void* to, size_t bytes)
 {
     size_t done = 0;
-    size_t got  = seek_in_proc(memory->file, from) ? 1 : 0;
-    while (got != 0 && done < bytes) {
+    long   got  = seek_in_proc(memory->file, from) ? 1 : -EINVAL;
+    while (got > 0 && done < bytes) {
         got = read_in_proc(memory->file, (char*)to + done, bytes - done);
-        done += got;
+        done += got > 0 ? (size_t)got : 0;
     }
+    memory->is_failed = memory->is_failed || (got < 0 && !is_gone(got));
     return done;
+}
+
+// Reads the flags from this page on.
+static void read_flags(egb_os_memory* memory, uintptr_t page)
+{
+    const bool is_there = seek_in_proc(memory->flags_file, (uint64_t)page * sizeof(uint64_t));
+    const long got =
+        is_there ? read_in_proc(memory->flags_file, memory->flags, sizeof memory->flags) : 0;
+    memory->first     = page;
+    memory->known     = got > 0 ? (size_t)got / sizeof(uint64_t) : 0;
+    memory->is_failed = memory->is_failed || memory->known == 0;
 }
 
 // A page that was never written to is not in memory, or is one of a file.
@@ -97,13 +116,7 @@ bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address)
     const uint64_t  is_file  = (uint64_t)1 << 61;
     const uintptr_t page     = address / egb_os_page_bytes_();
     if (page - memory->first >= memory->known) {
-        memory->first = page;
-        memory->known = 0;
-        if (seek_in_proc(memory->flags_file, (uint64_t)page * sizeof(uint64_t))) {
-            const size_t got =
-                read_in_proc(memory->flags_file, memory->flags, sizeof memory->flags);
-            memory->known = got / sizeof(uint64_t);
-        }
+        read_flags(memory, page);
     }
     if (memory->known == 0) {
         return false;
@@ -137,17 +150,33 @@ static const char* behind_word(const char* text)
     return *text == ' ' ? text + 1 : text;
 }
 
-// A line as 7f12a000-7f12c000 rw-p 00000000 00:00 0, and a path. The fifth word is the file's
-// number.
+static bool begins_with(const char* text, const char* with)
+{
+    while (*with != '\0' && *text == *with) {
+        text++;
+        with++;
+    }
+    return *with == '\0';
+}
+
+static const char* behind_spaces(const char* text)
+{
+    while (*text == ' ') {
+        text++;
+    }
+    return text;
+}
+
+// A line as 7f12a000-7f12c000 rw-p 00000000 00:00 0, and a path or a name.
 static egb_os_mapping mapping_of_line(const char* line)
 {
     egb_os_mapping    out     = {0, 0, false, false, false};
     const char* const behind  = read_hexadecimal(line, &out.start);
     const char* const allowed = read_hexadecimal(behind + (*behind == '-' ? 1 : 0), &out.end);
     const char* const number  = behind_word(behind_word(behind_word(behind_word(line))));
-    out.is_writable           = strncmp(allowed, " rw", 3) == 0 && allowed[4] == 'p';
-    out.is_closed             = strncmp(allowed, " ---", 4) == 0;
-    out.is_anonymous          = number[0] == '0' && (number[1] == ' ' || number[1] == '\0');
+    out.is_writable           = begins_with(allowed, " rw") && allowed[4] == 'p';
+    out.is_closed             = begins_with(allowed, " ---");
+    out.is_first_stack        = begins_with(behind_spaces(behind_word(number)), "[stack]");
     return out;
 }
 
@@ -157,11 +186,12 @@ bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* use
     char      line[LINE_BYTES];  // the path at its end may be cut
     size_t    length = 0;
     const int file   = open_in_proc("/proc/self/maps", 0);
+    long      got;
     if (file < 0) {
         return false;
     }
-    for (size_t got; (got = read_in_proc(file, text, sizeof text)) != 0;) {
-        for (size_t i = 0; i < got; i++) {
+    while ((got = read_in_proc(file, text, sizeof text)) > 0) {
+        for (long i = 0; i < got; i++) {
             if (text[i] == '\n') {
                 line[length]                 = '\0';
                 const egb_os_mapping mapping = mapping_of_line(line);
@@ -173,7 +203,7 @@ bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* use
         }
     }
     close_in_proc(file);
-    return true;
+    return got == 0;
 }
 
 // ---- threads ------------------------------------------------------------------------------------
@@ -191,16 +221,34 @@ typedef struct folder_entry {
 // "running". Empty: not known.
 static void read_thread(const char* thread, char text[LINE_BYTES])
 {
-    char   path[64] = "/proc/self/task/";
-    size_t got      = 0;
-    (void)strncat(path, thread, DIGITS_MAX);
-    (void)strcat(path, "/syscall");
+    static const char last[]            = "/syscall";
+    char              path[THREAD_PATH] = "/proc/self/task/";
+    char*             end               = path + sizeof "/proc/self/task/" - 1;
+    long              got               = 0;
+    while (*thread != '\0' && end < path + THREAD_PATH - sizeof last) {
+        *end++ = *thread++;
+    }
+    (void)__builtin_memcpy(end, last, sizeof last);
     const int file = open_in_proc(path, 0);
     if (file >= 0) {
         got = read_in_proc(file, text, LINE_BYTES - 1);
         close_in_proc(file);
     }
-    text[got] = '\0';
+    text[got > 0 ? got : 0] = '\0';
+}
+
+// The word before the last one. Empty: there is none.
+static const char* word_before_last(const char* text)
+{
+    const char* before = "";
+    const char* last   = "";
+    for (; *text != '\0'; text++) {
+        if (*text == ' ') {
+            before = last;
+            last   = text + 1;
+        }
+    }
+    return before;
 }
 
 // A thread that runs gets a few milliseconds, all of them together, to wait for something.
@@ -214,12 +262,10 @@ static uintptr_t stack_of(const char* thread, unsigned* waits)
         egb_os_wait_(&never, 0, 1);
         read_thread(thread, text);
     }
-    char* const last   = strrchr(text, ' ');
-    uintptr_t   number = 0;
-    if (last != NULL) {
-        *last                    = '\0';
-        const char* const before = strrchr(text, ' ');
-        (void)read_hexadecimal(before == NULL ? "" : before + sizeof " 0x" - 1, &number);
+    const char* const pointer = word_before_last(text);
+    uintptr_t         number  = 0;
+    if (begins_with(pointer, "0x")) {
+        (void)read_hexadecimal(pointer + 2, &number);
     }
     return number;
 }
@@ -233,7 +279,7 @@ static uint32_t thread_number(const char* name)
     return number;
 }
 
-bool egb_os_each_stack_(void (*visit)(uintptr_t top, void* user), void* user)
+bool egb_os_each_stack_(egb_os_visit_stack visit, void* user)
 {
     EGB_ALIGNAS_(8) char entries[TEXT_BYTES];
     const uint32_t       own   = egb_os_thread_number_();
@@ -243,19 +289,20 @@ bool egb_os_each_stack_(void (*visit)(uintptr_t top, void* user), void* user)
         return false;
     }
     const int before = errno;
-    for (long got; (got = syscall(SYS_getdents64, file, entries, sizeof entries)) > 0;) {
+    long      got;
+    while ((got = syscall(SYS_getdents64, file, entries, sizeof entries)) > 0) {
         for (long at = 0; at < got;) {
             const folder_entry* const entry  = (const void*)(entries + at);
             const uint32_t            thread = thread_number(entry->name);
             if (thread != 0 && thread != own) {
-                visit(stack_of(entry->name, &waits), user);
+                visit(thread, stack_of(entry->name, &waits), user);
             }
             at += entry->bytes;
         }
     }
     errno = before;
     close_in_proc(file);
-    return true;
+    return got == 0;
 }
 
 #endif

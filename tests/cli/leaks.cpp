@@ -2,11 +2,18 @@
 // Programs with a leak each, for reach.py: the word selects one. Its name and "lost: N" or
 // "indirect: N" stand on the line that allocates N bytes which the program has lost at its end, and
 // "reachable: N" on a line whose blocks it still has.
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 namespace
@@ -119,13 +126,18 @@ void* wait_in_thread(void* nothing)
     return nothing;
 }
 
-NEVER_INLINED void waiting()
+void wait_for_thread(const pthread_attr_t* how, void* (*run)(void*))
 {
     char      begun;
     pthread_t one;
     (void)!pipe(has_begun);
-    pthread_create(&one, nullptr, wait_in_thread, nullptr);
+    pthread_create(&one, how, run, nullptr);
     (void)!read(has_begun[0], &begun, 1);
+}
+
+NEVER_INLINED void waiting()
+{
+    wait_for_thread(nullptr, wait_in_thread);
 }
 
 struct named {
@@ -154,13 +166,101 @@ NEVER_INLINED void hidden()
     kept = reinterpret_cast<void*>(~reinterpret_cast<uintptr_t>(malloc(88)));  // hidden: lost: 88
 }
 
-// Memory that the program got by itself.
+// Memory that the program got by itself, MEMORY_BYTES of it.
+enum { MEMORY_BYTES = 262144 };
+
+char* memory_of(int access)
+{
+    constexpr int kind   = MAP_PRIVATE | MAP_ANONYMOUS;
+    void* const   memory = mmap(nullptr, MEMORY_BYTES, access, kind, -1, 0);
+    return static_cast<char*>(memory);
+}
+
 NEVER_INLINED void mapped()
 {
-    constexpr int kind = MAP_PRIVATE | MAP_ANONYMOUS;
-    void** const  memory =
-        static_cast<void**>(mmap(nullptr, 65536, PROT_READ | PROT_WRITE, kind, -1, 0));
-    memory[1000] = malloc(99);  // mapped: reachable: 99
+    void** const memory = reinterpret_cast<void**>(memory_of(PROT_READ | PROT_WRITE));
+    memory[1000]        = malloc(99);  // mapped: reachable: 99
+}
+
+// The upper half of a reservation.
+char* opened_memory()
+{
+    char* const half = memory_of(PROT_NONE) + MEMORY_BYTES / 2;
+    (void)!mprotect(half, MEMORY_BYTES / 2, PROT_READ | PROT_WRITE);
+    return half;
+}
+
+NEVER_INLINED void reserved()
+{
+    void** const memory = reinterpret_cast<void**>(opened_memory());
+    memory[1000]        = malloc(111);  // reserved: reachable: 111
+}
+
+void* wait_with_nothing(void* nothing)
+{
+    char begun = 0;
+    (void)!write(has_begun[1], &begun, 1);
+    for (;;) {
+        pause();
+    }
+    return nothing;
+}
+
+// The program's table and the stack of its thread are one mapping, behind an inaccessible page.
+NEVER_INLINED void slab()
+{
+    pthread_attr_t how;
+    char* const    memory               = opened_memory();
+    reinterpret_cast<void**>(memory)[9] = malloc(122);  // slab: reachable: 122
+    pthread_attr_init(&how);
+    pthread_attr_setstack(&how, memory + MEMORY_BYTES / 4, MEMORY_BYTES / 4);
+    wait_for_thread(&how, wait_with_nothing);
+}
+
+ucontext_t of_coroutine;
+ucontext_t of_its_thread;
+
+void wait_in_coroutine()
+{
+    wait_with_nothing(nullptr);
+}
+
+// The thread has its stack pointer in memory of the program, and returns to its own stack later.
+void* start_coroutine(void* nothing)
+{
+    void* volatile block = malloc(133);  // coroutine: reachable: 133
+    getcontext(&of_coroutine);
+    of_coroutine.uc_stack.ss_sp   = opened_memory();
+    of_coroutine.uc_stack.ss_size = MEMORY_BYTES / 2;
+    makecontext(&of_coroutine, wait_in_coroutine, 0);
+    swapcontext(&of_its_thread, &of_coroutine);
+    free(block);
+    return nothing;
+}
+
+NEVER_INLINED void coroutine()
+{
+    wait_for_thread(nullptr, start_coroutine);
+}
+
+// A sandbox that refuses one of the calls which look through the memory: nothing is known then.
+NEVER_INLINED void blind()
+{
+#if defined(__NR__llseek)
+    constexpr unsigned seek = __NR__llseek;
+#else
+    constexpr unsigned seek = __NR_lseek;
+#endif
+    static sock_filter refused[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, seek, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter = {sizeof refused / sizeof *refused, refused};
+    kept                    = malloc(144);
+    syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
 struct program {
@@ -182,6 +282,10 @@ const program programs[] = {
     {"object", object},
     {"hidden", hidden},
     {"mapped", mapped},
+    {"reserved", reserved},
+    {"slab", slab},
+    {"coroutine", coroutine},
+    {"blind", blind},
 };
 
 }  // namespace

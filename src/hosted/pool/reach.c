@@ -14,7 +14,8 @@ enum {
     STACKS_MAX    = 4096,
     LEAVES_MAX    = 256,
     COPY_WORDS    = 16384,
-    BELOW_POINTER = 128,  // a function that calls none may use them, on x86-64
+    TOP_BYTES     = 8192,  // at the end of a stack, for the descriptor of its thread
+    BELOW_POINTER = 128,   // a function that calls none may use them, on x86-64
     WORD_BYTES    = sizeof(uintptr_t)
 };
 
@@ -22,12 +23,14 @@ typedef struct reach_walk {
     egb_os_memory memory;
     const void*   pending;  // the list of reachable blocks to be looked through, by their marks
     uintptr_t     lost;     // the lost block that is looked through; 0: it is reachable memory
-    uintptr_t     closed;   // the end of the inaccessible mapping before
+    uintptr_t     closed_start;  // the inaccessible mapping before
+    uintptr_t     closed_end;
     size_t        leaf_count;
     uintptr_t     leaves[LEAVES_MAX];  // of the chunk map
-    size_t        stack_count;
+    size_t        thread_count;
     bool          is_stack_unknown;
-    uintptr_t     stacks[STACKS_MAX];
+    uintptr_t     stacks[STACKS_MAX];   // the stack pointers of threads
+    uint32_t      threads[STACKS_MAX];  // their numbers
     uintptr_t     words[COPY_WORDS];
 } reach_walk;
 
@@ -233,7 +236,7 @@ static void look_at_range(reach_walk* walk, uintptr_t from, uintptr_t end)
 static uintptr_t stack_in(const reach_walk* walk, const egb_os_mapping* mapping)
 {
     uintptr_t lowest = 0;
-    for (size_t i = 0; i < walk->stack_count; i++) {
+    for (size_t i = 0; i < walk->thread_count; i++) {
         const uintptr_t one = walk->stacks[i];
         if (one - mapping->start < mapping->end - mapping->start && (lowest == 0 || one < lowest)) {
             lowest = one;
@@ -242,39 +245,107 @@ static uintptr_t stack_in(const reach_walk* walk, const egb_os_mapping* mapping)
     return lowest;
 }
 
-static bool has_own_thread(const egb_os_mapping* mapping)
+// Where the descriptor of a thread begins among these words, the first of which is at `from`: its
+// words 0 and 2 lead to itself. `count`: there is none.
+static size_t find_descriptor(const uintptr_t* words, size_t count, uintptr_t from)
 {
-    const uintptr_t thread = (uintptr_t)__builtin_thread_pointer();
-    return thread - mapping->start < mapping->end - mapping->start;
+    for (size_t i = 0; i + 2 < count; i++) {
+        if (words[i] == from + i * WORD_BYTES && words[i + 2] == words[i]) {
+            return i;
+        }
+    }
+    return count;
+}
+
+// Whether a descriptor says that its stack begins in the inaccessible mapping before,
+// and ends here.
+static bool has_stack(const reach_walk* walk, const uintptr_t* words, size_t count, uintptr_t end)
+{
+    const uintptr_t closed_bytes = walk->closed_end - walk->closed_start;
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (words[i] - walk->closed_start < closed_bytes && words[i] + words[i + 1] == end) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether the number of a thread that there is stands anywhere in a descriptor.
+static bool has_thread(const reach_walk* walk, const uintptr_t* words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t word = words[i];
+        for (size_t k = 0; k < walk->thread_count; k++) {
+            if ((uint32_t)word == walk->threads[k] || word >> 32 == walk->threads[k]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+typedef enum mapping_use {
+    USE_UNKNOWN,
+    USE_STACK,        // of a thread that there is
+    USE_EMPTY_STACK,  // of a thread that has ended
+} mapping_use;
+
+// Only a stack that glibc itself made for a thread has a descriptor at its end which says that the
+// stack and its guard page are one.
+static mapping_use use_of(reach_walk* walk, const egb_os_mapping* mapping)
+{
+    if (mapping->is_first_stack) {
+        return USE_STACK;
+    }
+    if (walk->closed_end != mapping->start) {
+        return USE_UNKNOWN;
+    }
+    const size_t     bytes = egb_smaller_(mapping->end - mapping->start, TOP_BYTES);
+    const uintptr_t  from  = mapping->end - bytes;
+    uintptr_t* const words = walk->words;
+    const size_t     count = egb_os_memory_read_(&walk->memory, from, words, bytes) / WORD_BYTES;
+    const size_t     at    = find_descriptor(words, count, from);
+    if (!has_stack(walk, words + at, count - at, mapping->end)) {
+        return USE_UNKNOWN;
+    }
+    return stack_in(walk, mapping) != 0 || has_thread(walk, words + at, count - at)
+               ? USE_STACK
+               : USE_EMPTY_STACK;
+}
+
+// Where the words of the program begin in a mapping. In doubt it is the start: a pointer too many
+// is better than a leak that is none.
+static uintptr_t first_word_in(reach_walk* walk, const egb_os_mapping* mapping)
+{
+    const mapping_use use   = use_of(walk, mapping);
+    const uintptr_t   stack = use == USE_STACK ? stack_in(walk, mapping) : 0;
+    if (stack != 0) {
+        return stack & ~(uintptr_t)(WORD_BYTES - 1);
+    }
+    return use == USE_EMPTY_STACK && !walk->is_stack_unknown ? mapping->end : mapping->start;
 }
 
 static void look_at_mapping(const egb_os_mapping* mapping, void* user)
 {
-    reach_walk* const walk          = user;
-    const bool        is_like_stack = mapping->is_anonymous && walk->closed == mapping->start;
+    reach_walk* const walk = user;
     if (mapping->is_closed) {
-        const bool is_ours = egb_large_at_(as_address(mapping->start)) != NULL;
-        walk->closed       = mapping->is_anonymous && !is_ours ? mapping->end : 0;
-        return;
-    }
-    const uintptr_t stack = mapping->is_writable ? stack_in(walk, mapping) : 0;
-    if (stack != 0) {
-        look_at_range(walk, stack & ~(uintptr_t)(WORD_BYTES - 1), mapping->end);
-    } else if (mapping->is_writable &&
-               (!is_like_stack || walk->is_stack_unknown || has_own_thread(mapping))) {
-        look_at_range(walk, mapping->start, mapping->end);
+        walk->closed_start = mapping->start;
+        walk->closed_end   = mapping->end;
+    } else if (mapping->is_writable) {
+        look_at_range(walk, first_word_in(walk, mapping), mapping->end);
     }
 }
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-static void note_stack(uintptr_t pointer, void* user)
+static void note_thread(uint32_t thread, uintptr_t pointer, void* user)
 {
     reach_walk* const walk = user;
-    if (pointer == 0 || walk->stack_count == STACKS_MAX) {
+    if (pointer == 0 || walk->thread_count == STACKS_MAX) {
         walk->is_stack_unknown = true;
     } else {
-        walk->stacks[walk->stack_count++] = pointer - BELOW_POINTER;
+        walk->stacks[walk->thread_count]    = pointer - BELOW_POINTER;
+        walk->threads[walk->thread_count++] = thread;
     }
 }
 
@@ -333,9 +404,9 @@ static bool look_at_all(reach_walk* walk)
     size_t            early_bytes;
     const void* const early = egb_early_memory_(&early_bytes);
     note_leaves(walk);
-    note_stack(own_frame, walk);
+    note_thread(egb_os_thread_number_(), own_frame, walk);
     walk->pending = &end_of_list;
-    if (!egb_os_each_stack_(note_stack, walk) || !egb_os_each_mapping_(look_at_mapping, walk)) {
+    if (!egb_os_each_stack_(note_thread, walk) || !egb_os_each_mapping_(look_at_mapping, walk)) {
         return false;
     }
     look_at_words(walk, early, early_bytes / WORD_BYTES);
@@ -351,7 +422,7 @@ bool egb_reach_mark_(void)
         return false;
     }
     const bool is_open = egb_os_memory_open_(&walk->memory);
-    const bool is_done = is_open && look_at_all(walk);
+    const bool is_done = is_open && look_at_all(walk) && !walk->memory.is_failed;
     if (is_open) {
         egb_os_memory_close_(&walk->memory);
     }
