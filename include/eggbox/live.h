@@ -112,9 +112,16 @@ void egb_live_begin_(void);
 // This process has seen another one end, with this status of wait().
 void egb_live_note_wait_(uint32_t pid, int status);
 
-// The same of a child whose number is not known: one of this process's that is gone, and that
-// nobody has seen end. Notes nothing if there are several.
-void egb_live_note_unseen_(int status);
+// The moment, by the clock that `started_ns` has.
+uint64_t egb_live_now_(void);
+
+// The same of a child whose number only the C library knows. One call stands before the C library's
+// wait for it, and one behind, with the status; -1: it saw none end. The child is a program that
+// this process started later than `since_ns`, that is gone, and that nobody has seen end. Notes
+// nothing if there are several, or if another such wait was on at the same time. Where a thread is
+// cancelled in its wait, the second call never comes, and from then on nothing is noted.
+void egb_live_wait_begins_(void);
+void egb_live_wait_ends_(uint64_t since_ns, int status);
 
 #if defined(__cplusplus)
 }

@@ -19,6 +19,7 @@
 typedef pid_t (*wait4_function)(pid_t, int*, int, struct rusage*);
 typedef int (*waitid_function)(idtype_t, id_t, siginfo_t*, int);
 typedef int (*system_function)(const char*);
+typedef FILE* (*popen_function)(const char*, const char*);
 typedef int (*pclose_function)(FILE*);
 
 // The C library's own functions, which are cancellation points. They are looked up at the start,
@@ -26,6 +27,7 @@ typedef int (*pclose_function)(FILE*);
 EGB_NEXT_(wait4_function, wait4)
 EGB_NEXT_(waitid_function, waitid)
 EGB_NEXT_(system_function, system)
+EGB_NEXT_(popen_function, popen)
 EGB_NEXT_(pclose_function, pclose)
 
 __attribute__((constructor(101))) static void look_up(void)
@@ -33,6 +35,7 @@ __attribute__((constructor(101))) static void look_up(void)
     (void)next_wait4();
     (void)next_waitid();
     (void)next_system();
+    (void)next_popen();
     (void)next_pclose();
 }
 
@@ -89,21 +92,43 @@ EXPORT int waitid(idtype_t kind, id_t which, siginfo_t* about, int options)
 // ---- children that the C library waits for ------------------------------------------------------
 
 // It does so by a function that nobody can stand before, and keeps the number of the child.
-static int noted(int status)
-{
-    if (status != -1) {
-        egb_live_note_unseen_(status);
-    }
-    return status;
-}
 
 EXPORT int system(const char* command)
 {
+    if (command == NULL) {
+        return next_system()(command);
+    }
+    const uint64_t began_ns = egb_live_now_();
+    egb_live_wait_begins_();
     const int status = next_system()(command);
-    return command != NULL ? noted(status) : status;
+    egb_live_wait_ends_(began_ns, status);
+    return status;
+}
+
+static struct {
+    uint32_t open;
+    uint64_t oldest_ns;  // when the first of them began, which may be closed by now
+} pipes;
+
+EXPORT FILE* popen(const char* command, const char* mode)
+{
+    const uint64_t began_ns = egb_live_now_();
+    if (__atomic_fetch_add(&pipes.open, 1, __ATOMIC_RELAXED) == 0) {
+        __atomic_store_n(&pipes.oldest_ns, began_ns, __ATOMIC_RELAXED);
+    }
+    FILE* const pipe = next_popen()(command, mode);
+    if (pipe == NULL) {
+        (void)__atomic_fetch_sub(&pipes.open, 1, __ATOMIC_RELAXED);
+    }
+    return pipe;
 }
 
 EXPORT int pclose(FILE* pipe)
 {
-    return noted(next_pclose()(pipe));
+    const uint64_t since_ns = __atomic_load_n(&pipes.oldest_ns, __ATOMIC_RELAXED);
+    egb_live_wait_begins_();
+    const int status = next_pclose()(pipe);
+    egb_live_wait_ends_(since_ns, status);
+    (void)__atomic_fetch_sub(&pipes.open, 1, __ATOMIC_RELAXED);
+    return status;
 }

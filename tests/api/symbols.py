@@ -30,7 +30,7 @@ malloc_usable_size malloc_trim mallopt mallinfo mallinfo2
 __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign __libc_valloc __libc_pvalloc
 sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset
 wait waitpid wait3 wait4 waitid
-system pclose
+system popen pclose
 dlopen pthread_create prctl abort _exit _Exit
 execl execle execlp execv execve execveat execvp execvpe fexecve
 """.split()

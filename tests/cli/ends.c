@@ -221,6 +221,26 @@ static void end_shells(void)
     require(system(NULL) != 0, "whether there is a shell");
 }
 
+// A program that nobody sees end, so the C library's children after it are not that one.
+static void leave_unseen(const char* program)
+{
+    signal(SIGCHLD, SIG_IGN);
+    if (fork() == 0) {
+        execl(program, program, "raw", NULL);
+        end_at_once(99);
+    }
+    require(wait(NULL) == -1 && errno == ECHILD, "a child that is not waited for");
+    signal(SIGCHLD, SIG_DFL);
+}
+
+static void end_shell_beside(const char* program, int is_pipe)
+{
+    leave_unseen(program);
+    FILE* const pipe   = is_pipe ? popen("exit 3", "r") : NULL;
+    const int   status = is_pipe ? pclose(pipe) : system("exit 3");
+    require(status == 3 << 8, "the status of the shell");
+}
+
 int main(int count, char** words)
 {
     const char* const how = count > 1 ? words[1] : "";
@@ -243,6 +263,8 @@ int main(int count, char** words)
         wait_into_nowhere();
     } else if (strcmp(how, "shells") == 0) {
         end_shells();
+    } else if (strcmp(how, "stranger-system") == 0 || strcmp(how, "stranger-pipe") == 0) {
+        end_shell_beside(words[0], strcmp(how, "stranger-pipe") == 0);
     } else if (strcmp(how, "threads") == 0) {
         pthread_t threads[3];
         for (int i = 0; i < 3; i++) {

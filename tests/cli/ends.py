@@ -181,6 +181,11 @@ def that_it_does_not_notice(program, report):
     ends = [each.get("no_report", "") for each in written["processes"]]
     check((done.returncode, done.stdout) == (7, "own output\n") and
           sum(each.startswith("signal 9 (") for each in ends) == 2, "shells", done, ends)
+    for how in ("stranger-system", "stranger-pipe"):
+        done, written = run([program, how], "--report", report)
+        ends = [each["no_report"] for each in written["processes"] if "no_report" in each]
+        check(done.returncode == 7 and "wrong" not in done.stdout and
+              ends == ["a signal or a system call of its own ended it"], how, done, ends)
     done, _ = run([program, "child-ended"], "--report", report)
     check(done.returncode == 7 and "in 2 processes;" in done.stderr, "a child", done)
 

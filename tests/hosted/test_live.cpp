@@ -25,7 +25,7 @@ namespace
 {
 
 // The file of this process, as another one would map it; null: it has none.
-const char* map_file()
+char* map_file()
 {
     for (int file = 3; file < 1024; file++) {
         const std::string path   = "/proc/self/fd/" + std::to_string(file);
@@ -34,10 +34,10 @@ const char* map_file()
             std::strstr(to, "memfd:eggbox") != nullptr) {
             struct stat about = {};
             fstat(file, &about);
-            void* const start = mmap(
-                nullptr, static_cast<std::size_t>(about.st_size), PROT_READ, MAP_SHARED, file, 0
-            );
-            return start == MAP_FAILED ? nullptr : static_cast<const char*>(start);
+            constexpr int access = PROT_READ | PROT_WRITE;
+            void* const   start =
+                mmap(nullptr, static_cast<std::size_t>(about.st_size), access, MAP_SHARED, file, 0);
+            return start == MAP_FAILED ? nullptr : static_cast<char*>(start);
         }
     }
     return nullptr;
@@ -353,6 +353,69 @@ TEST(live, a_program_takes_the_slot_of_the_program_that_its_process_was)
 }
 
 // The report that was written before an exec is not the last word if the exec fails.
+// The slot of a child that is gone, unseen, as one has it that became a program of its own.
+egb_live_slot& slot_of_ended_program(const char* file)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+    auto& slot     = const_cast<egb_live_slot&>(slot_of(file, child));
+    slot.is_forked = 0;
+    return slot;
+}
+
+bool is_seen(const egb_live_slot& slot, int status)
+{
+    return slot.is_end_seen == 1 && slot.end_status == status;
+}
+
+TEST(live, a_status_goes_to_the_only_program_that_began_since)
+{
+    const auto test = [] {
+        constexpr int        status = 3 << 8;
+        const char* const    file   = map_file();
+        egb_live_slot&       before = slot_of_ended_program(file);
+        const std::uint64_t  since  = egb_live_now_();
+        const egb_live_slot& own    = slot_of_ended_program(file);
+        egb_live_slot&       forked = slot_of_ended_program(file);
+        forked.is_forked            = 1;
+        egb_live_wait_begins_();
+        egb_live_wait_ends_(since, -1);
+        const bool is_unknown = own.is_end_seen == 0;
+        egb_live_wait_begins_();
+        egb_live_wait_ends_(since, status);
+        return is_unknown && is_seen(own, status) && before.is_end_seen == 0 &&
+               forked.is_end_seen == 0;
+    };
+    EXPECT_EQ(in_process("1", test), 0);
+}
+
+TEST(live, a_status_that_may_be_of_several_goes_to_none)
+{
+    const auto test = [] {
+        constexpr int        status = 3 << 8;
+        const char* const    file   = map_file();
+        const std::uint64_t  since  = egb_live_now_();
+        const egb_live_slot& one    = slot_of_ended_program(file);
+        egb_live_slot&       two    = slot_of_ended_program(file);
+        egb_live_wait_begins_();
+        egb_live_wait_ends_(since, status);
+        const bool is_noted = one.is_end_seen != 0 || two.is_end_seen != 0;
+        two.is_end_seen     = 1;
+        egb_live_wait_begins_();
+        egb_live_wait_begins_();
+        egb_live_wait_ends_(since, status);
+        egb_live_wait_ends_(since, status);
+        const bool is_noted_beside = one.is_end_seen != 0;
+        egb_live_wait_begins_();
+        egb_live_wait_ends_(since, status);
+        return !is_noted && !is_noted_beside && is_seen(one, status);
+    };
+    EXPECT_EQ(in_process("1", test), 0);
+}
+
 TEST(live, a_process_that_goes_on_behind_its_report_says_so)
 {
     std::string folder = testing::TempDir() + "liveXXXXXX";

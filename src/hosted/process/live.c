@@ -25,6 +25,11 @@ static struct {
     char           program[EGB_LIVE_PROGRAM];
 } mapped;
 
+// Waits for children whose number only the C library knows: how many are on, and whether any of
+// them has had another one beside it.
+#define SEVERAL_WAITS (UINT32_C(1) << 31)
+static uint32_t hidden_waits;
+
 static egb_live_header* header(void)
 {
     return (egb_live_header*)(void*)mapped.file;
@@ -122,6 +127,7 @@ static void enter_slot(uint64_t process_started, bool is_forked)
 // It asks the system for two numbers alone: the process may have forbidden itself the rest.
 static void enter_in_child(void)
 {
+    EGB_STORE_(hidden_waits, 0);
     enter_slot(0, true);
 }
 
@@ -166,29 +172,68 @@ void egb_live_note_wait_(uint32_t pid, int status)
     }
 }
 
-// A slot without a report, of a child of this process that is gone.
-static bool is_unseen_child(const egb_live_slot* slot, uint32_t parent)
+// ---- children whose number only the C library knows ---------------------------------------------
+
+uint64_t egb_live_now_(void)
+{
+    return egb_os_nanoseconds_();
+}
+
+void egb_live_wait_begins_(void)
+{
+    uint32_t was = EGB_LOAD_(hidden_waits);
+    uint32_t now;
+    do {
+        now = was == 0 ? 1 : (was + 1) | SEVERAL_WAITS;
+    } while (!__atomic_compare_exchange_n(
+        &hidden_waits, &was, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+    ));
+}
+
+// Whether this wait was alone from its begin on. The child of a fork has none of its parent's.
+static bool leave_wait(void)
+{
+    uint32_t was = EGB_LOAD_(hidden_waits);
+    uint32_t now;
+    do {
+        now = was == 0 || (was & ~SEVERAL_WAITS) == 1 ? 0 : was - 1;
+    } while (!__atomic_compare_exchange_n(
+        &hidden_waits, &was, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+    ));
+    return was == 1;
+}
+
+// A slot of a program that this process started, and that is gone.
+static bool is_unseen_child(const egb_live_slot* slot, uint32_t parent, uint64_t since_ns)
 {
     const uint32_t pid = EGB_LOAD_(slot->pid);
     return pid != 0 && EGB_LOAD_(slot->parent_pid) == parent && EGB_LOAD_(slot->is_end_seen) == 0 &&
-           EGB_LOAD_(slot->state) == EGB_LIVE_RUNS && is_of_the_dead(pid);
+           slot->is_forked == 0 && slot->started_ns > since_ns && is_of_the_dead(pid);
 }
 
-void egb_live_note_unseen_(int status)
+// 0: there is none, or several.
+static uint32_t find_unseen_child(uint64_t since_ns)
 {
     const uint32_t own   = (uint32_t)egb_os_process_number_();
-    egb_live_slot* found = NULL;
+    uint32_t       found = 0;
     for (uint32_t i = 0; mapped.file != NULL && i < mapped.slots; i++) {
-        egb_live_slot* const slot = slot_at(i);
-        if (is_unseen_child(slot, own)) {
-            if (found != NULL) {
-                return;
+        const egb_live_slot* const slot = slot_at(i);
+        if (is_unseen_child(slot, own, since_ns)) {
+            const uint32_t pid = EGB_LOAD_(slot->pid);
+            if (found != 0 && found != pid) {
+                return 0;
             }
-            found = slot;
+            found = pid;
         }
     }
-    if (found != NULL) {
-        egb_live_note_wait_(found->pid, status);
+    return found;
+}
+
+void egb_live_wait_ends_(uint64_t since_ns, int status)
+{
+    const uint32_t child = status != -1 ? find_unseen_child(since_ns) : 0;
+    if (leave_wait() && child != 0) {
+        egb_live_note_wait_(child, status);
     }
 }
 
