@@ -159,7 +159,11 @@ bool egb_pool_alive(egb_pool pool);
 ///          block was written to; as far as the library knows, the write has no other effect. At
 ///          "check" it is not noticed in blocks that are 1 KiB or more apart: they are not touched
 ///          while they are free.
-/// Cost     O(1) while blocks of the pool are at hand; a system call when they are not.
+/// Cost     O(1) while blocks of the pool are at hand; a system call when they are not. The first
+///          call that finds no block: O(threads), and a fence in each. Until as many calls have
+///          followed as threads use the pool, and a block is free, each call takes the pool's lock.
+///          A refusal is then O(1), or O(threads) without a fence if a thread has its last block in
+///          use and had more at one time.
 EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_pool_alloc(egb_pool pool);
 
 /// Gives a block back to its pool. NULL: no effect.

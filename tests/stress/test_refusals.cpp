@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -32,13 +33,19 @@ void count_next()
     the_cost.calls += bytes[0] == 0x0F && bytes[1] == 0x05 ? 1 : 0;
 }
 
-cost cost_of_refusal(egb_pool pool)
+template <class Calls>
+cost cost_of(Calls calls)
 {
     const steps all(count_next);
-    void*       block = nullptr;
-    the_cost          = cost{};
-    all.through([&] { block = egb_pool_alloc(pool); });
-    const cost found = the_cost;
+    the_cost = cost{};
+    all.through(calls);
+    return the_cost;
+}
+
+cost cost_of_refusal(egb_pool pool)
+{
+    void*      block = nullptr;
+    const cost found = cost_of([&] { block = egb_pool_alloc(pool); });
     EXPECT_EQ(block, nullptr);
     return found;
 }
@@ -243,4 +250,29 @@ TEST_P(refusals, end_with_the_next_free)
         ASSERT_EQ(egb_pool_alloc(pool), nullptr);
     }
     all.end();
+}
+
+// After as many calls as there are magazines the next look is paid for, however few the blocks are.
+TEST(refusals_of_few, do_not_make_later_calls_take_the_lock)
+{
+    constexpr std::size_t limit = 3;
+    const egb_pool        pool  = stress::make(64, limit);
+    egb_magazine          caches[8]{};
+    for (egb_magazine& cache : caches) {
+        EXPECT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
+    }
+    const std::vector<void*> blocks = take_all_of(pool);
+    EXPECT_EQ(blocks.size(), limit);
+    egb_pool_free_many(pool, blocks.data(), limit);
+    const auto pair = [&] {
+        egb_pool_free(pool, egb_pool_alloc(pool));
+    };
+    for (std::size_t i = 0; i < std::size(caches); i++) {
+        pair();
+    }
+    EXPECT_EQ(cost_of(pair).locked, 0u);
+    for (egb_magazine& cache : caches) {
+        egb_magazine_close(&cache);
+    }
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }

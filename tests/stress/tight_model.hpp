@@ -2,7 +2,8 @@
 // The protocol by which a pool that ran out of blocks is tight (docs/decisions/0035), as a model: a
 // search through every order in which its steps can happen, as in magazine_model.hpp. One owner of
 // a magazine allocates and frees by a script. Others allocate, and never free: from the chunks, and
-// if these are empty they look into the magazine, unless it is known that nothing is there.
+// if these are empty they look into the magazine, unless it is known that nothing is there. One may
+// trim the pool instead: it takes the blocks out of the magazine, and leaves its room as it is.
 //
 // An alloc that is refused without a look must be right: at that moment no block is in the
 // magazine, unless the owner is inside a call. In the end each block is in one place. Each way of
@@ -12,7 +13,7 @@
 
 #include "magazine_state.hpp"
 
-#include <bitset>
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -39,6 +40,8 @@ enum class fault {
     closed_is_taken,   // the owner does not wait for the one who closed its magazine
     top_stays_behind,  // the owner goes on behind the last entry
     settles_later,     // the owner's cold calls leave its own blocks where they are
+    unsure_guessed,    // the owner counts its magazine as sure that nobody had counted
+    stays_behind,      // the entry behind the room remembers a block that was taken out
 };
 
 // Place for one entry is behind the room of one or two.
@@ -55,12 +58,13 @@ struct looker {
 struct state {
     std::array<std::int8_t, PLACES> memory{};
     std::array<store, 3>            buffer{};  // the owner's, oldest first
-    std::int8_t                     buffered = 0;
-    std::int8_t                     lowest   = 0;  // kept by the lock, as all that follow
-    std::int8_t                     lock     = NOTHING;
-    std::uint8_t                    chunks   = 0;  // a bit for each block
-    bool                            is_tight = false;
-    bool                            is_sure  = false;
+    std::int8_t                     buffered  = 0;
+    std::int8_t                     lowest    = 0;  // kept by the lock, as all that follow
+    std::int8_t                     lock      = NOTHING;
+    std::uint8_t                    chunks    = 0;  // a bit for each block
+    bool                            is_tight  = false;
+    std::int8_t                     calls     = 0;      // since it is tight
+    bool                            is_unsure = false;  // and counted as that
     std::int8_t                     step = 0, script = 0, top = 0, block = NOTHING;  // the owner
     bool                            is_last_try = false;
     std::uint8_t                    hand        = 0;
@@ -83,7 +87,8 @@ struct state {
               +lock,
               +chunks,
               +is_tight,
-              +is_sure,
+              +calls,
+              +is_unsure,
               step - 2,
               +script,
               +top,
@@ -146,9 +151,10 @@ struct state {
 class search
 {
   public:
-    // Each of the lookers allocates so often. The pool is tight until `enough` blocks are free.
-    search(std::string script, std::size_t lookers, int rounds, int enough, int room, fault what)
-        : script_(std::move(script)), lookers_(lookers), rounds_(rounds), enough_(enough),
+    // Each of the others allocates so often, or trims: a or t. The pool is tight until it has
+    // a free block and so many calls were made as are `enough`.
+    search(std::string script, std::string others, int rounds, int enough, int room, fault what)
+        : script_(std::move(script)), others_(std::move(others)), rounds_(rounds), enough_(enough),
           room_(room), fault_(what)
     {
     }
@@ -205,7 +211,7 @@ class search
         if (owner_steps(&after)) {
             next.push_back(after);
         }
-        for (std::size_t i = 0; i < lookers_; i++) {
+        for (std::size_t i = 0; i < others_.size(); i++) {
             after = now;
             if (looker_steps(&after, i)) {
                 next.push_back(after);
@@ -285,9 +291,9 @@ class search
 
     bool is_tight(state* now) const
     {
-        const auto count = std::bitset<8>(now->chunks).count();
-        if (now->is_tight && static_cast<int>(count) >= enough_) {
-            now->is_tight = false;
+        if (now->is_tight) {
+            now->calls    = static_cast<std::int8_t>(std::min(now->calls + 1, enough_));
+            now->is_tight = now->calls < enough_ || now->chunks == 0;
         }
         return now->is_tight;
     }
@@ -297,6 +303,10 @@ class search
         if (fault_ == fault::settles_later) {
             return;
         }
+        if (fault_ == fault::unsure_guessed && now->is_tight && !is_sure(now)) {
+            is_safe_ = is_safe_ && now->is_unsure;  // else the count is that of another magazine
+        }
+        now->is_unsure = false;
         for (int i = now->lowest; i < now->at(TOP); i++) {
             is_safe_ = add_to(&now->chunks, now->at(ENTRY + i)) && is_safe_;
         }
@@ -305,6 +315,9 @@ class search
             now->at(FULL) = NOTHING;
         }
         now->at(ENTRY) = NOTHING;
+        if (fault_ != fault::stays_behind) {
+            now->at(ENTRY + room_) = NOTHING;
+        }
     }
 
     // The entries move to the start, and the magazine is open.
@@ -367,7 +380,7 @@ class search
         if (block == NOTHING || !has(now->hand, block) || (!is_in_order && block == remembered)) {
             return true;
         }
-        is_safe_ = is_safe_ && now->top <= room_;  // a place of its own
+        is_safe_ = is_safe_ && now->top < room_ + (is_in_order ? 0 : 1);  // a place of its own
         if (!is_safe_) {
             return true;
         }
@@ -436,6 +449,18 @@ class search
 
     enum : std::int8_t { ASK, CLOSE, FENCE, READ, TAKE, JUDGE, ANSWER };
 
+    static void unlock(state* now, looker* self)
+    {
+        now->lock  = NOTHING;
+        self->step = ASK;
+        self->round++;
+    }
+
+    bool trims(std::size_t number) const
+    {
+        return others_[number] == 't';
+    }
+
     bool looker_steps(state* now, std::size_t number)
     {
         looker& self = now->lookers[number];
@@ -446,8 +471,9 @@ class search
             case ASK: ask(now, &self, number); break;
             case CLOSE:
                 now->at(BOTTOM) = CLOSED;
-                if (fault_ != fault::room_stays) {
-                    now->at(FULL) = NOTHING;
+                if (!trims(number)) {
+                    now->calls    = 0;
+                    now->at(FULL) = fault_ == fault::room_stays ? now->at(FULL) : +NOTHING;
                 }
                 self.step = FENCE;
                 break;
@@ -461,11 +487,16 @@ class search
                 self.top  = now->at(TOP);
                 self.step = TAKE;
                 break;
-            case TAKE: take(now, &self); break;
+            case TAKE:
+                take(now, &self);
+                if (trims(number)) {
+                    unlock(now, &self);
+                }
+                break;
             case JUDGE:
-                now->is_tight = true;
-                now->is_sure  = is_sure(now);
-                self.step     = ANSWER;
+                now->is_tight  = true;
+                now->is_unsure = !is_sure(now);
+                self.step      = ANSWER;
                 break;
             default: answer(now, &self); break;
         }
@@ -475,15 +506,21 @@ class search
     // An alloc. It gets a block of the chunks, or a refusal at once, or it looks.
     void ask(state* now, looker* self, std::size_t number)
     {
+        if (trims(number)) {
+            now->lock  = static_cast<std::int8_t>(number);
+            self->step = CLOSE;
+            return;
+        }
+        const bool tight = is_tight(now);
         if (first_of(now->chunks) != NOTHING) {
             answer(now, self);
-        } else if (now->is_tight && now->is_sure) {
+        } else if (tight && !now->is_unsure) {
             refused_at_once++;
             const bool is_between_calls = now->step == IDLE && now->buffered == 0;
             is_safe_ = is_safe_ && !(is_between_calls && now->at(TOP) > now->lowest);
             self->round++;
         } else {
-            const bool has_none = now->is_tight && now->at(TOP) <= now->lowest;
+            const bool has_none = tight && now->at(TOP) <= now->lowest;
             now->lock           = static_cast<std::int8_t>(number);
             self->step          = has_none ? JUDGE : CLOSE;
         }
@@ -517,9 +554,7 @@ class search
         } else {
             refused++;
         }
-        now->lock  = NOTHING;
-        self->step = ASK;
-        self->round++;
+        unlock(now, self);
     }
 
     // Nobody can go on. Each block is in one place.
@@ -542,11 +577,11 @@ class search
         }
         is_safe_ = is_safe_ && is_one && all == (1 << BLOCKS) - 1 && now.lock == NOTHING;
         is_safe_ = is_safe_ && static_cast<std::size_t>(now.script) == script_.size();
-        is_safe_ = is_safe_ && !(now.is_tight && now.is_sure && now.memory[TOP] > now.lowest);
+        is_safe_ = is_safe_ && !(now.is_tight && !now.is_unsure && now.memory[TOP] > now.lowest);
     }
 
     std::string                             script_;
-    std::size_t                             lookers_;
+    std::string                             others_;
     int                                     rounds_;
     int                                     enough_;
     int                                     room_;

@@ -38,14 +38,14 @@ struct sums {
     std::size_t was_taken       = 0;
 };
 
-sums search_all(std::size_t length, std::size_t lookers, int rounds)
+sums search_all(std::size_t length, const char* others, int rounds)
 {
     sums all;
     for (const std::string& script : all_scripts(length)) {
         for (int setting = 0; setting < 6; setting++) {
             const int enough = 1 + setting / 2, room = 1 + setting % 2;
-            search    one(script, lookers, rounds, enough, room, fault::none);
-            EXPECT_TRUE(one.is_safe()) << script << ' ' << lookers << ' ' << enough << ' ' << room;
+            search    one(script, others, rounds, enough, room, fault::none);
+            EXPECT_TRUE(one.is_safe()) << script << ' ' << others << ' ' << enough << ' ' << room;
             all.states += one.states();
             all.refused_at_once += one.refused_at_once;
             all.refused += one.refused;
@@ -63,7 +63,7 @@ bool is_found_wrong(fault what)
 {
     for (const std::string& script : all_scripts(5)) {
         for (int setting = 0; setting < 6; setting++) {
-            if (!search(script, 1, 4, 1 + setting / 2, 1 + setting % 2, what).is_safe()) {
+            if (!search(script, "a", 4, 1 + setting / 2, 1 + setting % 2, what).is_safe()) {
                 return true;
             }
         }
@@ -82,7 +82,7 @@ constexpr bool is_slow = true;
 
 TEST(tight_protocol, no_alloc_is_refused_at_once_while_a_block_is_free)
 {
-    const sums all = search_all(is_slow ? 3 : 4, 1, 3);
+    const sums all = search_all(is_slow ? 3 : 4, "a", 3);
     EXPECT_GT(all.states, 10000u);
     EXPECT_GT(all.refused_at_once, 1000u);
     EXPECT_GT(all.refused, 1000u);
@@ -92,7 +92,15 @@ TEST(tight_protocol, no_alloc_is_refused_at_once_while_a_block_is_free)
 
 TEST(tight_protocol, nor_with_two_who_look)
 {
-    EXPECT_GT(search_all(is_slow ? 2 : 3, 2, 2).states, 10000u);
+    EXPECT_GT(search_all(is_slow ? 2 : 3, "aa", 2).states, 10000u);
+}
+
+TEST(tight_protocol, nor_with_one_who_trims)
+{
+    const sums all = search_all(2, "at", 2);
+    EXPECT_GT(all.states, 10000u);
+    EXPECT_GT(all.refused_at_once, 1000u);
+    EXPECT_GT(all.was_taken, 10u);
 }
 
 TEST(tight_protocol, every_fault_is_found)
@@ -105,4 +113,14 @@ TEST(tight_protocol, every_fault_is_found)
     EXPECT_TRUE(is_found_wrong(fault::closed_is_taken));
     EXPECT_TRUE(is_found_wrong(fault::top_stays_behind));
     EXPECT_TRUE(is_found_wrong(fault::settles_later));
+}
+
+// The owner is sure, and in a free while its block is taken out. It remembers another one.
+TEST(tight_protocol, so_is_every_fault_that_a_trim_shows)
+{
+    EXPECT_TRUE(search("af", "at", 2, 3, 2, fault::none).is_safe());
+    EXPECT_FALSE(search("af", "at", 2, 3, 2, fault::unsure_guessed).is_safe());
+    // Its magazine is full, a block is taken out behind the room, and it gets that one again.
+    EXPECT_TRUE(search("ffaafs", "at", 2, 1, 1, fault::none).is_safe());
+    EXPECT_FALSE(search("ffaafs", "at", 2, 1, 1, fault::stays_behind).is_safe());
 }

@@ -19,7 +19,7 @@ enum {
     EGB_DEPOT_BYTES_MAX    = 4 << 20,
     EGB_DEPOT_BYTES_ALONE  = 512 << 10,  // if the pool has one thread
     EGB_DEPOT_BYTES_SHARED = 1 << 20,    // if the pool is a size class of the heap
-    EGB_DEPOT_BYTES_LEFT   = 256 << 10    // of that by threads that end
+    EGB_DEPOT_BYTES_LEFT   = 256 << 10   // of that by threads that end
 };
 
 // The most bytes that a free block in its chunk uses: a link and a mark, or two marks.
@@ -55,6 +55,7 @@ typedef struct egb_depot {
     size_t            block_bytes;   // with those around it; for magazines that outlive the pool
     size_t            attached;      // magazines
     size_t            unsure;        // of these, while it is tight: those that may get a block
+    size_t            tight_calls;   // with the lock since it is tight
     size_t            reserved;      // until so many blocks are out no lane gets a chunk of its own
     size_t            quarantined;   // free blocks in the pool's quarantine
     size_t            peak;          // most blocks in use until the last look: see peak.h

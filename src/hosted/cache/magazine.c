@@ -169,6 +169,7 @@ bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_p
     }
     magazine->spare         = NULL;
     magazine->refill_max    = 1;
+    magazine->is_unsure     = false;
     magazine->remote        = NULL;
     magazine->remote_length = (uint8_t)first_length(magazine);
     EGB_STORE_(magazine->remote_top, 0);
@@ -229,6 +230,7 @@ static void put_back_beyond(egb_depot* depot, egb_magazine_* magazine)
         if (magazine->lowest <= (uintptr_t)end) {
             egb_put_back_(depot, end->block);
         }
+        end->block = egb_no_entry_()->block;
         EGB_STORE_(magazine->top, (uintptr_t)end);
     }
 }
@@ -277,7 +279,7 @@ void egb_magazine_revoke_(egb_magazine_* magazine)
 {
     egb_magazine_close_room_(magazine);
     end_magazine(magazine);
-    for (size_t i = 0; i < magazine->loaded->room; i++) {  // a cache's key is not asked for
+    for (size_t i = 0; i <= magazine->loaded->room; i++) {  // a cache's key is not asked for
         EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry_()->block);
     }
 }
@@ -326,7 +328,7 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
     egb_batch_turn_around_(batch);
     const size_t twice   = 2 * (size_t)magazine->refill_max;
     const size_t most    = run_blocks_max(depot);
-    magazine->refill_max = (uint16_t)(twice < most ? twice : most);
+    magazine->refill_max = (uint8_t)(twice < most ? twice : most);
 }
 
 // Among more threads than these each has so little of the processors that lines of states may be
@@ -454,6 +456,10 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
     }
     if (magazine->spare == NULL && loaded->room < depot->batch_blocks) {
         egb_batch* const other = egb_depot_exchange_(depot, magazine->lane, loaded);
+        if (other == loaded) {  // what it claimed is given back before it is shortened
+            egb_claim_change_(depot, magazine, NULL);
+            magazine->loaded = NULL;
+        }
         egb_batch_shorten_(depot, magazine, other);
         load(depot, magazine, other);
         return;

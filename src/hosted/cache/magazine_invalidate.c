@@ -16,12 +16,13 @@ static void invalidate(const egb_depot* depot, egb_entry_* entry)
     }
 }
 
-// Invalidates entries of a batch around the ones it holds, which are from `first` to `end`.
+// Invalidates entries of a batch around the ones it holds, which are from `first` to `end`. Behind
+// the room one may be in a push that finds no room.
 static void invalidate_around(
     const egb_depot* depot, egb_batch* batch, const egb_entry_* first, const egb_entry_* end
 )
 {
-    for (size_t i = 0; i < batch->room; i++) {
+    for (size_t i = 0; i <= batch->room; i++) {
         egb_entry_* const entry = &batch->entries[i];
         if (entry < first || entry >= end) {
             invalidate(depot, entry);

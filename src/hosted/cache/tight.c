@@ -5,19 +5,21 @@
 #include "peak.h"
 #include "threads.h"
 
-static size_t blocks_free(const egb_depot* depot)
+static bool has_block(const egb_depot* depot)
 {
     const egb_growing* const growing = &depot->growing;
     const size_t             limit   = growing->options.max_blocks;
-    const size_t             free    = growing->capacity - growing->lost - growing->in_use;
-    const size_t most = limit == 0 ? free : limit - egb_smaller_(limit, growing->in_use);
-    return egb_smaller_(free, most) + depot->blocks;
+    return growing->in_use < growing->capacity - growing->lost &&
+           (limit == 0 || growing->in_use < limit);
 }
 
+// The next look visits as many magazines as calls have been made by then. The free blocks may be
+// fewer, and so may be all blocks of the pool.
 bool egb_depot_is_tight_(egb_depot* depot)
 {
-    if (depot->is_tight && blocks_free(depot) >= depot->attached) {
-        depot->is_tight = false;
+    if (depot->is_tight) {
+        depot->tight_calls++;
+        depot->is_tight = depot->tight_calls < depot->attached || !has_block(depot);
     }
     return depot->is_tight;
 }
@@ -40,13 +42,17 @@ static bool is_sure(const egb_magazine_* magazine)
            EGB_LOAD_(((const egb_entry_*)top)->block) == egb_no_entry_()->block;
 }
 
-// One that is not sure was not when it was looked at, either: it is sure from now on.
+// It is sure from now on. One that was sure when it was looked at need not be now: its thread may be
+// in a push, and another one may have taken the block. It was not counted.
 void egb_magazine_settle_(egb_depot* depot, egb_magazine_* magazine)
 {
+    if (magazine->is_unsure) {
+        magazine->is_unsure = false;
+        depot->unsure--;
+    }
     if (is_sure(magazine)) {
         return;
     }
-    depot->unsure -= depot->unsure == 0 ? 0 : 1;
     egb_peak_settle_(depot, magazine);
     egb_magazine_take_out_(depot, magazine);
     egb_magazine_drop_remote_(depot, magazine);
@@ -55,6 +61,8 @@ void egb_magazine_settle_(egb_depot* depot, egb_magazine_* magazine)
     egb_magazine_close_room_(magazine);
     egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
     egb_magazine_forget_(magazine);
+    // A push into a full magazine left its block there.
+    EGB_STORE_(magazine->loaded->entries[magazine->loaded->room].block, egb_no_entry_()->block);
     egb_peak_leave_(depot);
 }
 
@@ -71,9 +79,10 @@ typedef struct verdict {
 
 static void judge(egb_magazine_* magazine, void* user)
 {
-    verdict* const sum = user;
+    verdict* const sum  = user;
+    magazine->is_unsure = !is_sure(magazine);
     sum->held += egb_magazine_count_(magazine);
-    sum->unsure += is_sure(magazine) ? 0 : 1;
+    sum->unsure += magazine->is_unsure ? 1 : 0;
 }
 
 static verdict judge_all(egb_depot* depot)
@@ -88,7 +97,8 @@ void egb_depot_look_(egb_depot* depot)
 {
     egb_depot_flush_(depot);
     if (!depot->is_tight || judge_all(depot).held != 0) {
-        depot->is_tight = egb_depot_reclaim_and_close_(depot);
+        depot->is_tight    = egb_depot_reclaim_and_close_(depot);
+        depot->tight_calls = 0;
         (void)judge_all(depot);
     }
 }

@@ -3,8 +3,8 @@
 // the magazines of all threads, which costs a fence in each of them. The look closes the magazines,
 // and the pool is tight from then on: each call takes its lock, and gives or takes one block of the
 // chunks. While it is tight, nobody can free a block without this being known, but for magazines
-// that are not sure. The pool is tight no more when it has a free block for each magazine: the next
-// look then costs no more than the calls before it.
+// that are not sure. The pool is tight no more when it has a free block, and there were as many
+// calls as it has magazines: the next look then costs no more than the calls before it.
 // docs/decisions/0035. The pool is locked.
 #ifndef EGGBOX_SRC_HOSTED_CACHE_TIGHT_H
 #define EGGBOX_SRC_HOSTED_CACHE_TIGHT_H

@@ -73,8 +73,8 @@ static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
         return false;
     }
     egb_control* const control = egb_pool_lock_(pool);
-    const bool         is_its  = control != NULL && magazine->depot == &control->depot &&
-                        !egb_depot_is_tight_(&control->depot);
+    const bool         is_its =
+        control != NULL && magazine->depot == &control->depot && !control->depot.is_tight;
     if (is_its) {
         egb_magazine_make_room_(&control->depot, magazine);
     }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What the library keeps to itself: a free in two halves, so that other threads can do something in
+// between, and what magazines have room for.
+#ifndef EGGBOX_TESTS_STRESS_CUTS_H
+#define EGGBOX_TESTS_STRESS_CUTS_H
+
+#include "eggbox/pool.h"
+
+#include <stddef.h>
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+// Puts a block in use, of a pool at level "check", into this thread's magazine, as the first half
+// of egb_pool_free() does; looks for room, as the second half does.
+void begin_free(egb_pool pool, void* block);
+void end_free(egb_pool pool, void* block);
+
+// The entries between the newest one and the end of the room in this thread's magazine.
+ptrdiff_t room_left(egb_pool pool);
+
+// The block of the entry behind that room.
+const void* behind_room(egb_pool pool);
+
+// Whether this thread may have room for so many bytes more. The bytes of the blocks that open
+// magazines of all threads have room for.
+bool   may_claim(size_t bytes);
+size_t claimed_bytes(void);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif  // EGGBOX_TESTS_STRESS_CUTS_H

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// What the library keeps to itself: see cuts.h.
+#include "cuts.h"
+
+#include "cache/batch.h"
+#include "cache/claims.h"
+#include "cache/threads.h"
+#include "pool/free.h"
+
+static egb_magazine_* own_magazine(egb_pool pool)
+{
+    return egb_magazine_of_key_(egb_pool_key_(pool));
+}
+
+void begin_free(egb_pool pool, void* block)
+{
+    unsigned char* state;
+    if (egb_find_live_(&egb_unit_of_(block)->shape, block, &state)) {
+        (void)egb_add_entry_(&own_magazine(pool)->top, block, state, true);
+    }
+}
+
+void end_free(egb_pool pool, void* block)
+{
+    egb_magazine_* const magazine = own_magazine(pool);
+    if (egb_is_above_(&magazine->full, EGB_LOAD_(magazine->top) - sizeof(egb_entry_))) {
+        egb_count_one_(&magazine->frees);
+    } else {
+        egb_free_ended_(magazine, pool, NULL, block, NULL);
+    }
+}
+
+ptrdiff_t room_left(egb_pool pool)
+{
+    const egb_magazine_* const magazine = own_magazine(pool);
+    const egb_entry_* const    end      = magazine->loaded->entries + magazine->loaded->room;
+    return end - (const egb_entry_*)EGB_LOAD_(magazine->top);
+}
+
+const void* behind_room(egb_pool pool)
+{
+    const egb_batch* const batch = own_magazine(pool)->loaded;
+    return EGB_LOAD_(batch->entries[batch->room].block);
+}
+
+bool may_claim(size_t bytes)
+{
+    return egb_claim_is_allowed_(bytes);
+}
+
+size_t claimed_bytes(void)
+{
+    return EGB_LOAD_(egb_threads_.claimed);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Frees that are cut in two, behind the store that puts the block into the magazine: what other
+// threads do in between. And what magazines have room for, when their threads have ended.
+#include "cuts.h"
+#include "stress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace
+{
+
+egb_pool make(std::size_t block_bytes, std::size_t max_blocks)
+{
+    egb_pool_options options{};
+    options.block_bytes = block_bytes;
+    options.max_blocks  = max_blocks;
+    options.level       = level_named("check");
+    return stress::make(options);
+}
+
+template <class Work>
+void in_another_thread(Work work)
+{
+    std::thread(work).join();
+}
+
+// Each turn is one thread's, whatever the system does.
+class turns
+{
+  public:
+    template <class Work>
+    void at(int turn, Work work)
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        is_next_.wait(lock, [&] { return next_ == turn; });
+        work();
+        next_++;
+        is_next_.notify_all();
+    }
+
+  private:
+    std::mutex              mutex_;
+    std::condition_variable is_next_;
+    int                     next_ = 0;
+};
+
+// A pool with one block in use. Others are free, and fill this thread's magazine.
+class full
+{
+  public:
+    full()
+    {
+        std::vector<void*> blocks(blocks_max);
+        const auto         free_one = [&] {
+            egb_pool_free(pool, blocks.back());
+            blocks.pop_back();
+        };
+        in_another_thread([&] {
+            MUST(egb_pool_alloc_many(pool, blocks.data(), blocks.size()) == blocks.size());
+        });
+        do {
+            free_one();
+        } while (room_left(pool) != 0);
+        block = blocks.back();
+        blocks.pop_back();
+        in_another_thread([&] { egb_pool_free_many(pool, blocks.data(), blocks.size()); });
+    }
+
+    static constexpr std::size_t blocks_max = 400;
+    const egb_pool               pool       = make(64, blocks_max);
+    void*                        block      = nullptr;
+};
+
+// Takes so many blocks and frees them.
+void use(egb_pool pool, std::size_t count)
+{
+    std::vector<void*> blocks(count);
+    MUST(egb_pool_alloc_many(pool, blocks.data(), count) == count);
+    egb_pool_free_many(pool, blocks.data(), count);
+}
+
+// Uses pools until this thread may have no more room for so many bytes.
+void claim_all_but(std::size_t bytes, std::size_t block_bytes, std::vector<egb_pool>* pools)
+{
+    while (may_claim(bytes)) {
+        pools->push_back(make(block_bytes, 0));
+        use(pools->back(), 1);
+    }
+}
+
+}  // namespace
+
+TEST(cuts, a_block_taken_out_meanwhile_leaves_nothing_behind_the_room)
+{
+    const full one;
+    begin_free(one.pool, one.block);
+    EXPECT_EQ(room_left(one.pool), -1);
+    in_another_thread([&] {  // the walk takes the free blocks of all threads
+        egb_pool_each_block(one.pool, [](void*, void*) { ADD_FAILURE(); }, nullptr);
+    });
+    EXPECT_EQ(behind_room(one.pool), one.block);
+    end_free(one.pool, one.block);
+    EXPECT_NE(behind_room(one.pool), one.block);
+    EXPECT_EQ(stress::stats_of(one.pool).in_use, 0u);
+
+    std::vector<void*> blocks(full::blocks_max);
+    ASSERT_EQ(egb_pool_alloc_many(one.pool, blocks.data(), blocks.size()), blocks.size());
+    for (void* const block : blocks) {
+        egb_pool_free(one.pool, block);
+        EXPECT_GE(room_left(one.pool), 0);
+    }
+    EXPECT_EQ(egb_pool_destroy(one.pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+
+TEST(cuts, a_trim_leaves_no_block_of_a_chunk_that_goes_behind_the_room)
+{
+    const full one;
+    begin_free(one.pool, one.block);
+    in_another_thread([&] { EXPECT_GT(egb_pool_trim(one.pool, 0), 0u); });
+    EXPECT_NE(behind_room(one.pool), one.block);
+    end_free(one.pool, one.block);
+    EXPECT_EQ(stress::stats_of(one.pool).in_use, 0u);
+    EXPECT_EQ(egb_pool_destroy(one.pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+
+TEST(cuts, nor_does_the_end_of_the_pool)
+{
+    const stress::only_stale stale(true);
+    const full               one;
+    begin_free(one.pool, one.block);
+    in_another_thread([&] { EXPECT_EQ(egb_pool_destroy(one.pool, EGB_DESTROY_FORCE), EGB_OK); });
+    EXPECT_NE(behind_room(one.pool), one.block);
+    end_free(one.pool, one.block);
+}
+
+// A is in a free while its block is taken out. B, which remembers a block, is still to be looked at.
+TEST(cuts, an_undo_is_seen_after_the_block_of_another_thread_was_taken_out)
+{
+    const egb_pool pool = make(64, 4);
+    turns          order;
+    std::thread    a([&] {
+        void* blocks[2];
+        order.at(0, [&] {
+            MUST(egb_pool_alloc_many(pool, blocks, 2) == 2);
+            egb_pool_free_many(pool, blocks, 2);
+            MUST(egb_pool_alloc_many(pool, blocks, 2) == 2);
+        });
+        order.at(3, [&] { EXPECT_EQ(egb_pool_alloc(pool), nullptr); });
+        order.at(4, [&] { begin_free(pool, blocks[1]); });
+        order.at(6, [&] { end_free(pool, blocks[1]); });
+        order.at(10, [&] { egb_pool_free(pool, blocks[0]); });
+    });
+    std::thread    b([&] {
+        void* block = nullptr;
+        order.at(1, [&] {
+            use(pool, 1);
+            block = egb_pool_alloc(pool);
+        });
+        order.at(8, [&] { egb_pool_free(pool, block); });
+        order.at(11, [] {});  // it does not end before
+    });
+    void*          blocks[3]{};
+    order.at(2, [&] {
+        blocks[0] = egb_pool_alloc(pool);
+        EXPECT_EQ(egb_pool_alloc(pool), nullptr);
+    });
+    order.at(5, [&] { egb_pool_trim(pool, 0); });
+    order.at(7, [&] { blocks[1] = egb_pool_alloc(pool); });
+    order.at(9, [&] { blocks[2] = egb_pool_alloc(pool); });
+    a.join();
+    b.join();
+    for (void* const block : blocks) {
+        EXPECT_NE(block, nullptr);
+        egb_pool_free(pool, block);
+    }
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+
+// A thread has a batch for 7 blocks, and may have no longer one. The depot takes no batch any more.
+// Then another thread begins, and so the part of each is half as large.
+TEST(cuts, what_a_thread_had_room_for_ends_with_it)
+{
+    enum : std::size_t { BYTES = 4096, ROOM = 7, LONGER = 31, ROOM_SHORT = 3, DEPOT_BATCHES = 64 };
+    const std::size_t     before = claimed_bytes();
+    std::vector<egb_pool> pools;
+    in_another_thread([&] {
+        claim_all_but(1 << 20, 65536, &pools);
+        claim_all_but(2 * LONGER * BYTES, 8192, &pools);
+        claim_all_but(LONGER * BYTES, 1024, &pools);
+        const egb_pool pool = make(BYTES, 0);
+        pools.push_back(pool);
+        std::vector<void*> blocks(DEPOT_BATCHES * ROOM + 2 * ROOM);
+        MUST(egb_pool_alloc_many(pool, blocks.data(), blocks.size()) == blocks.size());
+        egb_pool_free_many(pool, &blocks[ROOM], blocks.size() - ROOM);
+        EXPECT_GT(room_left(pool), static_cast<std::ptrdiff_t>(ROOM_SHORT));
+        stress::barrier step(2);
+        std::thread     other([&] {
+            use(pools.front(), 1);
+            step.wait();
+            step.wait();
+        });
+        step.wait();
+        EXPECT_FALSE(may_claim(0));
+        egb_pool_free_many(pool, blocks.data(), ROOM);
+        EXPECT_LT(room_left(pool), static_cast<std::ptrdiff_t>(ROOM_SHORT));
+        step.wait();
+        other.join();
+    });
+    EXPECT_EQ(claimed_bytes(), before);
+    for (const egb_pool pool : pools) {
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+}
