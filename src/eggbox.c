@@ -64,6 +64,7 @@
   #include "hosted/cache/lanes.c"
   #include "hosted/cache/magazine.c"
   #include "hosted/cache/magazine_invalidate.c"
+  #include "hosted/cache/marks.c"
   #include "hosted/cache/peak.c"
   #include "hosted/cache/threads.c"
   #include "hosted/cache/tight.c"
@@ -93,6 +94,7 @@
   #include "hosted/pool/redzone.c"
   #include "hosted/pool/registry.c"
   #include "hosted/pool/reports.c"
+  #include "hosted/pool/samples.c"
   #include "hosted/pool/stats.c"
   #include "hosted/process/check.c"
   #include "hosted/process/ended.c"
@@ -118,6 +120,7 @@
   #include "hosted/report/text.c"
   #include "hosted/settings/fault_injection.c"
   #include "hosted/settings/level.c"
+  #include "hosted/settings/sampling.c"
   #include "hosted/stacks/stacks.c"
   #include "os/watch.c"
   #if !(defined(EGB_IS_MALLOC) && EGB_IS_MALLOC)

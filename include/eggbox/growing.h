@@ -78,7 +78,8 @@ typedef struct egb_growing_options {
 /// Private: the pool's own bits of a block's state; the lowest two bits are the caller's. The
 /// highest bit says "free in its chunk": it is set while the block is free and was in use before.
 /// These bits take the place of a free list, and such blocks are handed out in order of address.
-/// The bit below it says that nobody had the block since it was fresh. No other bit is ever set. To
+/// The bit below it says that nobody had the block since it was fresh. The pool never sets another
+/// bit. To
 /// find the next free block the pool reads 8 of the chunk's states, or up to a 64th of them (a 32nd
 /// on 32-bit machines), as many at once as a word has bytes.
 #define EGB_STATE_OWN_      0xFCu

@@ -17,6 +17,11 @@
 // the layout of static memory: there only `level` itself adds red zones, which take their room from
 // that memory.
 //
+// A pool at level "sample" is one at "check" that knows the calls that led to a sample of its
+// blocks: to one in 512 KiB that is allocated, on average. EGGBOX_SAMPLE sets another number of
+// bytes, from 1 to 1g, for example 4096, 64k or 4m. The heap samples its large blocks if "heap" is
+// at "sample". egb_holders_each() tells estimates of such pools.
+//
 // A pool at level "passthrough" has no memory of its own: each block comes from the C library's
 // malloc, where AddressSanitizer, Valgrind and heap profilers see it. Handles, trees, limits,
 // budgets and numbers work as ever; `reserve_blocks` and egb_pool_reserve() do nothing. An address
@@ -119,23 +124,26 @@ typedef struct egb_holder {
     uint64_t    oldest_ms;     // age of the oldest, in milliseconds
     uint32_t    thread;        // the system's number of the thread that allocated the oldest
     const void* const* stack;  // the calls that led to `site`: misuse.h; NULL: not known
+    size_t samples;            // 0: the numbers are exact; else they are scaled from so many blocks
 } egb_holder;
 
 /// Called with each holder, which is valid only during the call. No lock is held.
 typedef void (*egb_holder_visit_fn)(const egb_holder* holder, void* user);
 
-/// Calls `visit` with the holders of all pools at level "track" in the subtree of `root` (the null
-/// pool: everywhere, large blocks included), most bytes first. If there are more than
-/// EGB_HOLDERS_MAX sites, the sites found last are one holder whose site and file are NULL.
+/// Calls `visit` with the holders of all pools at the levels "track" and "sample" in the subtree of
+/// `root` (the null pool: everywhere, large blocks included), most bytes first. If there are more
+/// than EGB_HOLDERS_MAX sites, the sites found last are one holder whose site and file are NULL. At
+/// "sample" the numbers are estimates: a block of `size` bytes is a sample with the probability
+/// 1 - exp(-size / EGGBOX_SAMPLE), and its holder counts the inverse of that many blocks.
 ///
 /// Returns  EGB_OK; EGB_INVALID if `visit` is NULL; EGB_STALE; EGB_NO_MEMORY.
-/// Cost     O(touched blocks of these pools)
+/// Cost     O(touched blocks of these pools at "track", sampled blocks in use at "sample")
 egb_status egb_holders_each(egb_pool root, egb_holder_visit_fn visit, void* user);
 #define EGB_HOLDERS_MAX 32768u
 
 /// Prints the first `most` holders to stderr, with a line before and one behind. Prints nothing if
-/// there are none. Returns how many blocks are in use, in all pools at level "track" of the
-/// subtree.
+/// there are none. Returns how many blocks are in use, in all pools at the levels "track" and
+/// "sample" of the subtree.
 ///
 /// The library calls this by itself: when a pool at level "track" is destroyed with
 /// EGB_DESTROY_FORCE though blocks are in use; when such a pool has no block to give, once a second

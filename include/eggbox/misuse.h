@@ -32,19 +32,20 @@ typedef enum egb_misuse_kind {
     EGB_MISUSE_WRONG_SIZE  = 12   // a sized free, as C++ delete, of another size or alignment
 } egb_misuse_kind;
 
-/// The check level of a pool: each level finds all that the one before it finds, and more. The
-/// numbers never change.
+/// The check level of a pool: each level finds all that the one before it finds, and more; "sample"
+/// finds what "check" finds. The numbers never change.
 typedef enum egb_level {
     EGB_LEVEL_DEFAULT     = 0,  // in options: "check", or "guard" if a tool watches; no pool has it
     EGB_LEVEL_OFF         = 1,  // stale handles only
     EGB_LEVEL_CHECK       = 2,  // and each free that is wrong
     EGB_LEVEL_GUARD       = 3,  // and writes outside of blocks, and to blocks that are free
     EGB_LEVEL_TRACK       = 4,  // and knows the site of each allocation, and of each free
-    EGB_LEVEL_PASSTHROUGH = 5   // each block is one of the C library's malloc, for tools to watch
+    EGB_LEVEL_PASSTHROUGH = 5,  // each block is one of the C library's malloc, for tools to watch
+    EGB_LEVEL_SAMPLE      = 6   // as "check", and knows the sites of a sample of the blocks
 } egb_level;
 
-/// "default", "off", "check", "guard", "track", "passthrough"; "unknown" for any other number. The
-/// string lives for ever. Threads: any.
+/// "default", "off", "check", "guard", "track", "passthrough", "sample"; "unknown" for any other
+/// number. The string lives for ever. Threads: any.
 const char* egb_level_text(egb_level level);
 
 /// The history of a block: known in pools at level "guard" or above, and for blocks of the heap

@@ -58,7 +58,10 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
 #define EGB_POOL_LARGER_(a, b)          ((a) > (b) ? (a) : (b))
 #define EGB_POOL_SMALLER_(a, b)         ((a) < (b) ? (a) : (b))
 #define EGB_POOL_ROUND_UP_(bytes, step) (((bytes) + (step) - 1u) & (0u - (step)))
-#define EGB_POOL_IS_GUARDED_(level)     ((int)(level) >= (int)EGB_LEVEL_GUARD)
+#define EGB_POOL_HAS_MEMORY_(level)                                                      \
+    ((int)(level) < (int)EGB_LEVEL_PASSTHROUGH || (int)(level) == (int)EGB_LEVEL_SAMPLE)
+#define EGB_POOL_IS_GUARDED_(level)                                                \
+    ((int)(level) == (int)EGB_LEVEL_GUARD || (int)(level) == (int)EGB_LEVEL_TRACK)
 
 #define EGB_POOL_ALIGN_(level, align, bytes)                                                  \
     EGB_POOL_LARGER_(                                                                         \
@@ -77,19 +80,19 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
             (bytes),                                                                               \
         align                                                                                      \
     )
-#define EGB_POOL_BYTES_FROM_(level, align, bytes, count)                                  \
-    ((bytes) != 0 && (bytes) <= SIZE_MAX / 2 && (int)(level) < (int)EGB_LEVEL_PASSTHROUGH \
-         ? EGB_POOL_BYTES_IF_(                                                            \
-               align,                                                                     \
-               EGB_POOL_STRIDE_(level, align, bytes),                                     \
-               EGB_POOL_USED_(                                                            \
-                   EGB_POOL_LEAD_(level, align),                                          \
-                   EGB_POOL_STRIDE_(level, align, bytes),                                 \
-                   (int)(level) != (int)EGB_LEVEL_OFF,                                    \
-                   count                                                                  \
-               ),                                                                         \
-               count                                                                      \
-           )                                                                              \
+#define EGB_POOL_BYTES_FROM_(level, align, bytes, count)                    \
+    ((bytes) != 0 && (bytes) <= SIZE_MAX / 2 && EGB_POOL_HAS_MEMORY_(level) \
+         ? EGB_POOL_BYTES_IF_(                                              \
+               align,                                                       \
+               EGB_POOL_STRIDE_(level, align, bytes),                       \
+               EGB_POOL_USED_(                                              \
+                   EGB_POOL_LEAD_(level, align),                            \
+                   EGB_POOL_STRIDE_(level, align, bytes),                   \
+                   (int)(level) != (int)EGB_LEVEL_OFF,                      \
+                   count                                                    \
+               ),                                                           \
+               count                                                        \
+           )                                                                \
          : (size_t)0)
 #define EGB_POOL_BYTES_IF_(align, stride, used, count)                                 \
     (EGB_FIXED_POSSIBLE_(stride, count) && EGB_POOL_ANYWHERE_(align, used) <= SIZE_MAX \

@@ -33,6 +33,9 @@ typedef struct egb_entry_ {
 #define EGB_STATE_FREE_   2u
 #define EGB_STATE_RESTED_ 3u  // free, in a magazine, and not taken since: src/hosted/cache/peak.h
 
+// Beside EGB_STATE_LIVE_, at level "sample": a sampled block, which no hot path takes back.
+#define EGB_STATE_SAMPLE_ 0x20u
+
 // Addresses of entries are numbers: another thread sets `bottom` to a number beyond all of them.
 typedef struct egb_magazine_ {
     EGB_ALIGNAS_(8) uint64_t key;  // the pool's handle; EGB_NO_KEY_: this magazine is no pool's

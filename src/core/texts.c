@@ -48,6 +48,7 @@ const char* egb_level_text(egb_level level)
         case EGB_LEVEL_GUARD: return "guard";
         case EGB_LEVEL_TRACK: return "track";
         case EGB_LEVEL_PASSTHROUGH: return "passthrough";
+        case EGB_LEVEL_SAMPLE: return "sample";
     }
     return "unknown";
 }

@@ -42,7 +42,7 @@ Stats = structure(
 Holder = structure(
     "egb_holder", ("pool", Pool), ("pool_name", TEXT), ("site", PTR), ("file", TEXT),
     ("line", UINT), ("blocks", SIZE), ("bytes", SIZE), ("oldest_ms", ctypes.c_uint64),
-    ("thread", ctypes.c_uint32))
+    ("thread", ctypes.c_uint32), ("stack", PTR), ("samples", SIZE))
 Event = structure(
     "egb_misuse_event", ("kind", INT), ("pool_name", TEXT), ("pool", PTR), ("address", PTR),
     ("block_index", SIZE), ("site", PTR), ("history", PTR))

@@ -11,7 +11,7 @@ The library must have debug information (-g).
 
 import gdb
 
-LEVELS = ("default", "off", "check", "guard", "track", "passthrough")
+LEVELS = ("default", "off", "check", "guard", "track", "passthrough", "sample")
 LIVE, STATE_BITS = 1, 3  # EGB_STATE_LIVE_, and the bits that EGB_STATE_OWN_ leaves
 
 

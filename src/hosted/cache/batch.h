@@ -5,6 +5,8 @@
 
 #include "eggbox/pool.h"
 
+enum { EGB_BATCH_MARK_WORDS = 4 };
+
 // An array of free blocks: magazines hold batches, and exchange them with the depot. Entries behind
 // the last block are stale or empty; the very last one, behind its room, always is. A batch has as
 // much memory as its length says.
@@ -14,6 +16,10 @@ typedef struct egb_batch {
     uint16_t   room;                          // entries at most
     uint8_t    lane;                          // the batch slab that it is from: of this lane,
     uint8_t    length;                        // and with batches of this length
+    uint32_t   marks[EGB_BATCH_MARK_WORDS];   // these four are for marks.c alone
+    uint32_t   fired;
+    uint16_t   thinned;
+    uint16_t   halvings;
     egb_entry_ entries[EGB_MAGAZINE_BLOCKS_MAX + 1];
 } egb_batch;
 

@@ -7,6 +7,7 @@
 
 #include "../../os/os.h"
 #include "../region/chunk_map.h"
+#include "../settings/sampling.h"
 #include "batch.h"
 
 // Batches have up to 128 blocks. Free blocks beyond the limits cost a walk into the chunks each. A
@@ -61,6 +62,7 @@ typedef struct egb_depot {
     size_t            peak;          // most blocks in use until the last look: see peak.h
     size_t            most_out;      // most blocks in use or in magazines, since then
     uint64_t          frees;         // without those that magazines count
+    egb_sampler*      sampler;       // at level "sample", else NULL
     egb_damage        damage;        // found while locked, reported after the unlock
     const egb_shape_* static_shape;  // the chunk of static memory, else NULL; atomic
     egb_growing       growing;

@@ -5,6 +5,7 @@
 #include "batch.h"
 #include "claims.h"
 #include "lanes.h"
+#include "marks.h"
 #include "peak.h"
 #include "threads.h"
 
@@ -74,9 +75,10 @@ static void load(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
     egb_claim_change_(depot, magazine, batch);
     magazine->loaded = batch;
     magazine->lowest = (uintptr_t)batch->entries;
+    egb_marks_draw_(depot, batch);
     EGB_STORE_(magazine->top, (uintptr_t)(batch->entries + batch->count));
     EGB_STORE_(magazine->full, (uintptr_t)(batch->entries + batch->room));
-    egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
+    egb_magazine_open_(depot, magazine);
 }
 
 // Takes the batch out, its blocks moved to its start and counted. In the child of a fork the
@@ -388,8 +390,8 @@ static bool load_other(egb_depot* depot, egb_magazine_* magazine, bool may_be_of
 
 bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
 {
-    if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // another thread left some
-        egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
+    if (EGB_LOAD_(magazine->top) > magazine->lowest) {  // it was at a mark, or closed
+        egb_magazine_open_(depot, magazine);
         return true;
     }
     egb_peak_settle_(depot, magazine);
@@ -445,6 +447,9 @@ static bool give_up_long(egb_depot* depot, egb_magazine_* magazine)
 
 void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
 {
+    if (egb_magazine_pass_mark_(depot, magazine)) {
+        return;
+    }
     egb_peak_settle_(depot, magazine);
     egb_batch* const loaded = unload(magazine);
     if (loaded->count < loaded->room) {  // another thread took the lower ones

@@ -297,9 +297,13 @@ static void close_all(egb_magazine_* magazine, void* user)
     egb_magazine_close_room_(magazine);
 }
 
+// Only its thread knows where the next mark is. Its next call opens it.
 static void open_bottom(egb_magazine_* magazine, void* user)
 {
-    egb_magazine_set_bottom_(user, magazine, magazine->lowest);
+    const egb_depot* const depot = user;
+    if (depot->sampler == NULL) {
+        egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
+    }
 }
 
 // If the owner has not lowered `top` below an entry by now, it will not before it has seen the

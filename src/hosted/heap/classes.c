@@ -120,6 +120,9 @@ static bool make_top(void)
     if (egb_pool_make_(&pool, &options) != EGB_OK) {
         return false;
     }
+    if (large_level == EGB_LEVEL_SAMPLE) {
+        egb_samples_begin_();
+    }
     store_key(&top_key, pool);
     return true;
 }
@@ -127,6 +130,11 @@ static bool make_top(void)
 bool egb_heap_tracks_large_(void)
 {
     return egb_heap_is_made_() && large_level == EGB_LEVEL_TRACK;
+}
+
+bool egb_heap_samples_large_(void)
+{
+    return egb_heap_is_made_() && large_level == EGB_LEVEL_SAMPLE;
 }
 
 egb_fault_plan egb_heap_large_faults_(void)
@@ -285,12 +293,16 @@ static size_t blocks_till_next(size_t index)
     return 1 + (is_full ? (size_t)(top - bottom) / sizeof(egb_entry_) : 0);
 }
 
-// A class with fault injection is not sampled; that is known once it has its pool.
+// A class with fault injection has no sampled guard pages; that is known once it has its pool. The
+// class does not see a block that has one, and level "sample" asks for it here.
 static void* sample(size_t index, size_t align, size_t bytes, const void* site)
 {
-    return egb_guard_page_samples_() && !egb_pool_has_faults_(use_class(index, site))
-               ? egb_large_sample_(align, bytes, site)
-               : NULL;
+    const bool  may_be = egb_guard_page_samples_() && !egb_pool_has_faults_(use_class(index, site));
+    void* const block  = may_be ? egb_large_sample_(align, bytes, site) : NULL;
+    if (block != NULL) {
+        egb_heap_sample_large_(block, bytes, site);
+    }
+    return block;
 }
 
 static bool is_refusal_meant(size_t index)

@@ -92,8 +92,11 @@ void* egb_heap_alloc_large_(size_t align, size_t bytes, bool zeroed, const void*
 // A block for realloc, which copies `moved` bytes into it, those of earlier moves counted.
 void* egb_heap_alloc_moved_(size_t bytes, size_t moved, const void* site);
 
-// Whether large blocks are at level "track"; and then notes who requested or resized the block.
+// Whether large blocks are at level "track", or "sample"; and then notes who requested or resized
+// the block: of each, or of a sample of them.
 bool egb_heap_tracks_large_(void);
+bool egb_heap_samples_large_(void);
+void egb_heap_sample_large_(const void* block, size_t bytes, const void* site);
 void egb_heap_track_large_(const void* block, size_t bytes, const void* site);
 void egb_heap_note_resized_large_(const void* block);
 

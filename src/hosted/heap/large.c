@@ -27,10 +27,40 @@ static bool is_helped_by_trim(size_t whole)
     return !egb_is_frozen_() && (whole <= egb_heap_held_() || (most != SIZE_MAX && whole <= most));
 }
 
+// How many blocks of the size this one stands for; 0: it is no sample.
+static double scale_of(size_t bytes)
+{
+    egb_sampler* const sampler = &egb_large_samples_.sampler;
+    const size_t       least   = egb_larger_(bytes, 1);
+    double             out     = 0;
+    egb_large_lock_();
+    if (egb_sampler_pass_(sampler, least, 1) == 0) {
+        out = egb_sampling_scale_(least, sampler->halvings);
+        egb_sampling_note_();
+    }
+    egb_large_unlock_();
+    return out;
+}
+
+void egb_heap_sample_large_(const void* block, size_t bytes, const void* site)
+{
+    const double scale = egb_heap_samples_large_() ? scale_of(bytes) : 0;
+    if (scale == 0) {
+        return;
+    }
+    const egb_sample sample = {.site = egb_stack_here_(site), .scale = scale, .bytes = bytes};
+    egb_large_note_owner_(block, bytes, sample.site, sample.scale);
+    egb_large_lock_();
+    egb_samples_sum_up_(&egb_large_samples_, &sample);
+    egb_large_unlock_();
+}
+
 void egb_heap_track_large_(const void* block, size_t bytes, const void* site)
 {
     if (egb_heap_tracks_large_()) {
-        egb_large_note_owner_(block, bytes, egb_stack_here_(site));
+        egb_large_note_owner_(block, bytes, egb_stack_here_(site), 0);
+    } else {
+        egb_heap_sample_large_(block, bytes, site);
     }
 }
 
@@ -39,6 +69,9 @@ void egb_heap_note_resized_large_(const void* block)
 {
     if (egb_heap_is_measured_()) {
         egb_large_note_size_(block, 0);
+    }
+    if (egb_heap_samples_large_()) {
+        egb_large_forget_owner_(block);
     }
 }
 

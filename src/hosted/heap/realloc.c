@@ -4,6 +4,7 @@
 #include "../pool/registry.h"
 #include "../region/early.h"
 #include "../region/large.h"
+#include "../settings/settings.h"
 #include "heap.h"
 
 // Whether a block of `room` bytes still suits `bytes`: at most twice too large, if a smaller class
@@ -39,8 +40,8 @@ static void* realloc_large(void* block, size_t bytes, const void* site)
                               : is_guarded || is_large ? egb_large_resize_(block, bytes)
                                                        : NULL;
     if (resized != NULL) {
-        egb_heap_track_large_(resized, bytes, site);
         egb_heap_note_resized_large_(resized);
+        egb_heap_track_large_(resized, bytes, site);
         return resized;
     }
     if (!is_guarded || !is_large) {
@@ -56,7 +57,7 @@ static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const voi
 {
     const egb_control* const owner = egb_control_of_(pool);
     const size_t             room  = egb_block_bytes(block);
-    const bool               stays = owner == NULL || EGB_LOAD_(owner->level) < EGB_LEVEL_GUARD;
+    const bool stays = owner == NULL || egb_level_has_magazines_(EGB_LOAD_(owner->level));
     return stays && is_right_size(room, bytes) ? block : move_to_another(block, room, bytes, site);
 }
 

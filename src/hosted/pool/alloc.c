@@ -2,6 +2,7 @@
 // Alloc where the thread's magazine could not serve it.
 #include "../../os/os.h"
 #include "../cache/tight.h"
+#include "../stacks/stacks.h"
 #include "free.h"
 #include "layout.h"
 #include "live_sites.h"
@@ -76,6 +77,25 @@ static bool fails_on_purpose(egb_pool pool, const void* site)
            egb_fault_is_due_(&control->exhaustion.fault_plan, site);
 }
 
+// The unwinder is called while no lock is held. Until now only its state says what the block is.
+static EGB_COLD void note_sample(egb_pool pool, const void* block, const egb_request* request)
+{
+    egb_sample sample = {
+        .block  = block,
+        .site   = egb_stack_here_(request->site),
+        .scale  = request->scale,
+        .bytes  = request->bytes,
+        .when   = egb_os_milliseconds_(),
+        .thread = egb_os_thread_number_(),
+    };
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        sample.bytes = sample.bytes == 0 ? control->block_bytes : sample.bytes;
+        egb_samples_add_(control->samples, &sample);
+        egb_pool_unlock_(control);
+    }
+}
+
 static void* alloc(egb_pool pool, egb_magazine* cache, egb_request* request)
 {
     if (fails_on_purpose(pool, request->site)) {
@@ -96,6 +116,9 @@ static void* alloc(egb_pool pool, egb_magazine* cache, egb_request* request)
         const bool             is_bare      = egb_depot_is_bare_(&control->depot);
         egb_pool_unlock_and_report_(control, pool, request->site);
         egb_freeze_report_(pool, request->site);
+        if (block != NULL && request->scale != 0) {
+            note_sample(pool, block, request);
+        }
         if (block != NULL) {
             return block;
         }

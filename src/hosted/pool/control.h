@@ -7,6 +7,7 @@
 #include "../cache/depot.h"
 #include "../region/chunk_cache.h"
 #include "../settings/fault_injection.h"
+#include "samples.h"
 
 enum { EGB_NAME_BYTES = 48 };
 
@@ -73,6 +74,7 @@ typedef struct egb_control {
     size_t                   block_bytes;
     const struct egb_layout* layout;    // how the blocks lie in memory
     struct egb_redzones*     redzones;  // the layout's data; NULL: none
+    egb_samples*             samples;   // at level "sample", else NULL
     egb_exhaustion           exhaustion;
     egb_earlier              earlier;
     egb_chunk_source         source;

@@ -101,7 +101,7 @@ static void mark_in_use(const egb_chunk_* chunk, size_t start, egb_block_window*
     }
     egb_clear_words_(window->in_use, sizeof window->in_use);
     for (size_t i = 0; i < window->count; i++) {
-        const bool is_live = EGB_LOAD_(states[start + i]) == EGB_STATE_LIVE_;
+        const bool is_live = egb_is_live_state_(EGB_LOAD_(states[start + i]));
         window->in_use[i / 32] |= (egb_word)is_live << i % 32;
     }
 }

@@ -41,7 +41,7 @@ typedef struct egb_layout {
 
     // A block, in use from now on; NULL: there is none.
     void* (*take)(
-        egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request
+        egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request
     );
 
     // Takes a block back, unless that is misuse.
@@ -91,13 +91,18 @@ typedef struct egb_free_request {
 
 egb_free_request egb_free_find_(const egb_control* control, void* block);
 
+static inline bool egb_is_live_state_(unsigned state)
+{
+    return (state & ~EGB_STATE_SAMPLE_) == EGB_STATE_LIVE_;
+}
+
 // Whether a block in use starts there, by the states of its chunk. At level "off" every block may
 // be in use.
 static inline bool egb_is_live_in_(const egb_shape_* shape, size_t blocks, const void* block)
 {
     const size_t index = egb_shape_index_(shape, block);
     return index < blocks &&
-           (shape->states == NULL || EGB_LOAD_(shape->states[index]) == EGB_STATE_LIVE_);
+           (shape->states == NULL || egb_is_live_state_(EGB_LOAD_(shape->states[index])));
 }
 
 // The same, by the pool's chunks.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Live allocations by site: the blocks in use of pools at level "track", by the place that
-// allocated them.
+// Live allocations by site: the blocks in use of pools at level "track", and the sampled ones of
+// pools at level "sample", by the place that allocated them. And what was ever sampled.
 #include "live_sites.h"
 
 #include "../../os/os.h"
@@ -13,25 +13,36 @@
 #include "redzone.h"
 #include "registry.h"
 
-enum { ONCE_IN_MS = 1000 };
+enum { ONCE_IN_MS = 1000, USED_BITS = 32 };
+
+// What a place has, scaled where it is sampled.
+typedef struct holder_sum {
+    double blocks;
+    double bytes;
+} holder_sum;
+
+typedef enum gathering { ALL_IN_USE, NEW_IN_USE, ALL_SAMPLED } gathering;
 
 // The last place is for those that come when all are taken. The names are copies: when a holder is
 // visited, no lock is held, and its pool's control block may be another pool's.
 typedef struct egb_holder_place {
-    egb_holder holder;
+    egb_holder holder;  // `blocks` counts what is in the sum, as long as blocks are gathered
+    holder_sum sum;
     egb_reach  reach;
 } egb_holder_place;
 
 typedef struct egb_holders {
     egb_holder_place places[EGB_HOLDERS_MAX];
-    char             names[EGB_HOLDERS_MAX][EGB_NAME_BYTES];
-    uint64_t         now;
-    bool             are_new;  // others are left out
-    bool             have_reach;
-    egb_reach        reach;    // of the block being visited
-    egb_control*     control;  // the pool being visited
-    egb_pool         pool;
-    const char*      name;
+    uint32_t     used[EGB_HOLDERS_MAX / USED_BITS];  // a bit for each place; few pages are touched
+    char         names[EGB_HOLDERS_MAX][EGB_NAME_BYTES];
+    uint64_t     now;
+    gathering    wanted;
+    bool         have_reach;
+    egb_reach    reach;    // of the block being visited
+    uint64_t     lost;     // samples, if those are wanted
+    egb_control* control;  // the pool being visited
+    egb_pool     pool;
+    const char*  name;
 } egb_holders;
 
 static uint64_t large_before;  // number of the last large block that reports leave out; atomic
@@ -59,7 +70,7 @@ static size_t first_place(const egb_holders* all, const egb_history* history)
 
 // A table of sums, filled with the registry locked. It is not the set of settings/once.h, which
 // only tells whether a number is new.
-static egb_holder* place_of(egb_holders* all, const egb_history* history)
+static egb_holder_place* place_of(egb_holders* all, const egb_history* history)
 {
     size_t at = first_place(all, history);
     for (size_t looked = 0; looked < EGB_HOLDERS_MAX - 1; looked++) {
@@ -73,24 +84,37 @@ static egb_holder* place_of(egb_holders* all, const egb_history* history)
             place->file  = history->alloc_file;
             place->line  = history->alloc_line;
             place->stack = history->alloc_stack;
-            return place;
+            return &all->places[at];
         }
         if (all->places[at].reach == all->reach && is_place(place, all->pool, history)) {
-            return place;
+            return &all->places[at];
         }
         at = (at + 1) % (EGB_HOLDERS_MAX - 1);
     }
-    egb_holder* const rest = &all->places[EGB_HOLDERS_MAX - 1].holder;
-    rest->pool_name        = "(other sites)";
+    egb_holder_place* const rest = &all->places[EGB_HOLDERS_MAX - 1];
+    rest->holder.pool_name       = "(other sites)";
     return rest;
 }
 
-static void gather_one(egb_holders* all, const egb_history* history, uint64_t when)
+static egb_holder* add_to_place(egb_holders* all, const egb_history* history, holder_sum more)
+{
+    egb_holder_place* const place = place_of(all, history);
+    const size_t            at    = (size_t)(place - all->places);
+    all->used[at / USED_BITS] |= (uint32_t)1 << at % USED_BITS;
+    place->holder.blocks++;
+    place->sum.blocks += more.blocks;
+    place->sum.bytes += more.bytes;
+    return &place->holder;
+}
+
+// `scale`: how many blocks a sample stands for; 0: it is no sample.
+static void gather_one(egb_holders* all, const egb_history* history, uint64_t when, double scale)
 {
     const uint64_t    age   = all->now - when;
-    egb_holder* const place = place_of(all, history);
-    place->blocks++;
-    place->bytes += history->bytes;
+    const double      count = scale == 0 ? 1 : scale;
+    const holder_sum  more  = {count, count * (double)history->bytes};
+    egb_holder* const place = add_to_place(all, history, more);
+    place->samples += scale == 0 ? 0 : 1;
     if (place->blocks == 1 || age > place->oldest_ms) {
         place->oldest_ms = age;
         place->thread    = history->alloc_thread;
@@ -100,7 +124,7 @@ static void gather_one(egb_holders* all, const egb_history* history, uint64_t wh
 // Every block has its mark taken back, also one that is left out.
 static void take_reach(egb_holders* all, const void** mark)
 {
-    const egb_reach reach = all->are_new ? egb_reach_take_(mark) : EGB_REACH_UNKNOWN;
+    const egb_reach reach = all->wanted == NEW_IN_USE ? egb_reach_take_(mark) : EGB_REACH_UNKNOWN;
     all->reach            = all->have_reach ? reach : EGB_REACH_UNKNOWN;
 }
 
@@ -109,9 +133,20 @@ static void gather_block(void* block, void* user)
     egb_holders* const all = user;
     take_reach(all, egb_redzone_mark_(block));
     const egb_history history = egb_redzone_history_(all->control, block);
-    if (!all->are_new || history.serial > all->control->redzones->serial_before) {
-        gather_one(all, &history, egb_redzone_when_(block));
+    if (all->wanted != NEW_IN_USE || history.serial > all->control->redzones->serial_before) {
+        gather_one(all, &history, egb_redzone_when_(block), 0);
     }
+}
+
+static egb_history history_of_site(const void* site, size_t bytes, uint32_t thread)
+{
+    const egb_history history = {
+        .bytes        = bytes,
+        .alloc_site   = egb_site_address_(site),
+        .alloc_stack  = egb_site_stack_(site),
+        .alloc_thread = thread
+    };
+    return history;
 }
 
 static void gather_large(void* record, void* user)
@@ -121,27 +156,56 @@ static void gather_large(void* record, void* user)
     if (!egb_large_has_owner_(large)) {
         return;
     }
-    egb_large_owner* const owner = &large->owner;
-    take_reach(all, &owner->mark);
-    const egb_history history = {
-        .bytes        = owner->bytes,
-        .alloc_site   = egb_site_address_(owner->site),
-        .alloc_stack  = egb_site_stack_(owner->site),
-        .alloc_thread = owner->thread
-    };
-    if (!all->are_new || owner->serial > EGB_LOAD_(large_before)) {
-        gather_one(all, &history, owner->when);
+    egb_large_owner* const owner   = &large->owner;
+    const egb_history      history = history_of_site(owner->site, owner->bytes, owner->thread);
+    if (egb_large_is_tracked_(large)) {
+        take_reach(all, &owner->mark);
+    } else {
+        all->reach = EGB_REACH_UNKNOWN;
+    }
+    if (all->wanted != NEW_IN_USE || owner->serial > EGB_LOAD_(large_before)) {
+        gather_one(all, &history, owner->when, owner->scale);
+    }
+}
+
+static void gather_records(egb_holders* all, const egb_samples* samples)
+{
+    for (size_t i = 0; i < samples->record_places; i++) {
+        const egb_sample* const one     = &samples->records[i];
+        const egb_history       history = history_of_site(one->site, one->bytes, one->thread);
+        if (one->block != NULL &&
+            (all->wanted != NEW_IN_USE || one->serial > samples->serial_before)) {
+            gather_one(all, &history, one->when, one->scale);
+        }
+    }
+}
+
+static void gather_sums(egb_holders* all, const egb_samples* samples)
+{
+    all->lost += samples->lost;
+    for (size_t i = 0; i < samples->sum_places; i++) {
+        const egb_sample_sum* const one     = &samples->sums[i];
+        const holder_sum            more    = {one->blocks, one->bytes};
+        const egb_history           history = history_of_site(one->site, 0, 0);
+        if (one->samples != 0) {
+            add_to_place(all, &history, more)->samples += (size_t)one->samples;
+        }
     }
 }
 
 // With the registry lock held, and the pool's.
 static void gather_pool(egb_holders* all, egb_control* control)
 {
-    if (control->level == EGB_LEVEL_TRACK && control->redzones != NULL) {
-        all->control = control;
-        all->name    = control->name;
-        all->pool    = egb_handle_of_(control);
-        all->now     = egb_os_milliseconds_();
+    all->control = control;
+    all->name    = control->name;
+    all->pool    = egb_handle_of_(control);
+    all->now     = egb_os_milliseconds_();
+    all->reach   = EGB_REACH_UNKNOWN;
+    if (control->samples != NULL && all->wanted == ALL_SAMPLED) {
+        gather_sums(all, control->samples);
+    } else if (control->samples != NULL) {
+        gather_records(all, control->samples);
+    } else if (control->level == EGB_LEVEL_TRACK && control->redzones != NULL) {
         egb_each_live_(control, gather_block, all);
     }
 }
@@ -161,7 +225,12 @@ static void gather_all_large(egb_holders* all)
     all->name           = "large";
     all->pool           = root;
     all->now            = egb_os_milliseconds_();
-    egb_large_each_(gather_large, all);
+    all->reach          = EGB_REACH_UNKNOWN;
+    if (all->wanted == ALL_SAMPLED) {
+        gather_sums(all, &egb_large_samples_);
+    } else {
+        egb_large_each_(gather_large, all);
+    }
 }
 
 // Between the look at what is reachable and this one no block may come or go, so all are locked.
@@ -185,12 +254,19 @@ static void unlock_pools(egb_control* first)
     }
 }
 
+// Nothing is said of samples: their pools have more blocks, which lead to others. A process in
+// production is not looked through for them.
+static bool may_have_reach(void)
+{
+    return egb_has_tracked_() || !egb_has_samples_();
+}
+
 static egb_status gather(egb_holders* all, egb_pool root)
 {
     egb_os_lock_(&egb_threads_.lock);
     egb_control* const first = egb_registry_.controls == NULL ? NULL : egb_control_or_root_(root);
     lock_pools(first);
-    all->have_reach = all->are_new && egb_reach_mark_();
+    all->have_reach = all->wanted == NEW_IN_USE && may_have_reach() && egb_reach_mark_();
     gather_tracked(all, first);
     if (first != NULL && egb_is_null_(root)) {
         gather_all_large(all);
@@ -246,21 +322,31 @@ static void sort(egb_holder_place* places, size_t count)
     }
 }
 
-// Returns how many there are.
-static size_t move_together(egb_holder_place* places)
+static size_t rounded(double number)
+{
+    return number >= (double)SIZE_MAX ? SIZE_MAX : (size_t)(number + 0.5);
+}
+
+// To the front, with what they sum up to. Returns how many there are.
+static size_t move_together(egb_holders* all)
 {
     size_t count = 0;
-    for (size_t i = 0; i < EGB_HOLDERS_MAX; i++) {
-        if (places[i].holder.blocks != 0) {
-            places[count++] = places[i];
+    for (size_t word = 0; word < EGB_HOLDERS_MAX / USED_BITS; word++) {
+        for (uint32_t bits = all->used[word]; bits != 0; bits &= bits - 1) {
+            const size_t            at = word * USED_BITS + (size_t)__builtin_ctz(bits);
+            egb_holder_place* const to = &all->places[count++];
+            *to                        = all->places[at];
+            to->holder.blocks          = rounded(to->sum.blocks);
+            to->holder.bytes           = rounded(to->sum.bytes);
         }
     }
     return count;
 }
 
 typedef struct holder_visit {
-    egb_holder_visit_fn       visit;      // or
-    egb_holder_reach_visit_fn visit_new;  // only new ones, with their reach
+    gathering                 wanted;
+    egb_holder_visit_fn       visit;  // or
+    egb_holder_reach_visit_fn visit_reach;
     void*                     user;
 } holder_visit;
 
@@ -269,52 +355,69 @@ static void visit_place(const holder_visit* to, const egb_holder_place* place)
     if (to->visit != NULL) {
         to->visit(&place->holder, to->user);
     } else {
-        to->visit_new(&place->holder, place->reach, to->user);
+        to->visit_reach(&place->holder, place->reach, to->user);
     }
 }
 
-static egb_status each(egb_pool root, const holder_visit* to)
+// `lost`: samples without a record.
+static egb_status each(egb_pool root, const holder_visit* to, uint64_t* lost)
 {
     egb_holders* const all = egb_pages_(sizeof(egb_holders));
     if (all == NULL) {
         return EGB_NO_MEMORY;
     }
-    all->are_new            = to->visit == NULL;
+    all->wanted             = to->wanted;
     const egb_status status = gather(all, root);
-    const size_t     count  = move_together(all->places);
+    const size_t     count  = move_together(all);
     sort(all->places, count);
     for (size_t i = 0; i < count; i++) {
         visit_place(to, &all->places[i]);
     }
+    *lost = all->lost;
     egb_pages_release_(all, sizeof(egb_holders));
     return status;
 }
 
 egb_status egb_holders_each(egb_pool root, egb_holder_visit_fn visit, void* user)
 {
-    const holder_visit to = {visit, NULL, user};
-    return visit == NULL ? EGB_INVALID : each(root, &to);
+    const holder_visit to = {ALL_IN_USE, visit, NULL, user};
+    uint64_t           none;
+    return visit == NULL ? EGB_INVALID : each(root, &to, &none);
 }
 
 egb_status egb_holders_each_new_(egb_holder_reach_visit_fn visit, void* user)
 {
     const egb_pool     root = {0, 0};
-    const holder_visit to   = {NULL, visit, user};
-    return each(root, &to);
+    const holder_visit to   = {NEW_IN_USE, NULL, visit, user};
+    uint64_t           none;
+    return each(root, &to, &none);
+}
+
+egb_status egb_sampled_each_(egb_holder_reach_visit_fn visit, void* user, uint64_t* lost)
+{
+    const egb_pool     root = {0, 0};
+    const holder_visit to   = {ALL_SAMPLED, NULL, visit, user};
+    return each(root, &to, lost);
 }
 
 void egb_holders_restart_(void)
 {
     egb_control* const first = egb_registry_.controls;
     EGB_STORE_(large_before, egb_large_serial_());
-    if (!egb_has_tracked_()) {
+    if (!egb_has_tracked_() && !egb_has_samples_()) {
         return;
     }
+    egb_large_lock_();
+    egb_samples_restart_(&egb_large_samples_);
+    egb_large_unlock_();
     egb_os_lock_(&egb_threads_.lock);
     for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
         egb_os_lock_(&one->depot.lock);
         if (one->id.slot != 0 && one->redzones != NULL) {
             one->redzones->serial_before = one->redzones->serial;
+        }
+        if (one->samples != NULL) {
+            egb_samples_restart_(one->samples);
         }
         egb_os_unlock_(&one->depot.lock);
     }
@@ -330,6 +433,18 @@ typedef struct printing {
     size_t bytes;
 } printing;
 
+static void print_headline(egb_text_line* line)
+{
+    egb_text_add_(line, "eggbox: blocks in use, by allocation site");
+    if (egb_has_samples_()) {
+        egb_text_add_(line, " (sampled, 1 in ");
+        egb_text_number_(line, egb_sampling_period_());
+        egb_text_add_(line, " bytes, scaled)");
+    }
+    egb_text_add_(line, ":");
+    egb_text_write_line_(line);
+}
+
 static void print_holder(const egb_holder* holder, void* user)
 {
     printing* const state = user;
@@ -340,8 +455,7 @@ static void print_holder(const egb_holder* holder, void* user)
         return;
     }
     if (state->printed++ == 0) {
-        egb_text_add_(&line, "eggbox: blocks in use, by allocation site:");
-        egb_text_write_line_(&line);
+        print_headline(&line);
     }
     egb_text_add_(&line, "  ");
     egb_text_number_(&line, holder->bytes);
@@ -351,7 +465,12 @@ static void print_holder(const egb_holder* holder, void* user)
     egb_text_add_(&line, holder->pool_name);
     egb_text_add_(&line, ", oldest ");
     egb_text_number_(&line, holder->oldest_ms);
-    egb_text_add_(&line, " ms, from ");
+    egb_text_add_(&line, " ms, ");
+    if (holder->samples != 0) {
+        egb_text_number_(&line, holder->samples);
+        egb_text_add_(&line, holder->samples == 1 ? " sample, " : " samples, ");
+    }
+    egb_text_add_(&line, "from ");
     egb_text_place_(&line, holder->file, holder->line, holder->site);
     egb_text_callers_(&line, holder->stack);
     egb_text_write_line_(&line);
@@ -399,7 +518,8 @@ void egb_holders_at_exit_(bool are_printed)
     EGB_STORE_(is_silent_at_exit, !are_printed);
 }
 
-// After the program's own: what these free is no leak.
+// After the program's own: what these free is no leak. Samples are for reports: a process in
+// production ends without a word.
 __attribute__((destructor(101))) static void print_at_exit(void)
 {
     const egb_pool root = {0, 0};

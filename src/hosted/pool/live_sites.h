@@ -19,6 +19,11 @@ typedef void (*egb_holder_reach_visit_fn)(const egb_holder* holder, egb_reach re
 egb_status egb_holders_each_new_(egb_holder_reach_visit_fn visit, void* user);
 void       egb_holders_restart_(void);
 
+// As egb_holders_each() of all pools, but with the blocks that were ever sampled, in use or not: an
+// estimate of what was allocated. Ages and threads are 0, and no reach is known. `lost`: samples
+// that there was no memory to note.
+egb_status egb_sampled_each_(egb_holder_reach_visit_fn visit, void* user, uint64_t* lost);
+
 // Whether the blocks that are in use at the end of the process are said on stderr. They are, unless
 // a report says it.
 void egb_holders_at_exit_(bool are_printed);

@@ -22,7 +22,7 @@ static egb_status level_of(const egb_pool_options* options, egb_level* level)
         return status;  // and there is no level
     }
     const bool can_not = options->memory != NULL
-                             ? *level > EGB_LEVEL_CHECK
+                             ? !egb_level_has_magazines_(*level)
                              : *level == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc_();
     if (can_not) {
         *level = options->level == EGB_LEVEL_DEFAULT ? EGB_LEVEL_CHECK : options->level;
@@ -119,6 +119,7 @@ static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_
     depot->frees            = 0;
     depot->damage.was_found = false;
     depot->on_last_left     = NULL;
+    depot->sampler          = NULL;
     EGB_STORE_(depot->static_shape, NULL);
 }
 
@@ -151,6 +152,7 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     EGB_STORE_(control->id.slot, slot_for(control, level != EGB_LEVEL_OFF));
     const egb_pool pool = {control->id.slot, control->id.last_generation + 1};
     set_up_depot(&control->depot, options, pool);
+    control->samples          = NULL;
     control->depot.has_budget = options->budget_bytes != 0 || parent->depot.has_budget;
     control->flags            = options->flags;
     control->block_bytes      = options->block_bytes;
@@ -195,8 +197,8 @@ static egb_status make_chunks(egb_control* control, const egb_pool_options* opti
         .lead_bytes      = sizes.lead,
         .backing         = backing,
     };
-    const bool has_magazines =
-        control->level < EGB_LEVEL_GUARD && !egb_fault_is_planned_(&control->exhaustion.fault_plan);
+    const bool has_magazines = egb_level_has_magazines_(control->level) &&
+                               !egb_fault_is_planned_(&control->exhaustion.fault_plan);
     EGB_STORE_(
         control->depot.batch_blocks,
         has_magazines ? batch_blocks_for(sizes.stride, options->max_blocks) : 0
@@ -318,7 +320,9 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count)
     wanted.max_blocks = wanted.reserve_blocks = 0;
     wanted.memory_bytes                       = wanted.memory != NULL;
     const egb_level level = wanted.level != EGB_LEVEL_DEFAULT ? wanted.level : EGB_LEVEL_CHECK;
-    if (level < EGB_LEVEL_OFF || level > EGB_LEVEL_TRACK || check_options(&wanted) != EGB_OK) {
+    const bool      has_size =
+        level >= EGB_LEVEL_OFF && level <= EGB_LEVEL_SAMPLE && level != EGB_LEVEL_PASSTHROUGH;
+    if (!has_size || check_options(&wanted) != EGB_OK) {
         return 0;
     }
     const block_sizes sizes = sizes_of(&wanted, layout_of(level), level);

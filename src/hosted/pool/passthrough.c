@@ -128,7 +128,7 @@ static void count_block(egb_control* control, bool is_more)
 }
 
 static void*
-pass_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
+pass_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request)
 {
     (void)magazine;
     (void)pool;

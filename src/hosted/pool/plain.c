@@ -1,24 +1,55 @@
 // SPDX-License-Identifier: MIT
 // The layout of the levels "off" and "check": see layout.h.
 #include "../../os/os.h"
+#include "../cache/marks.h"
 #include "../cache/tight.h"
+#include "../region/pages.h"
 #include "free.h"
 #include "layout.h"
 #include "registry.h"
 
 // ---- take ---------------------------------------------------------------------------------------
 
-static void* take_without_magazine(egb_control* control)
+// A sampled block goes back by egb_free_find_() alone: no hot path takes its state for one in use.
+static void mark_sample(unsigned char* state, egb_request* request, double scale)
 {
-    egb_entry_ entry;
+    request->scale = scale;
+    EGB_STORE_(*state, EGB_STATE_LIVE_ | EGB_STATE_SAMPLE_);
+}
+
+// Of a pool without magazines.
+static void sample_one(const egb_depot* depot, unsigned char* state, egb_request* request)
+{
+    if (egb_sampler_pass_(depot->sampler, depot->block_bytes, 1) == 0) {
+        const uint32_t halvings = depot->sampler->halvings;
+        mark_sample(state, request, egb_sampling_scale_(depot->block_bytes, halvings));
+        egb_sampling_note_();
+    }
+}
+
+static void* take_without_magazine(egb_control* control, egb_request* request)
+{
+    egb_depot* const depot = &control->depot;
+    egb_entry_       entry;
     if (egb_take_one_(&control->depot, &entry) == NULL) {
         return NULL;
     }
     const unsigned state = control->depot.is_checked ? *entry.state : EGB_STATE_FREE_;
     egb_watch_taken_(control, entry.block, control->block_bytes, state);
-    if (control->depot.is_checked) {
+    if (depot->is_checked) {
         EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
     }
+    if (depot->sampler != NULL) {
+        sample_one(depot, entry.state, request);
+    }
+    return entry.block;
+}
+
+static void* take_marked(egb_control* control, egb_magazine_* magazine, egb_request* request)
+{
+    egb_entry_   entry;
+    const double scale = egb_magazine_take_marked_(&control->depot, magazine, &entry);
+    mark_sample(entry.state, request, scale);
     return entry.block;
 }
 
@@ -35,14 +66,19 @@ static bool has_open_magazine(egb_depot* depot, egb_magazine_* magazine, egb_poo
 }
 
 static void*
-plain_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request)
+plain_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request)
 {
     void* block;
-    (void)request;
     if (!has_open_magazine(&control->depot, magazine, pool)) {
-        return take_without_magazine(control);
+        return take_without_magazine(control, request);
     }
-    if (!egb_magazine_refill_(&control->depot, magazine) || !egb_magazine_pop_(magazine, &block)) {
+    if (!egb_magazine_refill_(&control->depot, magazine)) {
+        return NULL;
+    }
+    if (egb_magazine_is_at_mark_(&control->depot, magazine)) {
+        return take_marked(control, magazine, request);
+    }
+    if (!egb_magazine_pop_(magazine, &block)) {
         return NULL;
     }
     if (egb_depot_can_run_out_(&control->depot)) {
@@ -113,6 +149,9 @@ static egb_free_fault plain_give(
     const egb_free_request freeing = egb_free_find_(control, block);
     (void)site;
     if (freeing.fault.kind == 0) {
+        if (freeing.state != NULL && (EGB_LOAD_(*freeing.state) & EGB_STATE_SAMPLE_) != 0) {
+            egb_samples_remove_(control->samples, block);
+        }
         free_locked(control, magazine, pool, freeing);
     }
     return freeing.fault;
@@ -136,7 +175,7 @@ void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* 
 {
     egb_walk walk = {NULL, 0, 0};
     while (egb_walk_next_(control, &walk)) {
-        if (EGB_LOAD_(walk.chunk->shape.states[egb_walk_index_(&walk)]) == EGB_STATE_LIVE_) {
+        if (egb_is_live_state_(EGB_LOAD_(walk.chunk->shape.states[egb_walk_index_(&walk)]))) {
             visit(egb_walk_block_(&walk), user);
         }
     }
@@ -183,9 +222,28 @@ egb_status egb_plain_begin_(egb_control* control)
     return EGB_OK;
 }
 
+static egb_status plain_begin(egb_control* control)
+{
+    if (control->level != EGB_LEVEL_SAMPLE) {
+        return EGB_OK;
+    }
+    control->samples = egb_pages_(sizeof(egb_samples));
+    if (control->samples == NULL) {
+        return EGB_NO_MEMORY;
+    }
+    control->depot.sampler = &control->samples->sampler;
+    egb_samples_begin_();
+    return EGB_OK;
+}
+
 static void plain_end(egb_control* control)
 {
-    (void)control;
+    if (control->samples != NULL) {
+        egb_samples_end_(control->samples);
+        egb_pages_release_(control->samples, sizeof(egb_samples));
+        control->samples       = NULL;
+        control->depot.sampler = NULL;
+    }
 }
 
 const egb_layout egb_layout_plain_ = {
@@ -202,6 +260,6 @@ const egb_layout egb_layout_plain_ = {
     .is_whole        = egb_plain_is_whole_,
     .take_finding    = egb_plain_finding_,
     .history         = egb_plain_history_,
-    .begin           = egb_plain_begin_,
+    .begin           = plain_begin,
     .end             = plain_end,
 };

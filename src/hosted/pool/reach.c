@@ -111,7 +111,7 @@ static tracked_block block_of_large(egb_large* large)
 static bool find_large(uintptr_t address, tracked_block* out)
 {
     egb_large* const large = egb_large_at_(as_address(address));
-    if (large == NULL || !egb_large_has_owner_(large)) {
+    if (large == NULL || !egb_large_is_tracked_(large)) {
         return false;
     }
     *out = block_of_large(large);
@@ -195,7 +195,7 @@ static uintptr_t own_end(const reach_walk* walk, uintptr_t address)
         return (address | (EGB_UNIT_BYTES - 1)) + 1;
     }
     const egb_large* const large = egb_large_at_(as_address(address));
-    if (large != NULL && (large->state != EGB_LARGE_LIVE || egb_large_has_owner_(large))) {
+    if (large != NULL && (large->state != EGB_LARGE_LIVE || egb_large_is_tracked_(large))) {
         return (uintptr_t)large->range.start + large->range.bytes;
     }
     uintptr_t end = egb_large_records_end_(address);
@@ -381,7 +381,7 @@ static void look_at_lost_of_pool(void* block, void* user)
 static void look_at_lost_large(void* record, void* user)
 {
     egb_large* const large = record;
-    if (egb_large_has_owner_(large)) {
+    if (egb_large_is_tracked_(large)) {
         const tracked_block one = block_of_large(large);
         look_at_lost(user, &one);
     }

@@ -3,7 +3,8 @@
 // H. Boehm and M. Weiser, "Garbage Collection in an Uncooperative Environment", 1988. The words of
 // LeakSanitizer: a block is still reachable if a chain of pointers leads to it from memory of the
 // program that is no block; it is lost indirectly if a lost block points to it, and else directly.
-// A pointer to any byte of a block counts.
+// A pointer to any byte of a block counts. Blocks of other levels, sampled ones also, are memory of
+// the program here: what they point to is reachable, and nothing is said of themselves.
 //
 // Only the library that is the C library's malloc looks: it knows all blocks. It looks through the
 // writable memory of the process, once, except its own: data of the program and its libraries,
@@ -40,7 +41,7 @@ typedef enum egb_reach {
 
 void egb_reach_enter_(uintptr_t frame);
 
-// Marks all blocks in use of pools at level "track", and large blocks whose owner is known, with
+// Marks all blocks in use of pools at level "track", and large blocks at that level, with
 // the registry, all these pools and large blocks locked. False: the system does not show enough.
 bool egb_reach_mark_(void);
 

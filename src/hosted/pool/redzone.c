@@ -372,9 +372,8 @@ static void write_record(egb_control* control, const void* block, const egb_requ
     record->check            = check_of(record) & 0xFFFFF;
 }
 
-static void* redzone_take(
-    egb_control* control, egb_magazine_* magazine, egb_pool pool, const egb_request* request
-)
+static void*
+redzone_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request)
 {
     (void)magazine;
     (void)pool;

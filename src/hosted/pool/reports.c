@@ -35,7 +35,7 @@ static void report_event(egb_misuse_event event, egb_pool pool, egb_history* his
         egb_pool_unlock_(control);
     }
     const bool is_known = history->bytes != 0;  // a large block with a guard page, at any level
-    event.history       = history->level < EGB_LEVEL_GUARD && !is_known ? NULL : history;
+    event.history       = egb_level_has_magazines_(history->level) && !is_known ? NULL : history;
     egb_misuse(&event);
 }
 

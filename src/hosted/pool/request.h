@@ -11,6 +11,7 @@ typedef struct egb_request {
     const void* site;
     const char* file;  // NULL: not known
     unsigned    line;
+    double      scale;  // out: how many blocks the block stands for, a sample; 0: it is none
 } egb_request;
 
 // As egb_pool_alloc(), without a look at the magazine first. No lock is held. At level "track" the

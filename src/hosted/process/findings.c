@@ -7,7 +7,7 @@
 #include "../pool/redzone.h"
 #include "../report/misuse.h"
 
-enum { LEAKS_LISTED = 50, MODULE_BYTES_MAX = 4096 };
+enum { PLACES_LISTED = 50, MODULE_BYTES_MAX = 4096 };
 
 // The module loaded first, the program, has no name in the list of modules.
 static void write_module(egb_json* out, const char* path)
@@ -62,27 +62,30 @@ static void write_stack(egb_json* out, const char* name, const void* const* stac
     egb_json_close_(out, ']');
 }
 
-// ---- leaks --------------------------------------------------------------------------------------
+// ---- places that allocated ----------------------------------------------------------------------
 
-typedef struct leak_sum {
+typedef struct place_sum {
     uint64_t places;
     uint64_t blocks;
     uint64_t bytes;
-} leak_sum;
+    uint64_t samples;
+} place_sum;
 
-typedef struct leaks {
+typedef struct holders_out {
     egb_json* out;
+    bool      has_ages;
     bool      have_reach;
-    leak_sum  lost;
-    leak_sum  indirect;  // a part of it
-    leak_sum  reachable;
-} leaks;
+    place_sum all;       // but for those that are still reachable
+    place_sum indirect;  // a part of it
+    place_sum reachable;
+} holders_out;
 
-static void add_holder(leak_sum* sum, const egb_holder* holder)
+static void add_holder(place_sum* sum, const egb_holder* holder)
 {
     sum->places++;
     sum->blocks += holder->blocks;
     sum->bytes += holder->bytes;
+    sum->samples += holder->samples;
 }
 
 static const char* text_of_reach(egb_reach reach)
@@ -95,17 +98,17 @@ static const char* text_of_reach(egb_reach reach)
     }
 }
 
-static void write_leak(const egb_holder* holder, egb_reach reach, void* user)
+static void write_holder(const egb_holder* holder, egb_reach reach, void* user)
 {
-    leaks* const    all = user;
-    egb_json* const out = all->out;
-    leak_sum* const sum = reach == EGB_REACH_STILL ? &all->reachable : &all->lost;
-    all->have_reach     = all->have_reach || reach != EGB_REACH_UNKNOWN;
+    holders_out* const to  = user;
+    egb_json* const    out = to->out;
+    place_sum* const   sum = reach == EGB_REACH_STILL ? &to->reachable : &to->all;
+    to->have_reach         = to->have_reach || reach != EGB_REACH_UNKNOWN;
     add_holder(sum, holder);
     if (reach == EGB_REACH_INDIRECTLY_LOST) {
-        add_holder(&all->indirect, holder);
+        add_holder(&to->indirect, holder);
     }
-    if (sum->places > LEAKS_LISTED) {
+    if (sum->places > PLACES_LISTED) {
         return;
     }
     egb_json_next_(out);
@@ -118,35 +121,64 @@ static void write_leak(const egb_holder* holder, egb_reach reach, void* user)
     egb_json_word_(out, "pool", holder->pool_name);
     egb_json_number_(out, "blocks", holder->blocks);
     egb_json_number_(out, "bytes", holder->bytes);
-    egb_json_number_(out, "oldest_ms", holder->oldest_ms);
+    if (holder->samples != 0) {
+        egb_json_number_(out, "samples", holder->samples);
+    }
+    if (to->has_ages) {
+        egb_json_number_(out, "oldest_ms", holder->oldest_ms);
+    }
     egb_json_close_(out, '}');
 }
 
-static void write_sum(egb_json* out, const char* name, const leak_sum* sum)
+static void write_sum(egb_json* out, const char* name, const place_sum* all)
 {
     egb_json_name_(out, name);
     egb_json_open_(out, '{');
-    egb_json_number_(out, "places", sum->places);
-    egb_json_number_(out, "blocks", sum->blocks);
-    egb_json_number_(out, "bytes", sum->bytes);
+    egb_json_number_(out, "places", all->places);
+    egb_json_number_(out, "blocks", all->blocks);
+    egb_json_number_(out, "bytes", all->bytes);
+    if (all->samples != 0) {
+        egb_json_number_(out, "samples", all->samples);
+    }
     egb_json_close_(out, '}');
 }
 
 static void write_leaks(egb_json* out)
 {
-    const leak_sum none = {0, 0, 0};
-    leaks          all  = {out, false, none, none, none};
+    holders_out to = {.out = out, .has_ages = true};
     egb_json_name_(out, "leaks");
     egb_json_open_(out, '[');
-    const egb_status status = egb_holders_each_new_(write_leak, &all);
+    const egb_status status = egb_holders_each_new_(write_holder, &to);
     egb_json_close_(out, ']');
     if (status == EGB_OK) {
-        write_sum(out, "leaked", &all.lost);
+        write_sum(out, "leaked", &to.all);
     }
-    if (status == EGB_OK && all.have_reach) {
-        write_sum(out, "indirect", &all.indirect);
-        write_sum(out, "reachable", &all.reachable);
+    if (status == EGB_OK && to.have_reach) {
+        write_sum(out, "indirect", &to.indirect);
+        write_sum(out, "reachable", &to.reachable);
     }
+}
+
+// What was ever sampled, in use or not; and how.
+static void write_samples(egb_json* out)
+{
+    holders_out to   = {.out = out};
+    uint64_t    lost = 0;
+    egb_json_name_(out, "allocated");
+    egb_json_open_(out, '[');
+    const egb_status status = egb_sampled_each_(write_holder, &to, &lost);
+    egb_json_close_(out, ']');
+    egb_json_name_(out, "sampling");
+    egb_json_open_(out, '{');
+    egb_json_number_(out, "period_bytes", egb_sampling_period_());
+    egb_json_number_(out, "lost", lost);
+    if (status == EGB_OK) {
+        egb_json_number_(out, "places", to.all.places);
+        egb_json_number_(out, "samples", to.all.samples);
+        egb_json_number_(out, "blocks", to.all.blocks);
+        egb_json_number_(out, "bytes", to.all.bytes);
+    }
+    egb_json_close_(out, '}');
 }
 
 // ---- misuse -------------------------------------------------------------------------------------
@@ -197,8 +229,11 @@ static void write_events(egb_json* out)
 
 void egb_report_findings_(egb_json* out)
 {
-    if (egb_has_tracked_() || egb_heap_tracks_large_()) {
+    if (egb_has_tracked_() || egb_heap_tracks_large_() || egb_has_samples_()) {
         write_leaks(out);
+    }
+    if (egb_has_samples_()) {
+        write_samples(out);
     }
     write_events(out);
 }

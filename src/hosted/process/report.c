@@ -293,7 +293,7 @@ static uint64_t write_large(egb_json* out)
     egb_json_number_(out, "bytes_in_use", now->large_bytes);
     egb_json_number_(out, "peak_bytes", now->large_bytes_peak);
     egb_json_number_(out, "failures", failures);
-    egb_json_truth_(out, "is_tracked", egb_heap_tracks_large_());
+    egb_json_truth_(out, "is_tracked", egb_heap_tracks_large_() || egb_heap_samples_large_());
     write_large_sizes(out);
     egb_json_close_(out, '}');
     return failures;

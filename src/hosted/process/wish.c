@@ -117,7 +117,8 @@ void* egb_realloc(void* block, size_t bytes)
 egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
 {
     const egb_pool root = {0, 0};
-    if (options != NULL && options->level == EGB_LEVEL_TRACK) {
+    if (options != NULL &&
+        (options->level == EGB_LEVEL_TRACK || options->level == EGB_LEVEL_SAMPLE)) {
         egb_stacks_begin_();
     }
     const egb_status status = egb_pool_make_(out, options);

@@ -434,15 +434,25 @@ void egb_large_count_sizes_anew_(void)
 
 static uint64_t owner_serial;  // needs the lock
 
-void egb_large_note_owner_(const void* block, size_t bytes, const void* site)
+void egb_large_note_owner_(const void* block, size_t bytes, const void* site, double scale)
 {
     const uint64_t now    = egb_os_milliseconds_();
     const uint32_t thread = egb_os_thread_number_();
     egb_os_lock_(&large_lock);
     egb_large* const large = egb_large_at_(block);
     if (large != NULL) {
-        const egb_large_owner owner = {++owner_serial, now, bytes, site, thread, NULL};
+        const egb_large_owner owner = {++owner_serial, now, bytes, site, scale, thread, NULL};
         large->owner                = owner;
+    }
+    egb_os_unlock_(&large_lock);
+}
+
+void egb_large_forget_owner_(const void* block)
+{
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_large_at_(block);
+    if (large != NULL) {
+        large->owner.serial = 0;
     }
     egb_os_unlock_(&large_lock);
 }

@@ -30,12 +30,13 @@ typedef struct egb_guard_page {
     const void* free_site;
 } egb_guard_page;
 
-// What is known of a block if large blocks are at level "track".
+// What is known of a block if large blocks are at level "track", or of a sample at "sample".
 typedef struct egb_large_owner {
     uint64_t    serial;  // number of the request; 0: nothing is known
     uint64_t    when;    // in the system's milliseconds
     size_t      bytes;   // as requested
     const void* site;    // or stack: room stacks
+    double      scale;   // how many blocks a sample stands for; 0: it is no sample
     uint32_t    thread;
     const void* mark;  // of a look at what is reachable; NULL: none
 } egb_large_owner;
@@ -150,8 +151,9 @@ void egb_large_live_to_(egb_live_large* place);
 
 // ---- owners -------------------------------------------------------------------------------------
 
-// Notes who requested the block, or resized it.
-void egb_large_note_owner_(const void* block, size_t bytes, const void* site);
+// Notes who requested the block, or resized it. `scale`: as in egb_large_owner. And forgets it.
+void egb_large_note_owner_(const void* block, size_t bytes, const void* site, double scale);
+void egb_large_forget_owner_(const void* block);
 
 // Counts the block as one of this size; 0: as one of no size, since realloc has resized it.
 void egb_large_note_size_(const void* block, size_t bytes);
@@ -165,6 +167,12 @@ void egb_large_count_sizes_anew_(void);
 static inline bool egb_large_has_owner_(const egb_large* large)
 {
     return large->state == EGB_LARGE_LIVE && large->owner.serial != 0;
+}
+
+// The same at level "track": a sample has an owner, too.
+static inline bool egb_large_is_tracked_(const egb_large* large)
+{
+    return egb_large_has_owner_(large) && large->owner.scale == 0;
 }
 
 // The number of the latest request.

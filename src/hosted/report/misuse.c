@@ -5,6 +5,7 @@
 #include "misuse.h"
 #include "../../os/os.h"
 #include "../settings/once.h"
+#include "../settings/settings.h"
 #include "eggbox/misuse.h"
 #include "text.h"
 
@@ -317,7 +318,7 @@ EGB_WEAK void egb_misuse(const egb_misuse_event* event)
     note_past(event);
     if (read_handler(&handler, &user) && handler != NULL) {
         handler(event, user);
-    } else if (event->history != NULL && event->history->level >= EGB_LEVEL_GUARD) {
+    } else if (event->history != NULL && !egb_level_has_magazines_(event->history->level)) {
         report_and_end(event);
     } else {
         report_once_per_site(event);

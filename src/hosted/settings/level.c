@@ -7,6 +7,7 @@
 #include "settings.h"
 
 #include "../../os/os.h"
+#include "sampling.h"
 
 static bool is_text(const char* from, const char* end, const char* text)
 {
@@ -19,7 +20,7 @@ static bool is_text(const char* from, const char* end, const char* text)
 
 static bool read_level(const char* from, const char* end, egb_level* level)
 {
-    for (int one = EGB_LEVEL_OFF; one <= EGB_LEVEL_PASSTHROUGH; one++) {
+    for (int one = EGB_LEVEL_OFF; one <= EGB_LEVEL_SAMPLE; one++) {
         if (is_text(from, end, egb_level_text((egb_level)one))) {
             *level = (egb_level)one;
             return true;
@@ -68,7 +69,7 @@ static void complain_of_level(void)
     static bool       has_complained;  // atomic
     static const char text[] =
         "eggbox: EGGBOX_CHECK has an entry that is not LEVEL or NAME:LEVEL; the entry is ignored. "
-        "The levels are off, check, guard, track and passthrough\n";
+        "The levels are off, check, sample, guard, track and passthrough\n";
     if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
         egb_os_write_error_(text, sizeof text - 1);
     }
@@ -176,6 +177,7 @@ void egb_settings_read_(void)
     const char* const fail  = read_setting("EGGBOX_FAIL", fail_copy);
     __atomic_store_n(&check_setting, check, __ATOMIC_RELEASE);
     __atomic_store_n(&fail_setting, fail, __ATOMIC_RELEASE);
+    egb_sampling_read_(egb_os_variable_("EGGBOX_SAMPLE"));
 }
 
 const char* egb_fault_setting_(void)
@@ -185,7 +187,7 @@ const char* egb_fault_setting_(void)
 
 egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level)
 {
-    if ((unsigned)wanted > EGB_LEVEL_PASSTHROUGH) {
+    if ((unsigned)wanted > EGB_LEVEL_SAMPLE) {
         return EGB_INVALID;
     }
     *level = wanted != EGB_LEVEL_DEFAULT ? wanted

@@ -5,7 +5,20 @@
 
 #include "eggbox/misuse.h"
 
-// Copies EGGBOX_CHECK and EGGBOX_FAIL before the first pool is made. Otherwise only tests call it.
+// Whether blocks of the level have red zones around them.
+static inline bool egb_level_is_guarded_(egb_level level)
+{
+    return level == EGB_LEVEL_GUARD || level == EGB_LEVEL_TRACK;
+}
+
+// Whether pools of the level hand out blocks by magazines.
+static inline bool egb_level_has_magazines_(egb_level level)
+{
+    return !egb_level_is_guarded_(level) && level != EGB_LEVEL_PASSTHROUGH;
+}
+
+// Reads EGGBOX_SAMPLE, and copies EGGBOX_CHECK and EGGBOX_FAIL, before the first pool is made.
+// Otherwise only tests call it.
 void egb_settings_read_(void);
 
 // The text of EGGBOX_FAIL.

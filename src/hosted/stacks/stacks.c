@@ -174,7 +174,7 @@ void egb_stacks_begin_(void)
 __attribute__((constructor)) static void begin_early(void)
 {
     egb_os_prepare_();  // before it no variable is known
-    if (egb_level_is_wanted_(EGB_LEVEL_TRACK)) {
+    if (egb_level_is_wanted_(EGB_LEVEL_TRACK) || egb_level_is_wanted_(EGB_LEVEL_SAMPLE)) {
         egb_stacks_begin_();
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Room stacks: the calls that led to a site, for pools at level "track". Each distinct stack is
-// kept once, until the process ends, and a pointer to it takes the place of the site: wherever this
-// library passes a site on, that is a code address or such a pointer, and the two functions at the
-// end tell which.
+// Room stacks: the calls that led to a site, for pools at the levels "track" and "sample". Each
+// distinct stack is kept once, until the process ends, and a pointer to it takes the place of the
+// site: wherever this library passes a site on, that is a code address or such a pointer, and the
+// two functions at the end tell which.
 //
 // The memory is bounded. When it is full, and on systems that do not tell the calls, a site is its
 // code address alone.
@@ -14,7 +14,7 @@
 enum { EGB_STACK_CALLS_MAX = 64 };  // the innermost ones
 
 // From now on there are stacks. Others may allocate here; no lock is held. The library does it when
-// it begins if EGGBOX_CHECK has the level, so that the loader is not asked in the middle of a
+// it begins if EGGBOX_CHECK has such a level, so that the loader is not asked in the middle of a
 // request.
 void egb_stacks_begin_(void);
 

@@ -36,6 +36,7 @@ pub const EGB_LEVEL_CHECK: egb_level = 2;
 pub const EGB_LEVEL_GUARD: egb_level = 3;
 pub const EGB_LEVEL_TRACK: egb_level = 4;
 pub const EGB_LEVEL_PASSTHROUGH: egb_level = 5;
+pub const EGB_LEVEL_SAMPLE: egb_level = 6;
 
 pub const EGB_NO_INDEX: usize = usize::MAX;
 pub const EGB_WORD_BYTES: usize = 4;

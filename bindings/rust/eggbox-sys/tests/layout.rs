@@ -102,6 +102,7 @@ fn core_rows(rows: &mut Rows) {
         EGB_LEVEL_GUARD,
         EGB_LEVEL_TRACK,
         EGB_LEVEL_PASSTHROUGH,
+        EGB_LEVEL_SAMPLE,
         EGB_NO_INDEX,
         EGB_WORD_BYTES
     );

@@ -33,6 +33,8 @@ pub enum Level {
     Track,
     /// Each block is one of the C library's `malloc`, for tools to watch.
     Passthrough,
+    /// As `Check`, and the places of a sample of the allocations.
+    Sample,
 }
 
 /// The pool in the library, for all that share it. A parent outlives its children, so that none of
