@@ -38,7 +38,7 @@ _eggbox()
         return
     fi
     case $command in
-        run) options="--report --check --guard-pages --suppress --json --help --" ;;
+        run) options="--report --check --sample --guard-pages --suppress --json --help --" ;;
         report) options="--json --html --format --what --diff --fail-above --suppress --all --help" ;;
         top) options="--once --json --openmetrics --help" ;;
         doctor | ls | gc) options="--json --help" ;;
@@ -53,7 +53,7 @@ _eggbox()
                 _eggbox_program $((i + 1)) "$current"
                 return
                 ;;
-            run:--report | run:--check | run:--guard-pages | run:--suppress) ((i++)) ;;
+            run:--report | run:--check | run:--sample | run:--guard-pages | run:--suppress) ((i++)) ;;
             compare:--with | compare:--runs | compare:--warmup | compare:--input) ((i++)) ;;
             run:[!-]* | compare:[!-]*)
                 _eggbox_program "$i" "$current"
@@ -62,12 +62,13 @@ _eggbox()
         esac
     done
     case $command:$before in
-        run:--check) _eggbox_words "off check guard track" "$current" ;;
+        run:--check) _eggbox_words "off check sample guard track" "$current" ;;
+        run:--sample) _eggbox_words "64k 512k 4m" "$current" ;;
         run:--guard-pages) _eggbox_words "large 1/1000 large,1/1000" "$current" ;;
         report:--format)
             _eggbox_words "folded heaptrack-folded pprof speedscope dhat massif perfetto" "$current"
             ;;
-        report:--what) _eggbox_words "leaked peak requests" "$current" ;;
+        report:--what) _eggbox_words "leaked allocated peak requests" "$current" ;;
         size:--emit) _eggbox_words "c cpp compat json" "$current" ;;
         report:--fail-above | size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
         ls:* | gc:*) _eggbox_words "$options" "$current" ;;

@@ -168,7 +168,9 @@ std::string why_no_leaks(const char* side, const findings& of)
     return of.was_ended
                ? fmt::format("leaks are not compared: a signal ended a program of {}", side)
            : !of.all.is_known
-               ? fmt::format("leaks are not compared: {} did not run with --check track", side)
+               ? fmt::format(
+                     "leaks are not compared: {} did not run with --check track or sample", side
+                 )
                : "";
 }
 
@@ -179,6 +181,9 @@ void add_leaks(difference& to, const findings& before, const findings& after)
             to.notes.push_back(why);
             return;
         }
+    }
+    if (before.all.samples != 0 || after.all.samples != 0) {
+        to.notes.emplace_back("leaks are estimates from samples: a small change may be chance");
     }
     parts_map parts;
     add_leaks(parts, before, &change::before);

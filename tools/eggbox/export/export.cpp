@@ -45,6 +45,7 @@ struct named_subject {
 
 constexpr std::array all_subjects = {
     named_subject{"leaked", subject::leaked},
+    named_subject{"allocated", subject::allocated},
     named_subject{"peak", subject::peak},
     named_subject{"requests", subject::requests},
 };

@@ -79,9 +79,35 @@ void require_leaks(const findings& found)
     }
     if (!found.all.is_known) {
         throw failure(
-            "the report has no leaks by place; record them with `eggbox run --check track`"
+            "the report has no leaks by place; record them with `eggbox run --check track`, or "
+            "`--check sample` for an estimate"
         );
     }
+}
+
+std::vector<profile_sample> allocated_samples(const std::vector<run_record>& runs)
+{
+    const findings found = find_all(runs);
+    if (found.sampling.period_bytes == 0) {
+        throw failure(
+            "the report has no requests by place; record them with `eggbox run --check sample`"
+        );
+    }
+    frames_map    samples;
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes  = 0;
+    for (const leak_total& each : found.allocated) {
+        add_sum(samples, frames_of(each), each.blocks, each.bytes);
+        blocks = plus(blocks, each.blocks);
+        bytes  = plus(bytes, each.bytes);
+    }
+    add_sum(
+        samples,
+        {named("(sites that the report does not list)")},
+        minus(found.sampling.sum.blocks, blocks),
+        minus(found.sampling.sum.bytes, bytes)
+    );
+    return values_of(samples);
 }
 
 std::vector<profile_sample> leaked_samples(const std::vector<run_record>& runs)
@@ -218,6 +244,12 @@ profile profile_of(const std::vector<run_record>& runs, subject wanted)
             out.count_name = "leaked_blocks";
             out.bytes_name = "leaked_bytes";
             out.samples    = leaked_samples(runs);
+            break;
+        case subject::allocated:
+            out.title      = "all blocks, an estimate from samples";
+            out.count_name = "allocated_blocks";
+            out.bytes_name = "allocated_bytes";
+            out.samples    = allocated_samples(runs);
             break;
         case subject::peak:
             out.title      = "the peak of each pool";

@@ -12,9 +12,10 @@ namespace tool
 {
 
 enum class subject {
-    leaked,    // blocks that were never freed, by the calls that allocated them
-    peak,      // the largest number of blocks in use, by program and pool
-    requests,  // requests, by program and pool
+    leaked,     // blocks that were never freed, by the calls that allocated them
+    allocated,  // all blocks of a run at level "sample", by those calls: an estimate
+    peak,       // the largest number of blocks in use, by program and pool
+    requests,   // requests, by program and pool
 };
 
 /// A call of a function, or, for `peak` and `requests`, a program or a pool.

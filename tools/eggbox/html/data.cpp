@@ -189,6 +189,8 @@ json page_data(const std::vector<run_record>& runs, const std::vector<std::strin
         {"totals", totals_data(sums, found)},
         {"misuse", lines_data(event_lines(found, "`eggbox report --json`"))},
         {"leaks", lines_data(leak_lines(found, "`eggbox report --json`"))},
+        {"allocated", lines_data(allocated_lines(found, "`eggbox report --json`"))},
+        {"sampling", sampled_text(found.sampling, found.sampling.sum.samples)},
         {"over_time", over_time_data(runs)},
         {"stacks", stacks_data(runs)},
         {"pools", pools_data(sums)},

@@ -115,6 +115,7 @@ json stacks_data(const std::vector<run_record>& runs)
 {
     return {
         {"leaked", subject_data(runs, subject::leaked)},
+        {"allocated", subject_data(runs, subject::allocated)},
         {"peak", subject_data(runs, subject::peak)},
         {"requests", subject_data(runs, subject::requests)},
     };

@@ -60,13 +60,30 @@ std::string check_problem(const std::string& text)
                    "frames:passthrough; eggbox run serves malloc from pools";
         }
         level = level.substr(level.find(':') + 1);
-        if (level != "off" && level != "check" && level != "guard" && level != "track" &&
-            level != "passthrough") {
-            return "unknown level; the levels are off, check, guard and track";
+        if (level != "off" && level != "check" && level != "sample" && level != "guard" &&
+            level != "track" && level != "passthrough") {
+            return "unknown level; the levels are off, check, sample, guard and track";
         }
         at = end + 1;
     }
     return "";
+}
+
+// As the library reads it: 4096, 512k, 1m.
+std::string sample_problem(const std::string& text)
+{
+    constexpr std::uint64_t most   = 1 << 30;
+    const std::size_t       digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string       unit   = text.substr(digits);
+    const int               power  = unit.empty()                 ? 0
+                                     : unit == "k" || unit == "K" ? 10
+                                     : unit == "m" || unit == "M" ? 20
+                                     : unit == "g" || unit == "G" ? 30
+                                                                  : -1;
+    const std::uint64_t     number = digits > 0 && digits <= 10 ? std::stoull(text) : 0;
+    return power >= 0 && number > 0 && number <= most >> power
+               ? ""
+               : "no number of bytes from 1 to 1g; use one such as 512k";
 }
 
 // "large", "1/1000" or both.
@@ -146,9 +163,18 @@ void add_run(CLI::App& app, run_options& wanted)
 {
     CLI::App* const sub = app.add_subcommand("run", "Run a program with malloc served from pools");
     sub->add_option("--report", wanted.report, "Write the report to this file")->type_name("FILE");
-    sub->add_option("--check", wanted.check, "Which misuse to detect: off, check, guard, track")
+    sub->add_option(
+           "--check", wanted.check, "Which misuse to detect: off, check, sample, guard, track"
+    )
         ->type_name("LEVEL")
         ->check(CLI::Validator(check_problem, ""));
+    sub->add_option(
+           "--sample",
+           wanted.sample,
+           "At level sample, 1 stack in so many bytes on average; default 512k"
+    )
+        ->type_name("BYTES")
+        ->check(CLI::Validator(sample_problem, ""));
     sub->add_option(
            "--guard-pages",
            wanted.guard_pages,
@@ -160,9 +186,9 @@ void add_run(CLI::App& app, run_options& wanted)
     add_json(sub, wanted.json, "Print the summary as one line of JSON");
     set_usage(
         sub,
-        "usage: eggbox run [--report FILE] [--check LEVEL] [--guard-pages WHICH] [--suppress "
-        "FILE]\n"
-        "                  [--json] -- program [argument]..."
+        "usage: eggbox run [--report FILE] [--check LEVEL] [--sample BYTES] [--guard-pages "
+        "WHICH]\n"
+        "                  [--suppress FILE] [--json] -- program [argument]..."
     );
 }
 
@@ -181,10 +207,10 @@ void add_report(CLI::App& app, report_options& wanted)
     sub->add_option(
            "--what",
            wanted.what,
-           "What that file shows: leaked (the default) by stack, which level track records; peak "
-           "or requests by pool"
+           "What that file shows: leaked (the default) by stack, which level track records; "
+           "allocated by stack, which level sample records; peak or requests by pool"
     )
-        ->type_name("leaked|peak|requests")
+        ->type_name("leaked|allocated|peak|requests")
         ->needs(format);
     add_suppress(sub, wanted.suppress);
     sub->add_flag(
@@ -207,7 +233,7 @@ void add_report(CLI::App& app, report_options& wanted)
         sub,
         "usage: eggbox report FILE... [--json] [--all]\n"
         "       eggbox report FILE... --html PAGE\n"
-        "       eggbox report FILE... --format FORMAT [--what leaked|peak|requests]\n"
+        "       eggbox report FILE... --format FORMAT [--what leaked|allocated|peak|requests]\n"
         "       eggbox report --diff OLD NEW [--fail-above PERCENT] [--json]\n"
         "Formats: folded, heaptrack-folded, pprof, speedscope, dhat, massif, perfetto."
     );

@@ -53,47 +53,64 @@ constexpr std::size_t leaks_max  = 1000;
 constexpr std::size_t events_max = 100;
 
 // Numbers of places that are in both records.
-struct known_leaks {
+struct known_places {
     std::uint64_t lost      = 0;
     std::uint64_t indirect  = 0;  // a part of these
     std::uint64_t reachable = 0;
 };
 
-std::uint64_t& known_places(known_leaks& known, block_reach reach)
+void count_place(known_places& known, block_reach reach)
 {
-    return reach == block_reach::still_reachable ? known.reachable : known.lost;
+    (reach == block_reach::still_reachable ? known.reachable : known.lost)++;
+    known.indirect += reach == block_reach::indirectly_lost ? 1 : 0;
 }
 
+// Returns how many of the places are in both.
+known_places add_sites(std::vector<leak_record>& to, const std::vector<leak_record>& from)
+{
+    known_places known;
+    for (const leak_record& each : from) {
+        const auto found = std::find_if(to.begin(), to.end(), [&](const leak_record& other) {
+            return other.site == each.site && other.stack == each.stack &&
+                   other.pool == each.pool && other.reach == each.reach;
+        });
+        if (found != to.end()) {
+            found->blocks    = plus(found->blocks, each.blocks);
+            found->bytes     = plus(found->bytes, each.bytes);
+            found->samples   = plus(found->samples, each.samples);
+            found->oldest_ms = std::max(found->oldest_ms, each.oldest_ms);
+            count_place(known, each.reach);
+        } else if (to.size() < leaks_max) {
+            to.push_back(each);
+        }
+    }
+    return known;
+}
+
+// `known`: places that both have.
 void add_sum(leak_sum& to, const leak_sum& from, std::uint64_t known)
 {
     to.is_known = to.is_known || from.is_known;
     to.places   = plus(to.places, minus(from.places, known));
     to.blocks   = plus(to.blocks, from.blocks);
     to.bytes    = plus(to.bytes, from.bytes);
+    to.samples  = plus(to.samples, from.samples);
 }
 
 void add_leaks(process_record& to, const process_record& from)
 {
-    known_leaks known;
-    for (const leak_record& each : from.leaks) {
-        const auto found =
-            std::find_if(to.leaks.begin(), to.leaks.end(), [&](const leak_record& other) {
-                return other.site == each.site && other.stack == each.stack &&
-                       other.pool == each.pool && other.reach == each.reach;
-            });
-        if (found != to.leaks.end()) {
-            found->blocks    = plus(found->blocks, each.blocks);
-            found->bytes     = plus(found->bytes, each.bytes);
-            found->oldest_ms = std::max(found->oldest_ms, each.oldest_ms);
-            known_places(known, each.reach)++;
-            known.indirect += each.reach == block_reach::indirectly_lost ? 1 : 0;
-        } else if (to.leaks.size() < leaks_max) {
-            to.leaks.push_back(each);
-        }
-    }
+    const known_places known = add_sites(to.leaks, from.leaks);
     add_sum(to.leaked, from.leaked, known.lost);
     add_sum(to.indirect, from.indirect, known.indirect);
     add_sum(to.reachable, from.reachable, known.reachable);
+}
+
+// They count what was ever allocated, also before an exec.
+void add_allocated(process_record& to, const process_record& from)
+{
+    const std::uint64_t known = add_sites(to.allocated, from.allocated).lost;
+    combine_sampling(to.sampling, from.sampling);
+    to.sampling.sum.places = minus(to.sampling.sum.places, known);
 }
 
 // The system reuses process numbers, so the start time must agree as well.
@@ -157,6 +174,16 @@ static void combine_sizes(std::vector<large_size>& to, const std::vector<large_s
     }
 }
 
+void combine_sampling(sampling_record& to, const sampling_record& from)
+{
+    const bool has_both = to.period_bytes != 0 && from.period_bytes != 0;
+    to.is_mixed =
+        to.is_mixed || from.is_mixed || (has_both && to.period_bytes != from.period_bytes);
+    to.period_bytes = to.period_bytes == 0 ? from.period_bytes : to.period_bytes;
+    to.lost         = plus(to.lost, from.lost);
+    add_sum(to.sum, from.sum, 0);
+}
+
 void combine_large(large_record& to, const large_record& from)
 {
     combine_sizes(to.sizes, from.sizes);
@@ -195,6 +222,7 @@ static void combine(process_record& to, const process_record& from)
     combine_large(to.large, from.large);
     counted_sums(to.not_served).add(from.not_served);
     counted_sums(to.misuse).add(from.misuse);
+    add_allocated(to, from);
     for (const event_record& each : from.events) {
         if (to.events.size() < events_max) {
             to.events.push_back(each);

@@ -161,7 +161,34 @@ leak_record read_leak(const json_place& from)
     out.pool      = from.member("pool").text();
     out.blocks    = from.member("blocks").count();
     out.bytes     = from.member("bytes").count();
-    out.oldest_ms = from.member("oldest_ms").count();
+    out.oldest_ms = optional_count(from, "oldest_ms", 0);
+    out.samples   = optional_count(from, "samples", 0);
+    return out;
+}
+
+leak_sum read_sum(const json_place& from)
+{
+    leak_sum out;
+    out.is_known = true;
+    out.places   = from.member("places").count();
+    out.blocks   = from.member("blocks").count();
+    out.bytes    = from.member("bytes").count();
+    out.samples  = optional_count(from, "samples", 0);
+    return out;
+}
+
+sampling_record read_sampling(const json_place& from)
+{
+    sampling_record out;
+    out.period_bytes = from.member("period_bytes").count();
+    out.is_mixed     = optional_truth(from, "is_mixed");
+    out.lost         = optional_count(from, "lost", 0);
+    if (out.period_bytes == 0) {
+        from.member("period_bytes").refuse("should be more than 0");
+    }
+    if (from.has("places")) {
+        out.sum = read_sum(from);
+    }
     return out;
 }
 
@@ -185,13 +212,7 @@ event_record read_event(const json_place& from)
 void read_sum(leak_sum& out, const json_place& from, const char* name)
 {
     if (from.has(name)) {
-        const json_place sum = from.member(name);
-        out                  = {
-            true,
-            sum.member("places").count(),
-            sum.member("blocks").count(),
-            sum.member("bytes").count()
-        };
+        out = read_sum(from.member(name));
     }
 }
 
@@ -206,6 +227,14 @@ void read_findings(process_record& out, const json_place& from)
     read_sum(out.leaked, from, "leaked");
     read_sum(out.indirect, from, "indirect");
     read_sum(out.reachable, from, "reachable");
+    if (from.has("allocated")) {
+        for (const json_place& each : from.member("allocated").elements()) {
+            out.allocated.push_back(read_leak(each));
+        }
+    }
+    if (from.has("sampling")) {
+        out.sampling = read_sampling(from.member("sampling"));
+    }
     if (from.has("events")) {
         for (const json_place& each : from.member("events").elements()) {
             out.events.push_back(read_event(each));

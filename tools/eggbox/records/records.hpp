@@ -88,7 +88,8 @@ enum class block_reach : unsigned char { unknown, directly_lost, indirectly_lost
 /// "directly lost", as files have it; "" for unknown.
 const char* reach_text(block_reach reach);
 
-/// Blocks of one pool that one place allocated and that were never freed.
+/// Blocks of one pool that one place allocated and that were never freed; or, in `allocated`, all
+/// that it ever allocated.
 struct leak_record {
     block_reach   reach = block_reach::unknown;
     place_record  site;
@@ -97,6 +98,7 @@ struct leak_record {
     std::uint64_t blocks    = 0;
     std::uint64_t bytes     = 0;
     std::uint64_t oldest_ms = 0;
+    std::uint64_t samples   = 0;  // 0: exact; else the numbers are scaled from so many blocks
 };
 
 /// One of the last misuses.
@@ -120,6 +122,15 @@ struct leak_sum {
     std::uint64_t places   = 0;
     std::uint64_t blocks   = 0;
     std::uint64_t bytes    = 0;
+    std::uint64_t samples  = 0;  // as in leak_record
+};
+
+/// How the blocks of processes at level "sample" were sampled, and the sum over `allocated`.
+struct sampling_record {
+    std::uint64_t period_bytes = 0;      // 1 sample in so many bytes on average; 0: none were
+    bool          is_mixed     = false;  // other processes had another one
+    std::uint64_t lost         = 0;      // samples that could not be noted
+    leak_sum      sum;
 };
 
 struct process_record {
@@ -148,6 +159,8 @@ struct process_record {
     leak_sum                  indirect;    // the part of `leaked` to which a lost block leads
     leak_sum                  reachable;   // not in `leaked`; not known if nobody looked
     leak_sum                  suppressed;  // was in `leaks` and `leaked`; not in a file
+    std::vector<leak_record>  allocated;   // by sites, at level "sample"
+    sampling_record           sampling;
     std::vector<event_record> events;
     std::string               no_report;  // why the numbers are from the live file; empty: they
                                           // are those of the process's own report
@@ -206,6 +219,9 @@ run_record run_of(std::vector<process_record> records);
 
 /// Reads the file that one process wrote.
 process_record read_process(const std::string& path);
+
+/// Adds the numbers of samples.
+void combine_sampling(sampling_record& to, const sampling_record& from);
 
 /// Adds counts, and takes the maximum of peaks.
 void combine_large(large_record& to, const large_record& from);

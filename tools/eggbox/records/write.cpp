@@ -85,8 +85,16 @@ json leak_json(const leak_record& leak)
         {"bytes", leak.bytes},
         {"oldest_ms", leak.oldest_ms},
     };
+    add_unless(out, "samples", leak.samples, 0);
     add_reach(out, leak.reach);
     add_stack(out, "stack", leak.stack);
+    return out;
+}
+
+json allocated_json(const leak_record& site)
+{
+    json out = leak_json(site);
+    out.erase("oldest_ms");
     return out;
 }
 
@@ -102,6 +110,13 @@ void add_findings(json& to, const process_record& process)
             to["indirect"]  = leaked_json(process.indirect);
             to["reachable"] = leaked_json(process.reachable);
         }
+    }
+    if (process.sampling.period_bytes != 0) {
+        to["allocated"] = json::array();
+        for (const leak_record& site : process.allocated) {
+            to["allocated"].push_back(allocated_json(site));
+        }
+        to["sampling"] = sampling_json(process.sampling);
     }
     for (const event_record& each : process.events) {
         to["events"].push_back(event_json(each));
@@ -232,7 +247,19 @@ void add_reach(json& to, block_reach reach)
 
 json leaked_json(const leak_sum& sum)
 {
-    return {{"places", sum.places}, {"blocks", sum.blocks}, {"bytes", sum.bytes}};
+    json out = {{"places", sum.places}, {"blocks", sum.blocks}, {"bytes", sum.bytes}};
+    add_unless(out, "samples", sum.samples, 0);
+    return out;
+}
+
+json sampling_json(const sampling_record& sampling)
+{
+    json out            = leaked_json(sampling.sum);
+    out["samples"]      = sampling.sum.samples;
+    out["period_bytes"] = sampling.period_bytes;
+    out["lost"]         = sampling.lost;
+    add_truth(out, "is_mixed", sampling.is_mixed);
+    return out;
 }
 
 json counted_json(const std::vector<counted>& all, const char* name)

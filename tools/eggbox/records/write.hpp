@@ -16,6 +16,7 @@ json event_json(const event_record& event);
 /// Adds the stack as `name`, unless it is unknown.
 void add_stack(json& to, const char* name, const stack_record& stack);
 json leaked_json(const leak_sum& sum);
+json sampling_json(const sampling_record& sampling);
 
 /// Adds "reach" if it is known.
 void add_reach(json& to, block_reach reach);

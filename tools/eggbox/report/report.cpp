@@ -34,6 +34,9 @@ std::string found_text(const findings& found)
     for (const std::string& line : leak_lines(found, "`eggbox report --json`")) {
         out += line + "\n";
     }
+    for (const std::string& line : allocated_lines(found, "`eggbox report --json`")) {
+        out += line + "\n";
+    }
     return out.empty() ? "" : "\n" + out;
 }
 

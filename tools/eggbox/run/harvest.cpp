@@ -139,6 +139,8 @@ bool says_all(const std::string& report, process_record& record)
         record.leaked                = earlier.leaked;
         record.indirect              = earlier.indirect;
         record.reachable             = earlier.reachable;
+        record.allocated             = earlier.allocated;
+        record.sampling              = earlier.sampling;
         return requests_of(earlier) >= requests_of(record);
     } catch (const failure&) {
         return false;  // it was killed while it wrote
@@ -184,11 +186,13 @@ harvest::file_names harvest::list()
 // alike: the later ones have their sites alone.
 void harvest::limit_stacks(process_record& process)
 {
-    for (leak_record& leak : process.leaks) {
-        if (leak.stack.size() > stacked_left_) {
-            leak.stack.clear();
+    for (std::vector<leak_record>* const sites : {&process.leaks, &process.allocated}) {
+        for (leak_record& each : *sites) {
+            if (each.stack.size() > stacked_left_) {
+                each.stack.clear();
+            }
+            stacked_left_ -= each.stack.size();
         }
-        stacked_left_ -= leak.stack.size();
     }
 }
 

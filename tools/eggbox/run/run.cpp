@@ -13,8 +13,8 @@
 #include "run/symbols.hpp"
 #include "sums/findings.hpp"
 #include "sums/suppress.hpp"
-#include "sums/wrappers.hpp"
 #include "sums/totals.hpp"
+#include "sums/wrappers.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
 
@@ -379,6 +379,9 @@ environment changes_for(
     };
     if (!wanted.check.empty()) {
         out.emplace_back("EGGBOX_CHECK", wanted.check);
+    }
+    if (!wanted.sample.empty()) {
+        out.emplace_back("EGGBOX_SAMPLE", wanted.sample);
     }
     if (!wanted.guard_pages.empty()) {
         out.emplace_back("EGGBOX_GUARD_PAGES", wanted.guard_pages);

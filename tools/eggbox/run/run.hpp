@@ -12,6 +12,7 @@ struct run_options {
     std::vector<std::string> command;      // the program and its arguments
     std::string              report;       // file to write; empty: a temporary one
     std::string              check;        // level for EGGBOX_CHECK; empty: leave it alone
+    std::string              sample;       // for EGGBOX_SAMPLE; empty: leave it alone
     std::string              guard_pages;  // for EGGBOX_GUARD_PAGES; empty: leave it alone
     std::string              suppress;     // file of leaks to say nothing of; empty: none
     bool                     json = false;

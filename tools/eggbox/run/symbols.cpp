@@ -312,9 +312,11 @@ void find_sources(run_record& run)
     (void)unsetenv("DEBUGINFOD_URLS");  // libdw would ask the network
     sources all;
     for (process_record& process : run.processes) {
-        for (leak_record& leak : process.leaks) {
-            all.find(leak.site);
-            all.find(leak.stack);
+        for (std::vector<leak_record>* const sites : {&process.leaks, &process.allocated}) {
+            for (leak_record& each : *sites) {
+                all.find(each.site);
+                all.find(each.stack);
+            }
         }
         for (event_record& event : process.events) {
             for (place_record* const place : {&event.site, &event.alloc_site, &event.free_site}) {

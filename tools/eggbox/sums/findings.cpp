@@ -112,7 +112,23 @@ void add_place(leaks_by_place& places, const leak_record& each)
     total.stack             = each.stack;
     total.blocks            = plus(total.blocks, each.blocks);
     total.bytes             = plus(total.bytes, each.bytes);
+    total.samples           = plus(total.samples, each.samples);
     total.oldest_ms         = std::max(total.oldest_ms, each.oldest_ms);
+}
+
+bool has_more(const leak_total& a, const leak_total& b)
+{
+    return a.bytes != b.bytes ? a.bytes > b.bytes : a.blocks > b.blocks;
+}
+
+std::vector<leak_total> most_bytes_first(const leaks_by_place& places)
+{
+    std::vector<leak_total> out;
+    for (const auto& [text, each] : places) {
+        out.push_back(each);
+    }
+    std::stable_sort(out.begin(), out.end(), has_more);
+    return out;
 }
 
 void add_rest(leak_sum& to, const leak_sum& all, const leak_sum& without)
@@ -121,6 +137,7 @@ void add_rest(leak_sum& to, const leak_sum& all, const leak_sum& without)
     to.places   = plus(to.places, minus(all.places, without.places));
     to.blocks   = plus(to.blocks, minus(all.blocks, without.blocks));
     to.bytes    = plus(to.bytes, minus(all.bytes, without.bytes));
+    to.samples  = plus(to.samples, all.samples);
 }
 
 // The sums of a process, without what its list has and is counted by place, or as kept.
@@ -159,6 +176,14 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
         }
     }
     add_sums(to, process, {listed, kept_indirect, kept_reachable});
+}
+
+void add_allocated(findings& to, leaks_by_place& places, const process_record& process)
+{
+    for (const leak_record& each : process.allocated) {
+        add_place(places, each);
+    }
+    combine_sampling(to.sampling, process.sampling);
 }
 
 // A damaged block is found during a correct call, so the call is not the fault.
@@ -315,21 +340,44 @@ json leak_json(const leak_total& leak)
         {"oldest_ms", leak.oldest_ms},
     };
     add_reach(out, leak.reach);
+    if (leak.samples != 0) {
+        out["samples"] = leak.samples;
+    }
     add_stack(out, "stack", leak.stack);
+    return out;
+}
+
+json allocated_json(const leak_total& each)
+{
+    json out = leak_json(each);
+    out.erase("oldest_ms");
     return out;
 }
 
 }  // namespace
 
+std::string sampled_text(const sampling_record& sampling, std::uint64_t samples)
+{
+    return samples == 0 ? ""
+                        : fmt::format(
+                              "sampled, 1 in {}{}, scaled; {}",
+                              bytes_text(sampling.period_bytes),
+                              sampling.is_mixed ? " and others" : "",
+                              number_of(samples, "sample", "samples")
+                          );
+}
+
 findings find_all(const std::vector<run_record>& runs)
 {
     findings                           out;
     leaks_by_place                     places;
+    leaks_by_place                     allocating;
     std::map<std::string, std::size_t> seen;
     for (const run_record& run : runs) {
         for (std::size_t i = 0; i < run.processes.size(); i++) {
             const process_record& process = run.processes[i];
             add_events(out, seen, process);
+            add_allocated(out, allocating, process);
             if (i == 0 && run.exit_status > 128) {
                 out.was_ended = out.was_ended || process.leaked.is_known;
             } else {
@@ -337,13 +385,11 @@ findings find_all(const std::vector<run_record>& runs)
             }
         }
     }
-    for (const auto& [text, leak] : places) {
-        out.leaks.push_back(leak);
-        add_to(out.all, leak.blocks, leak.bytes);
+    out.leaks     = most_bytes_first(places);
+    out.allocated = most_bytes_first(allocating);
+    for (const leak_total& each : out.leaks) {
+        add_to(out.all, each.blocks, each.bytes);
     }
-    std::stable_sort(out.leaks.begin(), out.leaks.end(), [](const auto& a, const auto& b) {
-        return a.bytes != b.bytes ? a.bytes > b.bytes : a.blocks > b.blocks;
-    });
     return out;
 }
 
@@ -375,7 +421,8 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     }
     if (all.is_known && all.blocks == 0) {
         out.push_back(
-            std::string("no leaks: every tracked block was freed") +
+            std::string("no leaks: every ") +
+            (found.sampling.period_bytes != 0 ? "sampled" : "tracked") + " block was freed" +
             (found.kept.blocks == 0 && found.large.blocks == 0 && found.suppressed.blocks == 0 &&
                      found.reachable.blocks == 0
                  ? ""
@@ -383,16 +430,21 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
         );
     }
     if (all.blocks > 0) {
-        out.push_back(lost_text(found) + ", by allocation site:");
+        const std::string sampled = sampled_text(found.sampling, all.samples);
+        out.push_back(
+            lost_text(found) + (sampled.empty() ? "" : " (" + sampled + ")") +
+            ", by allocation site:"
+        );
     }
     const std::size_t count = std::min(found.leaks.size(), lines_max);
     for (std::size_t i = 0; i < count; i++) {
         const leak_total& each = found.leaks[i];
         out.push_back(fmt::format(
-            "  {} in {}{}, oldest {}: {}",
+            "  {} in {}{}, {}oldest {}: {}",
             number_of(each.bytes, "byte", "bytes"),
             number_of(each.blocks, "block", "blocks"),
             each.reach == block_reach::indirectly_lost ? ", indirectly" : "",
+            each.samples == 0 ? "" : number_of(each.samples, "sample", "samples") + ", ",
             seconds_text(static_cast<double>(each.oldest_ms) / 1000),
             leak_text(each.site, each.stack, calls_max)
         ));
@@ -419,6 +471,43 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     return out;
 }
 
+std::vector<std::string> allocated_lines(const findings& found, const std::string& where)
+{
+    std::vector<std::string> out;
+    const sampling_record&   sampling = found.sampling;
+    if (sampling.sum.samples == 0) {
+        return out;
+    }
+    out.push_back(fmt::format(
+        "ALLOCATED: about {} ({}), by allocation site:",
+        bytes_text(sampling.sum.bytes),
+        sampled_text(sampling, sampling.sum.samples)
+    ));
+    const std::size_t count = std::min(found.allocated.size(), lines_max);
+    for (std::size_t i = 0; i < count; i++) {
+        const leak_total& each = found.allocated[i];
+        out.push_back(fmt::format(
+            "  {} in {}, {}: {}",
+            number_of(each.bytes, "byte", "bytes"),
+            number_of(each.blocks, "block", "blocks"),
+            number_of(each.samples, "sample", "samples"),
+            leak_text(each.site, each.stack, calls_max)
+        ));
+    }
+    if (found.allocated.size() > count) {
+        out.push_back(
+            fmt::format("  and {} more sites in {}", grouped(found.allocated.size() - count), where)
+        );
+    }
+    if (sampling.lost > 0) {
+        out.push_back(fmt::format(
+            "  and {} that could not be noted, for want of memory",
+            number_of(sampling.lost, "sample", "samples")
+        ));
+    }
+    return out;
+}
+
 void add_findings(json& to, const findings& found)
 {
     to["leaks"] = json::array();
@@ -435,6 +524,13 @@ void add_findings(json& to, const findings& found)
         to["suppressed"]            = leaked_json(found.suppressed);
         to["large"]["in_use"]       = found.large.blocks;
         to["large"]["bytes_in_use"] = found.large.bytes;
+    }
+    if (found.sampling.period_bytes != 0) {
+        to["sampling"]  = sampling_json(found.sampling);
+        to["allocated"] = json::array();
+        for (const leak_total& each : found.allocated) {
+            to["allocated"].push_back(allocated_json(each));
+        }
     }
     to["events"] = json::array();
     for (const event_total& each : found.events) {

@@ -10,7 +10,8 @@
 namespace tool
 {
 
-/// All leaks of one place or stack, over all processes and pools.
+/// All leaks of one place or stack, over all processes and pools; or, in `allocated`, all that it
+/// ever allocated.
 struct leak_total {
     block_reach   reach = block_reach::unknown;
     place_record  site;
@@ -18,6 +19,7 @@ struct leak_total {
     std::uint64_t blocks    = 0;
     std::uint64_t bytes     = 0;
     std::uint64_t oldest_ms = 0;
+    std::uint64_t samples   = 0;  // as in leak_record
 };
 
 /// The same misuse at the same places.
@@ -35,17 +37,23 @@ struct findings {
     leak_sum                 kept;       // by the C library and the loader; not in `leaks` or `all`
     leak_sum                 suppressed;  // as the user wishes; not in `leaks` or `all`
     leak_sum                 large;       // large blocks, not freed; their places are not recorded
+    std::vector<leak_total>  allocated;   // by samples, in use at the end or not; most bytes first
+    sampling_record          sampling;    // `sum` has also what no report lists
     bool                     was_ended = false;  // a signal ended a program: its leaks are left out
 };
 
 findings find_all(const std::vector<run_record>& runs);
 
+/// "sampled, 1 in 512 KiB, scaled; 12 samples". Empty without samples: all blocks are known.
+std::string sampled_text(const sampling_record& sampling, std::uint64_t samples);
+
 /// Lines of text; a long list is cut, and the last line says that the rest is in `where`. Empty if
 /// the runs did not look for such findings.
 std::vector<std::string> event_lines(const findings& found, const std::string& where);
 std::vector<std::string> leak_lines(const findings& found, const std::string& where);
+std::vector<std::string> allocated_lines(const findings& found, const std::string& where);
 
-/// Adds "leaks", "leaked" and "events".
+/// Adds "leaks", "leaked", "allocated", "sampling" and "events".
 void add_findings(json& to, const findings& found);
 
 }  // namespace tool

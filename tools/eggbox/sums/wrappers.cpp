@@ -65,6 +65,7 @@ std::size_t first_after(const stack_record& stack, const std::set<std::string>& 
     return first;
 }
 
+// The sizes of samples are scaled, so they are no evidence.
 void look_at(functions& seen, const leak_record& leak, const std::set<std::string>& wrappers)
 {
     const stack_record& stack = leak.stack;
@@ -72,7 +73,8 @@ void look_at(functions& seen, const leak_record& leak, const std::set<std::strin
     for (std::size_t i = first + 1; i < stack.size(); i++) {
         seen[key_of(stack[i])].is_elsewhere = true;
     }
-    if (first + 1 >= stack.size() || only_starts(stack[first + 1]) || leak.blocks == 0) {
+    if (first + 1 >= stack.size() || only_starts(stack[first + 1]) || leak.blocks == 0 ||
+        leak.samples != 0) {
         return;
     }
     const place_record& front = stack[first];
@@ -108,8 +110,10 @@ void change_places(std::vector<run_record>& runs, const change& each_place)
     };
     for (run_record& run : runs) {
         for (process_record& process : run.processes) {
-            for (leak_record& leak : process.leaks) {
-                in(leak.stack);
+            for (std::vector<leak_record>* const sites : {&process.leaks, &process.allocated}) {
+                for (leak_record& each : *sites) {
+                    in(each.stack);
+                }
             }
             for (event_record& event : process.events) {
                 in(event.stack);

@@ -101,7 +101,7 @@ function fillAnswer() {
 }
 
 function fillFindings() {
-  const lines = [...data.misuse, ...data.leaks];
+  const lines = [...data.misuse, ...data.leaks, ...data.allocated];
   byId("findings").hidden = lines.length === 0;
   for (const line of lines) {
     const isHead = !line.startsWith(" ") && line.endsWith(":");
@@ -113,6 +113,7 @@ function fillFindings() {
 
 const subjects = {
   leaked: ["Leaked", "Leaked blocks, by the calls that allocated them."],
+  allocated: ["Allocated", "All blocks of the run, by the calls that allocated them."],
   peak: ["Peak", "Bytes at the peak of each size class and pool, by program. The peaks are of " +
     "different moments, so their sum may never have been in use."],
   requests: ["Requests", "Requests to each size class and pool, by program."],
@@ -128,6 +129,12 @@ function describeFrame(unit) {
   };
 }
 
+// Which numbers of stacks are estimates.
+function sampledNote(name) {
+  return data.sampling && (name === "leaked" || name === "allocated")
+    ? ` The numbers are estimates: ${data.sampling}.` : "";
+}
+
 let graph = null;
 
 function showSubject(name) {
@@ -140,7 +147,8 @@ function showSubject(name) {
     ? ` The ${plural(subject.folded, "smallest stack is", "smallest stacks are")} one box.` : "";
   byId("stacks-note").textContent = subject.missing !== undefined
     ? `There is nothing to show: ${subject.missing}.`
-    : subject.samples.length === 0 ? "Every block was freed." : subjects[name][1] + folded;
+    : subject.samples.length === 0 ? "Every block was freed."
+    : subjects[name][1] + sampledNote(name) + folded;
   byId("flame").hidden = byId("detail").hidden = isEmpty;
   graph = isEmpty ? null : flameGraph(byId("flame"), subject, describeFrame(subject.unit),
     (text) => { byId("detail").textContent = text; });
