@@ -137,5 +137,6 @@ TEST_F(levels, have_names)
 {
     EXPECT_STREQ(egb_level_text(EGB_LEVEL_OFF), "off");
     EXPECT_STREQ(egb_level_text(EGB_LEVEL_PASSTHROUGH), "passthrough");
+    EXPECT_STREQ(egb_level_text(EGB_LEVEL_SAMPLE), "sample");
     EXPECT_STREQ(egb_level_text(static_cast<egb_level>(7)), "unknown");
 }

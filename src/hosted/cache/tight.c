@@ -42,8 +42,8 @@ static bool is_sure(const egb_magazine_* magazine)
            EGB_LOAD_(((const egb_entry_*)top)->block) == egb_no_entry_()->block;
 }
 
-// It is sure from now on. One that was sure when it was looked at need not be now: its thread may be
-// in a push, and another one may have taken the block. It was not counted.
+// It is sure from now on. One that was sure when it was looked at need not be now: its thread may
+// be in a push, and another one may have taken the block. It was not counted.
 void egb_magazine_settle_(egb_depot* depot, egb_magazine_* magazine)
 {
     if (magazine->is_unsure) {
