@@ -137,7 +137,8 @@ TEST(cuts, nor_does_the_end_of_the_pool)
     end_free(one.pool, one.block);
 }
 
-// A is in a free while its block is taken out. B remembers a block, and is still to be looked at.
+// A is in a free while its block is taken out. B, which remembers a block, is still to be looked
+// at.
 TEST(cuts, an_undo_is_seen_after_the_block_of_another_thread_was_taken_out)
 {
     const egb_pool pool = make(64, 4);

@@ -257,6 +257,7 @@ TEST(refusals_of_few, do_not_make_later_calls_take_the_lock)
 {
     constexpr std::size_t limit = 3;
     const egb_pool        pool  = stress::make(64, limit);
+    others                one(pool, 1, false);  // a process of one thread has no locked instruction
     egb_magazine          caches[8]{};
     for (egb_magazine& cache : caches) {
         EXPECT_EQ(egb_magazine_open(&cache, pool), EGB_OK);
@@ -267,6 +268,7 @@ TEST(refusals_of_few, do_not_make_later_calls_take_the_lock)
     const auto pair = [&] {
         egb_pool_free(pool, egb_pool_alloc(pool));
     };
+    EXPECT_GT(cost_of(pair).locked, 0u);
     for (std::size_t i = 0; i < std::size(caches); i++) {
         pair();
     }
@@ -274,5 +276,6 @@ TEST(refusals_of_few, do_not_make_later_calls_take_the_lock)
     for (egb_magazine& cache : caches) {
         egb_magazine_close(&cache);
     }
+    one.end();
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }
