@@ -23,6 +23,9 @@ ptrdiff_t room_left(egb_pool pool);
 // The block of the entry behind that room.
 const void* behind_room(egb_pool pool);
 
+// How many entries from there on remember a block, as far as the batch was ever long.
+size_t remembered_behind_room(egb_pool pool);
+
 // Whether this thread may have room for so many bytes more. The bytes of the blocks that open
 // magazines of all threads have room for.
 bool   may_claim(size_t bytes);

@@ -43,6 +43,16 @@ const void* behind_room(egb_pool pool)
     return EGB_LOAD_(batch->entries[batch->room].block);
 }
 
+size_t remembered_behind_room(egb_pool pool)
+{
+    const egb_batch* const batch = own_magazine(pool)->loaded;
+    size_t                 count = 0;
+    for (size_t i = batch->room; i <= egb_batch_rooms_[batch->length]; i++) {
+        count += EGB_LOAD_(batch->entries[i].block) != egb_no_entry_()->block;
+    }
+    return count;
+}
+
 bool may_claim(size_t bytes)
 {
     return egb_claim_is_allowed_(bytes);

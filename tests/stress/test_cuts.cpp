@@ -208,6 +208,7 @@ TEST(cuts, what_a_thread_had_room_for_ends_with_it)
         EXPECT_FALSE(may_claim(0));
         egb_pool_free_many(pool, blocks.data(), ROOM);
         EXPECT_LT(room_left(pool), static_cast<std::ptrdiff_t>(ROOM_SHORT));
+        EXPECT_EQ(remembered_behind_room(pool), 0u);
         step.wait();
         other.join();
     });

@@ -77,13 +77,16 @@ bool egb_claim_is_too_much_(void)
 }
 
 // A thread that has its part keeps a few blocks of each further pool. What it may not have is told
-// by an entry of no block, as at the end of each batch.
+// by an entry of no block, as at the end of each batch. So are all behind it: they are in no room
+// that is looked through when chunks go, and the batch is made long again later.
 void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch)
 {
     enum { ROOM_SHORT = 3 };
     if (batch->room > ROOM_SHORT && egb_magazine_is_of_thread_(magazine) &&
         !egb_claim_is_allowed_(batch->room * depot->block_bytes)) {
-        batch->room                = ROOM_SHORT;
-        batch->entries[ROOM_SHORT] = *egb_no_entry_();
+        for (size_t i = ROOM_SHORT; i <= batch->room; i++) {
+            batch->entries[i] = *egb_no_entry_();
+        }
+        batch->room = ROOM_SHORT;
     }
 }
