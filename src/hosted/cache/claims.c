@@ -47,20 +47,27 @@ void egb_claim_change_(
     }
 }
 
-// All threads together may have so many bytes in batches, but each may have a few. What threads
-// claimed that do nothing is claimed by others only once the purge has closed their magazines.
-static const size_t ROOM_BYTES_OF_ALL = (sizeof(void*) < 8 ? 8 : 16) << 20;
-static const size_t ROOM_BYTES_LEAST  = 32 << 10;
+// All threads together may have so many bytes in batches, and more if no two of them share a lane;
+// but each may have a few. What threads claimed that do nothing is claimed by others only once the
+// purge has closed their magazines.
+static const size_t ROOM_BYTES_OF_MANY = (sizeof(void*) < 8 ? 4 : 16) << 20;
+static const size_t ROOM_BYTES_OF_FEW  = (sizeof(void*) < 8 ? 16 : 64) << 20;
+static const size_t ROOM_BYTES_LEAST   = 32 << 10;
+
+static size_t thread_count(void)
+{
+    return egb_larger_(EGB_LOAD_(egb_threads_.count), 1);
+}
 
 static size_t bytes_of_all(void)
 {
-    return egb_smaller_(ROOM_BYTES_OF_ALL, egb_keep_share_());
+    const bool is_few = thread_count() <= EGB_LANES;
+    return egb_smaller_(is_few ? ROOM_BYTES_OF_FEW : ROOM_BYTES_OF_MANY, egb_keep_share_());
 }
 
 static size_t part_of_thread(void)
 {
-    const size_t threads = egb_larger_(EGB_LOAD_(egb_threads_.count), 1);
-    return egb_larger_(bytes_of_all() / threads, ROOM_BYTES_LEAST);
+    return egb_larger_(bytes_of_all() / thread_count(), ROOM_BYTES_LEAST);
 }
 
 bool egb_claim_is_allowed_(size_t bytes)
