@@ -11,6 +11,7 @@
 // ---- take ---------------------------------------------------------------------------------------
 
 // A sampled block goes back by egb_free_find_() alone: no hot path takes its state for one in use.
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
 static void mark_sample(unsigned char* state, egb_request* request, double scale)
 {
     request->scale = scale;

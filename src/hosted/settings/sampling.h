@@ -44,6 +44,6 @@ void egb_sampling_read_(const char* text);
 
 // For tests, until the setting is read again: samplers that begin from now on have random numbers
 // that follow from this one, and no look at the clock changes a period.
-void egb_sampling_seed_(uint64_t seed);
+void egb_sampling_seed_(uint64_t first);
 
 #endif  // EGGBOX_SRC_HOSTED_SETTINGS_SAMPLING_H
