@@ -100,7 +100,7 @@ TEST_F(slots, init_takes_the_most_slots_there_can_be_and_touches_no_memory)
     const auto most = std::size_t{EGB_SLOTS_COUNT_MAX};
     egb_slots  made = {};
     const auto init = [&](std::size_t of) {
-        void* const none = reinterpret_cast<void*>(std::uintptr_t{4096});
+        void* const none = reinterpret_cast<void*>(UINTPTR_MAX / 2 + 1);
         return egb_slots_init(&made, none, EGB_SLOTS_BYTES(4, of), 4, of);
     };
     EXPECT_EQ(init(most + 1), EGB_LIMIT);
