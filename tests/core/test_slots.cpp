@@ -108,6 +108,15 @@ TEST_F(slots, init_takes_the_most_slots_there_can_be_and_touches_no_memory)
     EXPECT_EQ(egb_slots_capacity(&made), sizeof(std::size_t) == 8 ? most : 0);
 }
 
+TEST_F(slots, init_takes_memory_on_either_side_of_the_slots)
+{
+    egb_slots made = {};
+    for (const std::uintptr_t start : {std::uintptr_t{4096}, UINTPTR_MAX - 4095}) {
+        void* const none = reinterpret_cast<void*>(start);
+        EXPECT_EQ(egb_slots_init(&made, none, EGB_SLOTS_BYTES(4, 1), 4, 1), EGB_OK);
+    }
+}
+
 TEST_F(slots, a_copy_goes_on_where_the_first_one_stopped)
 {
     const egb_slot one  = insert();

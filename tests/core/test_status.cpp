@@ -28,9 +28,9 @@ TEST(status, any_thread_gets_the_same_texts_for_ever)
     const auto all = [] {
         std::vector<const char*> texts;
         for (int i = 0; i < 20; i++) {
-            texts.push_back(egb_status_text(static_cast<egb_status>(i % 8)));
+            texts.push_back(egb_status_text(static_cast<egb_status>(i % 11)));
             texts.push_back(egb_misuse_text(static_cast<egb_misuse_kind>(1 + i % 12)));
-            texts.push_back(egb_level_text(static_cast<egb_level>(i % 6)));
+            texts.push_back(egb_level_text(static_cast<egb_level>(i % 7)));
         }
         return texts;
     };
@@ -76,9 +76,10 @@ TEST(status, the_numbers_are_those_of_the_first_version)
         EGB_LEVEL_CHECK,
         EGB_LEVEL_GUARD,
         EGB_LEVEL_TRACK,
-        EGB_LEVEL_PASSTHROUGH
+        EGB_LEVEL_PASSTHROUGH,
+        EGB_LEVEL_SAMPLE
     };
-    EXPECT_EQ(levels, (std::vector<int>{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(levels, (std::vector<int>{0, 1, 2, 3, 4, 5, 6}));
 }
 
 TEST(status, an_unknown_value_has_a_text_too)
