@@ -342,7 +342,8 @@ def refusals(file):
         text = report(*arguments, status=status)
         check(expected in text, f"message of {arguments}", text)
     refused("there are folded, heaptrack-folded, pprof", file, "--format", "svg")
-    refused("there are leaked, peak, requests", file, "--format", "folded", "--what", "x")
+    refused("there are leaked, allocated, peak, requests", file, "--format", "folded", "--what",
+            "x")
     refused("dhat shows bytes", file, "--format", "dhat", "--what", "requests")
     refused("massif shows moments", file, "--format", "massif", "--what", "peak")
     refused("leave out --what", file, "--format", "perfetto", "--what", "peak")

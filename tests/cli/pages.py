@@ -69,8 +69,8 @@ def main():
           "values of --emit")
     check(complete("eggbox", "report", "--format", "heap") == {"heaptrack-folded"},
           "values of --format")
-    check(complete("eggbox", "report", "--what", "") == {"leaked", "peak", "requests"},
-          "values of --what")
+    check(complete("eggbox", "report", "--what", "") ==
+          {"leaked", "allocated", "peak", "requests"}, "values of --what")
     check(complete("eggbox", "run", "--check", "gu") == {"guard"}, "values of --check")
     check(complete("eggbox", "report", "READ") == {"README.md"}, "files")
     check("bash" in complete("eggbox", "run", "--", "bas"), "programs")
