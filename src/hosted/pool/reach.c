@@ -16,7 +16,16 @@ enum {
     COPY_WORDS    = 16384,
     TOP_BYTES     = 8192,  // at the end of a stack, for the descriptor of its thread
     BELOW_POINTER = 128,   // a function that calls none may use them, on x86-64
-    WORD_BYTES    = sizeof(uintptr_t)
+    WORD_BYTES    = sizeof(uintptr_t),
+// Below the frame of the function that the program called are the registers of its caller, and
+// then what calls before have left: words that are no pointers of the program any more.
+  #if defined(__x86_64__)
+    BELOW_FRAME = 5 * WORD_BYTES,  // rbx, r12 to r15
+  #elif defined(__i386__)
+    BELOW_FRAME = 3 * WORD_BYTES,  // ebx, esi, edi
+  #else
+    BELOW_FRAME = BELOW_POINTER
+  #endif
 };
 
 typedef struct reach_walk {
@@ -344,9 +353,14 @@ static void note_thread(uint32_t thread, uintptr_t pointer, void* user)
     if (pointer == 0 || walk->thread_count == STACKS_MAX) {
         walk->is_stack_unknown = true;
     } else {
-        walk->stacks[walk->thread_count]    = pointer - BELOW_POINTER;
+        walk->stacks[walk->thread_count]    = pointer;
         walk->threads[walk->thread_count++] = thread;
     }
+}
+
+static void note_other_thread(uint32_t thread, uintptr_t pointer, void* user)
+{
+    note_thread(thread, pointer == 0 ? 0 : pointer - BELOW_POINTER, user);
 }
 
 static void note_leaves(reach_walk* walk)
@@ -404,9 +418,10 @@ static bool look_at_all(reach_walk* walk)
     size_t            early_bytes;
     const void* const early = egb_early_memory_(&early_bytes);
     note_leaves(walk);
-    note_thread(egb_os_thread_number_(), own_frame, walk);
+    note_thread(egb_os_thread_number_(), own_frame - BELOW_FRAME, walk);
     walk->pending = &end_of_list;
-    if (!egb_os_each_stack_(note_thread, walk) || !egb_os_each_mapping_(look_at_mapping, walk)) {
+    if (!egb_os_each_stack_(note_other_thread, walk) ||
+        !egb_os_each_mapping_(look_at_mapping, walk)) {
         return false;
     }
     look_at_words(walk, early, early_bytes / WORD_BYTES);
