@@ -161,19 +161,26 @@ TEST(SharedKill, of_a_stopped_process_is_noticed_only_when_it_is_dead)
     egb_shared_close(pool);
 }
 
+// The child keeps its block until the parent saw it: a fork also recovers what is dead, at once.
 TEST(SharedKill, and_exec_with_frames_held_are_the_same)
 {
-    egb_shared* const pool  = make_shared_pool(shared_options(1, 0));
-    const pid_t       child = start_child([&] {
+    egb_shared* const pool = make_shared_pool(shared_options(1, 0));
+    int               seen[2];
+    ASSERT_EQ(pipe(seen), 0);
+    const pid_t child = start_child([&] {
+        char go = 0;
         (void)egb_shared_alloc(pool);
-        return execlp("sleep", "sleep", "1000", nullptr) == 0;
+        return read(seen[0], &go, 1) == 1 && execlp("sleep", "sleep", "1000", nullptr) == 0;
     });
-    void*             block = nullptr;
+    void*       block = nullptr;
     while (egb_shared_holders(pool, 0) == 0) {
         std::this_thread::yield();
     }
+    EXPECT_EQ(write(seen[1], "x", 1), 1);
     EXPECT_EQ(egb_shared_alloc_wait(pool, &block, EGB_SHARED_FOREVER), EGB_OK);
     kill_and_reap(child);
+    close(seen[0]);
+    close(seen[1]);
     egb_shared_close(pool);
 }
 
