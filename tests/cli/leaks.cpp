@@ -263,21 +263,6 @@ NEVER_INLINED void blind()
     syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-NEVER_INLINED void leave_on_stack(uintptr_t hidden)
-{
-    volatile uintptr_t room[2048];
-    for (volatile uintptr_t& word : room) {
-        word = ~hidden;
-    }
-}
-
-// Below the frame that calls _exit() are the frames of the report, with words in them that were left.
-NEVER_INLINED void below()
-{
-    leave_on_stack(~reinterpret_cast<uintptr_t>(malloc(155)));  // below: lost: 155
-    _exit(0);
-}
-
 struct program {
     const char* name;
     void (*run)();
@@ -300,7 +285,6 @@ const program programs[] = {
     {"reserved", reserved},
     {"slab", slab},
     {"coroutine", coroutine},
-    {"below", below},
     {"blind", blind},
 };
 
