@@ -17,8 +17,8 @@ enum {
     TOP_BYTES     = 8192,  // at the end of a stack, for the descriptor of its thread
     BELOW_POINTER = 128,   // a function that calls none may use them, on x86-64
     WORD_BYTES    = sizeof(uintptr_t),
-// Below the frame of the function that the program called are the registers of its caller, and
-// then what calls before have left: words that are no pointers of the program any more.
+// Below the frame of egb_report_write() are the registers of its caller, and then what calls
+// before have left: words that are no pointers of the program any more.
   #if defined(__x86_64__)
     BELOW_FRAME = 5 * WORD_BYTES,  // rbx, r12 to r15
   #elif defined(__i386__)
