@@ -154,7 +154,7 @@ class searcher
 {
   public:
     searcher(const scenario& what, const rules& how)
-        : scenario_(what), rules_(how), machine_(what, how, &result_)
+        : scenario_(what), machine_(what, how, &result_)
     {
     }
 
@@ -296,7 +296,6 @@ class searcher
     }
 
     const scenario&    scenario_;
-    const rules&       rules_;
     result             result_;
     machine            machine_;
     seen_states        seen_;
