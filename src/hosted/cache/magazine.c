@@ -104,9 +104,15 @@ static size_t first_length(const egb_magazine_* magazine)
     return egb_magazine_is_of_thread_(magazine) ? 0 : EGB_BATCH_LENGTHS - 1;
 }
 
+// One of the longest ones may have been shortened.
+static size_t length_after(const egb_batch* batch)
+{
+    return egb_smaller_(batch->length + (size_t)1, EGB_BATCH_LENGTHS - 1);
+}
+
 static bool may_lengthen(const egb_depot* depot, const egb_magazine_* magazine)
 {
-    const size_t room = egb_batch_rooms_[magazine->loaded->length + 1];
+    const size_t room = egb_batch_rooms_[length_after(magazine->loaded)];
     const size_t most = egb_smaller_(room, depot->batch_blocks);
     return !egb_magazine_is_of_thread_(magazine) ||
            egb_claim_is_allowed_(most * depot->block_bytes);
@@ -121,7 +127,7 @@ static bool lengthen(egb_depot* depot, egb_magazine_* magazine)
         return false;
     }
     egb_batch* const longer =
-        egb_batch_new_(magazine->lane, depot->batch_blocks, loaded->length + (size_t)1);
+        egb_batch_new_(magazine->lane, depot->batch_blocks, length_after(loaded));
     if (longer == NULL) {
         return false;
     }
