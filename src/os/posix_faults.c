@@ -7,13 +7,13 @@
 #include <errno.h>
 #include <signal.h>
 
-#if defined(__linux__) && defined(__x86_64__)
+#if defined(__linux__) && (defined(__x86_64__) || defined(__i386__))
   #include <ucontext.h>
 #endif
 
 static void (*explain_fault)(const void* address, egb_os_access access);
 
-#if defined(__linux__) && defined(__x86_64__)
+#if defined(__linux__) && (defined(__x86_64__) || defined(__i386__))
 static egb_os_access access_of(const void* context)
 {
     enum { IS_WRITE = 2 };  // the processor's own words about a page fault
