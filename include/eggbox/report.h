@@ -50,8 +50,13 @@ void egb_report_announce(const char* folder);
 // egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork. go_on: the
 // process did not end, and the report is not the last one. Private.
 bool       egb_report_begin_(void);
-egb_status egb_report_end_(void);
+egb_status egb_report_end_(const void* frame);
 void       egb_report_go_on_(void);
+
+// The frame of the function that uses this macro, on the stack of its thread. The registers of its
+// caller are stored there: what the program points to is in them, or above. The function must be
+// one that returns, and must not be inlined. Private.
+#define EGB_REPORT_FRAME_() (__builtin_unwind_init(), __builtin_frame_address(0))
 
 #if defined(__cplusplus)
 }

@@ -27,15 +27,18 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+// The frame of such a function holds the registers of the program.
+#define NEVER_INLINED __attribute__((noinline))
+
 // Not in every C library's headers.
 EXPORT int execveat(
     int folder_file, const char* path, char* const arguments[], char* const environment[], int flags
 );
 
 // False: a lock is held.
-static bool try_report(void)
+NEVER_INLINED static bool try_report(void)
 {
-    return egb_report_end_() != EGB_BUSY;
+    return egb_report_end_(EGB_REPORT_FRAME_()) != EGB_BUSY;
 }
 
 static void write_report(void)
@@ -54,9 +57,9 @@ static bool is_looking;  // atomic: a thread looks for damage, or ends the proce
 // Damage that no call has come across yet is found now. A report tells of it, and the program ends
 // as it wanted to in spite of it. Without a report the misuse handler is told as ever: it calls
 // abort(), which comes by here once more.
-static void report_and_look(void)
+NEVER_INLINED static void report_and_look(void)
 {
-    const egb_status written = egb_report_end_();
+    const egb_status written = egb_report_end_(EGB_REPORT_FRAME_());
     if (written == EGB_BUSY || __atomic_exchange_n(&is_looking, true, __ATOMIC_ACQUIRE)) {
         return;
     }
@@ -126,10 +129,9 @@ static void raise_for_handler(int number)
 }
 
 // As the C library does it, so a handler of the program's is called.
-EXPORT void abort(void)
+NEVER_INLINED _Noreturn static void abort_now(void)
 {
     sigset_t just;
-    report_and_look();
     (void)sigemptyset(&just);
     (void)sigaddset(&just, SIGABRT);
     (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
@@ -141,6 +143,14 @@ EXPORT void abort(void)
     for (;;) {
         (void)syscall(SYS_exit_group, 127);
     }
+}
+
+// It has no variable: there would be words on the stack, above the frame that the report begins at,
+// that calls before have left.
+EXPORT void abort(void)
+{
+    report_and_look();
+    abort_now();
 }
 
 // ---- exec: if it fails the process goes on, and writes its report once more in place of this one

@@ -31,10 +31,18 @@ thread_local void* of_thread;
 #define NEVER_INLINED __attribute__((noinline))
 
 // Words that were left on the stack are no pointers of the program any more.
+// The complement of a word, so that the word itself is only where it is left.
+NEVER_INLINED void leave_on_stack(uintptr_t complement)
+{
+    volatile uintptr_t room[2048];
+    for (volatile uintptr_t& word : room) {
+        word = ~complement;
+    }
+}
+
 NEVER_INLINED void clear_stack()
 {
-    volatile char room[16384];
-    memset(const_cast<char*>(room), 0, sizeof room);
+    leave_on_stack(~uintptr_t{0});
 }
 
 NEVER_INLINED void forget()
@@ -263,6 +271,13 @@ NEVER_INLINED void blind()
     syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
+// The frames of the report have words in them that were left there.
+NEVER_INLINED void below()
+{
+    leave_on_stack(~reinterpret_cast<uintptr_t>(malloc(155)));  // below: lost: 155
+    _exit(0);
+}
+
 struct program {
     const char* name;
     void (*run)();
@@ -285,6 +300,7 @@ const program programs[] = {
     {"reserved", reserved},
     {"slab", slab},
     {"coroutine", coroutine},
+    {"below", below},
     {"blind", blind},
 };
 

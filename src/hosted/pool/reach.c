@@ -17,8 +17,8 @@ enum {
     TOP_BYTES     = 8192,  // at the end of a stack, for the descriptor of its thread
     BELOW_POINTER = 128,   // a function that calls none may use them, on x86-64
     WORD_BYTES    = sizeof(uintptr_t),
-// Below the frame of egb_report_write() are the registers of its caller, and then what calls
-// before have left: words that are no pointers of the program any more.
+// Below the frame of the function that the program calls are the registers of its caller, and then
+// what calls before have left: words that are no pointers of the program any more.
   #if defined(__x86_64__)
     BELOW_FRAME = 5 * WORD_BYTES,  // rbx, r12 to r15
   #elif defined(__i386__)
@@ -50,9 +50,9 @@ static const char end_of_list;
 
 static uintptr_t own_frame;  // of the thread that writes the report
 
-void egb_reach_enter_(uintptr_t frame)
+void egb_reach_enter_(const void* frame)
 {
-    own_frame = frame;
+    own_frame = (uintptr_t)frame;
 }
 
 egb_reach egb_reach_take_(const void** mark)

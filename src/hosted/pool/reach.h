@@ -34,12 +34,9 @@ typedef enum egb_reach {
 
 #if EGB_IS_MALLOC
 
-    // Notes where the frames of the library begin on the stack of this thread, and has the
-    // registers of its caller stored there. In the function that the program calls.
-  #define EGB_REACH_ENTER_()                                                             \
-      (__builtin_unwind_init(), egb_reach_enter_((uintptr_t)__builtin_frame_address(0)))
-
-void egb_reach_enter_(uintptr_t frame);
+// Notes where the frames of the library begin on the stack of this thread, as
+// EGB_REPORT_FRAME_() says.
+void egb_reach_enter_(const void* frame);
 
 // Marks all blocks in use of pools at level "track", and large blocks at that level, with
 // the registry, all these pools and large blocks locked. False: the system does not show enough.
@@ -50,7 +47,10 @@ egb_reach egb_reach_take_(const void** mark);
 
 #else
 
-  #define EGB_REACH_ENTER_() ((void)0)
+static inline void egb_reach_enter_(const void* frame)
+{
+    (void)frame;
+}
 
 static inline bool egb_reach_mark_(void)
 {

@@ -434,7 +434,7 @@ static egb_status refusal(const char* folder)
     return folder == NULL || __builtin_strlen(folder) >= EGB_REPORT_PATH_MAX ? EGB_INVALID : EGB_OK;
 }
 
-egb_status egb_report_write(const char* folder)
+egb_status egb_report_write_from_(const char* folder, const void* frame)
 {
     egb_status status = refusal(folder);
     if (status != EGB_OK) {
@@ -443,10 +443,15 @@ egb_status egb_report_write(const char* folder)
     if (__atomic_exchange_n(&report_is_busy, true, __ATOMIC_ACQUIRE)) {
         return EGB_BUSY;
     }
-    EGB_REACH_ENTER_();
+    egb_reach_enter_(frame);
     status = write_when_free(folder);
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
     return status;
+}
+
+__attribute__((noinline)) egb_status egb_report_write(const char* folder)
+{
+    return egb_report_write_from_(folder, EGB_REPORT_FRAME_());
 }
 
 static void announce(const char* folder, const char* mark)

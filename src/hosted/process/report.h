@@ -17,6 +17,10 @@ void egb_report_announce_(const char* folder);
 // The number of the system's error that the last report met; 0: none.
 int egb_report_error_(void);
 
+// As egb_report_write(), called by the program from the function with that frame: see
+// EGB_REPORT_FRAME_().
+egb_status egb_report_write_from_(const char* folder, const void* frame);
+
 // Removes that mark: this process is going to write no report.
 void egb_report_withdraw_(const char* folder);
 

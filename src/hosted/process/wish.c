@@ -62,12 +62,12 @@ void egb_report_go_on_(void)
     }
 }
 
-egb_status egb_report_end_(void)
+egb_status egb_report_end_(const void* frame)
 {
     if (!is_wished()) {
         return EGB_UNSUPPORTED;
     }
-    const egb_status status = egb_report_write(wished_folder);
+    const egb_status status = egb_report_write_from_(wished_folder, frame);
     egb_live_note_end_(status == EGB_OK, egb_report_error_());
     return status;
 }
@@ -83,7 +83,7 @@ __attribute__((constructor)) static void begin_at_load(void)
 __attribute__((destructor)) static void end_at_exit(void)
 {
     if (__atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE) > 1) {
-        (void)egb_report_end_();
+        (void)egb_report_end_(EGB_REPORT_FRAME_());
     } else {
         egb_report_withdraw_(wished_folder);
         egb_live_note_end_(true, 0);
