@@ -24,10 +24,11 @@ def run(*command, **options):
     subprocess.run([str(word) for word in command], check=True, **options)
 
 
-def test(python, packages):
+def test(python, packages, build):
     environment = {"PYTHONPATH": str(packages)} if packages else {}
+    command = build / "tools" / "eggbox"  # if it is built, it is tested with the package
     run(python, "-X", "faulthandler", "-m", "unittest", "test_frames",
-        cwd=PACKAGE / "tests", env={"PATH": "/usr/bin:/bin", **environment})
+        cwd=PACKAGE / "tests", env={"PATH": f"{command}:/usr/bin:/bin", **environment})
 
 
 def build_here(build):
@@ -40,7 +41,7 @@ def build_here(build):
     packages = build / "python-here"
     run(sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--upgrade",
         "--no-build-isolation", "--disable-pip-version-check", "--target", packages, PACKAGE)
-    test(sys.executable, packages)
+    test(sys.executable, packages, build.resolve())
     return 0
 
 
@@ -53,7 +54,7 @@ def build_wheel(python):
     run(tool, "-m", "build", "-o", place / "wheels", PACKAGE)
     wheel = next((place / "wheels").glob("*.whl"))
     run(tool, "-m", "pip", "install", "-q", wheel)
-    test(tool, None)
+    test(tool, None, ROOT / "build" / "release")
     run(tool, "-m", "mypy", "--strict", "-p", "eggbox", cwd=place)
     run(tool, "-m", "mypy", "--strict", PACKAGE / "tests" / "typed.py", cwd=place)
     print(f"passed: {wheel}")

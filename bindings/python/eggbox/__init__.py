@@ -21,6 +21,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._pool import Frame, FramePool, Handle, attach, attach_fd, gc, ls
+from ._process import Pool
 
 __all__ = [
     "BusyError",
@@ -32,6 +33,7 @@ __all__ = [
     "InvalidError",
     "LimitError",
     "OutOfMemoryError",
+    "Pool",
     "StaleError",
     "UnsupportedError",
     "attach",

@@ -1,9 +1,32 @@
 # SPDX-License-Identifier: MIT
-from typing import final
+from typing import TypedDict, final
+
+class LivePool(TypedDict):
+    name: str
+    block_bytes: int
+    in_use: int
+    in_magazines: int
+    peak: int
+    bytes_held: int
+    failures: int
+
+class LiveSlot(TypedDict):
+    library: str
+    level: str
+    pools: list[LivePool]
+    pools_beyond: int
+    large_in_use: int
+    large_peak: int
+    large_bytes: int
+    large_bytes_peak: int
+    large_failures: int
+
+@final
+class View:
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 @final
 class Hold:
-    def __buffer__(self, flags: int, /) -> memoryview: ...
     @property
     def handle(self) -> tuple[int, int, int]: ...
     @property
@@ -12,9 +35,9 @@ class Hold:
     def missed(self) -> int: ...
     @property
     def note(self) -> bytes: ...
-    @property
-    def writable(self) -> bool: ...
+    def view(self) -> View | None: ...
     def publish(self, note: bytes, /) -> int: ...
+    def release(self) -> None: ...
 
 @final
 class Pool:
@@ -52,4 +75,5 @@ def look(
     name: str, /
 ) -> tuple[dict[str, int], list[dict[str, int | str | bool]]] | int: ...
 def gc() -> int: ...
+def live_slots() -> list[LiveSlot]: ...
 def status_text(status: int, /) -> str: ...

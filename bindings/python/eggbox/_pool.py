@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 import struct
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ FOREVER = (1 << 64) - 1
 POLICIES = {"raise": 0, "wait": 1, "drop_oldest": 2}
 FOLDER, PREFIX = "/dev/shm", "eggbox-"
 TIME = struct.Struct("<d")
+RELEASED = "the frame was released; take a view before, or open its handle"
+ABOUT_BYTES_MAX = 256
 Self = TypeVar("Self", bound="_Ending")  # typing has it from 3.11 on
 
 
@@ -41,6 +44,20 @@ class Handle(NamedTuple):
         if len(text) != 16:
             raise InvalidError(f"a handle has 16 bytes, not {len(text)}")
         return cls(*struct.unpack("<IIQ", text))
+
+
+def _description(from_json: Any) -> Any:
+    """A dtype's description as NumPy wants it: a text, or a tuple for each field."""
+    if isinstance(from_json, str):
+        return from_json
+    return [
+        (
+            tuple(name) if isinstance(name, list) else name,
+            _description(kind),
+            *(tuple(each) for each in shape),
+        )
+        for name, kind, *shape in from_json
+    ]
 
 
 def _nanoseconds(timeout: float | None) -> int:
@@ -85,9 +102,16 @@ class Frame(_Ending):
         self._hold: _core.Hold | None = hold
 
     def _held(self) -> _core.Hold:
-        if self._hold is None:
-            raise StaleError("the frame was released; take a view before, or open its handle")
-        return self._hold
+        hold = self._hold
+        if hold is None:
+            raise StaleError(RELEASED)
+        return hold
+
+    def _view(self) -> _core.View:
+        view = self._held().view()
+        if view is None:  # another thread has just released the frame
+            raise StaleError(RELEASED)
+        return view
 
     @property
     def array(self) -> NDArray[Any]:
@@ -96,16 +120,22 @@ class Frame(_Ending):
         Writable if the frame came from alloc() and is not published yet, else read-only. Raises
         StaleError after release().
         """
-        # Not all versions of NumPy's types know that any buffer will do. Each call of a property
-        # would cost a tenth of all this.
-        hold: Any = self._hold if self._hold is not None else self._held()
+        # As _view(), but a call of Python costs a tenth of all this.
+        hold = self._hold
+        view: Any = None if hold is None else hold.view()  # Any: NumPy's types know few buffers
+        if view is None:
+            raise StaleError(RELEASED)
         pool = self._pool
-        return np.ndarray(pool._shape, pool._dtype, hold)
+        return np.ndarray(pool._shape, pool._dtype, view)
 
     @property
     def buffer(self) -> memoryview:
-        """The bytes of the frame, without a copy, as with `array`."""
-        return memoryview(self._held())
+        """The bytes of the frame, in one dimension and without a copy; else as with `array`."""
+        return memoryview(self._view())
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """From Python 3.12 on the frame is a buffer itself, with shape and format."""
+        return memoryview(self.array)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         view = self.array
@@ -120,6 +150,12 @@ class Frame(_Ending):
         return self.array.__array_interface__
 
     def __dlpack__(self, **options: Any) -> Any:
+        """As NumPy's arrays, from NumPy 2.1 on with the flag that says read-only.
+
+        Not all consumers obey the flag. PyTorch has no read-only tensors: a write to the tensor of
+        a frame from next() ends the process with SIGSEGV, as any write to read-only memory. Raises
+        BufferError if the frame is read-only and the consumer's DLPack is older than 1.0.
+        """
         return self.array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
@@ -156,7 +192,8 @@ class Frame(_Ending):
 
         Views taken before stay writable: write to none of them any more. Raises BusyError if
         another process publishes, InvalidError for a frame that was published before or a note
-        longer than the pool's `note_bytes`, UnsupportedError if the pool keeps no frames.
+        longer than the pool's `note_bytes`, UnsupportedError if the pool keeps no frames,
+        StaleError after release().
         """
         if len(note) > self._pool.note_bytes:
             raise InvalidError(f"a note has at most {self._pool.note_bytes} bytes in this pool")
@@ -168,14 +205,18 @@ class Frame(_Ending):
                 status,
                 {
                     1: "the frame was published before, or the pool is read-only here",
+                    4: RELEASED,
                     5: "another process publishes in this pool: only one may at a time",
                 }.get(status, "the pool keeps no frames: make it with keep=1 or more"),
             )
         return hold.sequence
 
     def release(self) -> None:
-        """Ends the hold. A second call does nothing."""
+        """Ends the hold, at once and in any thread. A second call does nothing."""
+        hold = self._hold
         self._hold = None
+        if hold is not None:
+            hold.release()
 
     def _end(self) -> None:
         self.release()
@@ -204,6 +245,7 @@ REASONS = {
 class FramePool(_Ending):
     """A pool of `count` frames in shared memory, and a feed of the last `keep` published ones.
 
+    Frames have `shape` and `dtype`, of plain values; a dtype with a shape of its own is more axes.
     `name` is a file in /dev/shm, or a path with a slash; None: no name, and the pool goes to other
     processes as a descriptor (by pickle, or `fileno()`). `on_full` says what alloc() does when no
     frame is free: "raise", "wait", or "drop_oldest", which takes the oldest frame that only the
@@ -226,6 +268,8 @@ class FramePool(_Ending):
         huge_pages: bool = False,
     ) -> None:
         kind = np.dtype(dtype)
+        shape = (*(operator.index(each) for each in shape), *kind.shape)
+        kind = kind.base  # as in NumPy's arrays, a dtype with a shape is more axes
         if kind.hasobject:
             raise InvalidError("objects of Python cannot be shared; use a dtype of plain values")
         if on_full not in POLICIES:
@@ -235,6 +279,11 @@ class FramePool(_Ending):
         about = {"shape": shape, "dtype": np.lib.format.dtype_to_descr(kind), "on_full": on_full}
         flags = (PREFAULT if prefault else 0) | (HUGE_PAGES if huge_pages else 0)
         what = f"pool {name!r}" if name is not None else "pool"
+        text = json.dumps(about, separators=(",", ":")).encode()
+        if len(text) > ABOUT_BYTES_MAX:
+            raise InvalidError(
+                f"{what}: shape and dtype take {len(text)} bytes of JSON, of {ABOUT_BYTES_MAX}"
+            )
         try:
             made = _core.create(
                 name,
@@ -245,7 +294,7 @@ class FramePool(_Ending):
                 POLICIES[on_full],
                 permissions,
                 flags,
-                json.dumps(about, separators=(",", ":")).encode(),
+                text,
             )
         except TypeError:
             raise InvalidError(f"{what}: a number is larger than 64 bits, or is none") from None
@@ -263,13 +312,10 @@ class FramePool(_Ending):
         self._note_bytes = numbers["note_bytes"]
         try:
             about = json.loads(core.about())
-            dtype = about["dtype"]
             shape = tuple(int(each) for each in about["shape"])
-            kind = np.dtype(
-                dtype if isinstance(dtype, str) else [tuple(field) for field in dtype]
-            )
+            kind = np.lib.format.descr_to_dtype(_description(about["dtype"]))
             is_ours = math.prod(shape) * kind.itemsize == numbers["block_bytes"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             return  # a pool of a program in C: bytes
         if is_ours and min(shape, default=0) >= 0 and not kind.hasobject:
             self._shape, self._dtype, self._has_time = shape, kind, True
@@ -324,7 +370,8 @@ class FramePool(_Ending):
     def next(self, timeout: float | None = None) -> Frame:
         """The oldest frame that is newer than the one before; waits for it.
 
-        Each FramePool object has a place of its own in the feed. Raises BusyError when the time
+        Each FramePool object has a place of its own in the feed; threads that call this with one
+        object at one time may get the same frame. Raises BusyError when the time
         is over or cancel() was called, StaleError if the pool is closed.
         """
         result = self._core.next(self._after, _nanoseconds(timeout))
@@ -368,7 +415,7 @@ class FramePool(_Ending):
         self._core.cancel()
 
     def recover(self) -> int:
-        """Frees what dead processes held, and returns how many there were."""
+        """Frees what dead processes held, and returns how many there were. O(count)"""
         return self._core.recover()
 
     def stats(self) -> dict[str, int]:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// eggbox._core: shared pools for Python. A hold is what keeps a block: its bytes are there as long
-// as the hold, and a pool is closed when its last hold is gone. Python classes with names and
+// eggbox._core: shared pools for Python. A frame's hold and each view keep the block, and a pool is
+// closed when the last of them is gone. Python classes with names and
 // errors are in eggbox/_pool.py.
+#include "live.hpp"
+
 #include <eggbox/shared.h>
 
 #include <nanobind/nanobind.h>
@@ -11,8 +13,10 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 
@@ -26,6 +30,8 @@ struct open_pool {
     egb_shared* shared       = nullptr;
     size_t      block_bytes  = 0;
     bool        is_read_only = false;
+
+    std::atomic<bool> is_publisher{false};
 
     open_pool(egb_shared* opened, bool read_only) : shared(opened), is_read_only(read_only)
     {
@@ -45,28 +51,76 @@ struct open_pool {
 
 using pool_pointer = std::shared_ptr<open_pool>;
 
+// A block that this process holds, until the last pointer to this is gone.
+struct held_block {
+    pool_pointer pool;
+    void*        block;
+
+    held_block(pool_pointer of, void* start) : pool(std::move(of)), block(start) {}
+
+    held_block(const held_block&)            = delete;
+    held_block& operator=(const held_block&) = delete;
+
+    ~held_block()
+    {
+        egb_shared_release(pool->shared, block);
+    }
+};
+
+using block_pointer = std::shared_ptr<const held_block>;
+
+// What exports the bytes of a block. Each array or memoryview keeps one, and that the block: NumPy
+// gives a buffer back at once, and keeps its exporter instead.
+class view
+{
+  public:
+    view(block_pointer block, bool is_writable)
+        : block_(std::move(block)), is_writable_(is_writable)
+    {
+    }
+
+    int fill(PyObject* self, Py_buffer* out, int flags) const
+    {
+        return PyBuffer_FillInfo(
+            out,
+            self,
+            block_->block,
+            static_cast<Py_ssize_t>(block_->pool->block_bytes),
+            is_writable_ ? 0 : 1,
+            flags
+        );
+    }
+
+  private:
+    block_pointer block_;
+    bool          is_writable_;
+};
+
+int view_buffer(PyObject* self, Py_buffer* out, int flags)
+{
+    return nb::inst_ptr<view>(self)->fill(self, out, flags);
+}
+
+// A frame's own hold of its block. Its end is a call: where Python has no lock of its own, an
+// object that another thread drops may live on until the thread that made it runs again.
 class hold
 {
   public:
     hold(pool_pointer pool, const egb_published& data, bool is_writable)
-        : pool_(std::move(pool)), data_(data), is_writable_(is_writable)
+        : block_(std::make_shared<held_block>(std::move(pool), data.block)), data_(data),
+          is_writable_(is_writable)
     {
     }
 
-    hold(hold&& other) noexcept
-        : pool_(std::move(other.pool_)), data_(other.data_), is_writable_(other.is_writable_)
+    void release()
     {
+        block_.reset();
     }
 
-    hold(const hold&)            = delete;
-    hold& operator=(const hold&) = delete;
-    hold& operator=(hold&&)      = delete;
-
-    ~hold()
+    // None: it was released.
+    nb::object new_view() const
     {
-        if (pool_ != nullptr) {
-            egb_shared_release(pool_->shared, data_.block);
-        }
+        return block_ == nullptr ? nb::none() : nb::cast(view(block_, is_writable_));
     }
 
     nb::tuple handle() const
@@ -89,19 +143,17 @@ class hold
         return nb::bytes(data_.note, sizeof data_.note);
     }
 
-    bool is_writable() const
-    {
-        return is_writable_;
-    }
-
     // The status of egb_shared_publish(). New views are read-only afterwards.
     int publish(nb::bytes note)
     {
+        const block_pointer kept = block_;
+        if (kept == nullptr) {
+            return EGB_STALE;
+        }
         unsigned char bytes[EGB_SHARED_NOTE_BYTES_MAX] = {};
         const size_t  given = std::min<size_t>(note.size(), sizeof bytes);
         std::copy_n(note.c_str(), given, reinterpret_cast<char*>(bytes));
-        const egb_status status =
-            egb_shared_publish(pool_->shared, data_.block, bytes, &data_.sequence);
+        const egb_status status = publish_with(*kept->pool, bytes);
         if (status == EGB_OK) {
             std::copy_n(bytes, sizeof bytes, data_.note);
             is_writable_ = false;
@@ -109,28 +161,26 @@ class hold
         return status;
     }
 
-    int fill(PyObject* self, Py_buffer* out, int flags) const
+  private:
+    // The first publish of a process may wait for another process.
+    egb_status publish_with(open_pool& pool, const unsigned char* note)
     {
-        return PyBuffer_FillInfo(
-            out,
-            self,
-            data_.block,
-            static_cast<Py_ssize_t>(pool_->block_bytes),
-            is_writable_ ? 0 : 1,
-            flags
-        );
+        egb_status status;
+        if (pool.is_publisher) {
+            return egb_shared_publish(pool.shared, data_.block, note, &data_.sequence);
+        }
+        {
+            const nb::gil_scoped_release others_run;
+            status = egb_shared_publish(pool.shared, data_.block, note, &data_.sequence);
+        }
+        pool.is_publisher = pool.is_publisher || status == EGB_OK;
+        return status;
     }
 
-  private:
-    pool_pointer  pool_;
+    block_pointer block_;
     egb_published data_;
     bool          is_writable_;
 };
-
-int hold_buffer(PyObject* self, Py_buffer* out, int flags)
-{
-    return nb::inst_ptr<hold>(self)->fill(self, out, flags);
-}
 
 // Calls `call` with a time limit until it answers, at once with the interpreter held, then without.
 template <class Call, class Ended>
@@ -170,17 +220,36 @@ nb::dict dict_of(const egb_shared_numbers& numbers)
     return out;
 }
 
+using attachments = std::vector<egb_shared_attachment>;
+
+// C calls it: Python's errors must not leave it. There is room.
 void add_holder(const egb_shared_attachment* one, void* user)
 {
-    nb::dict entry;
-    entry["slot"]    = one->slot;
-    entry["pid"]     = one->pid;
-    entry["program"] = nb::str(one->program);
-    entry["alive"]   = one->is_alive;
-    entry["this"]    = one->is_this;
-    entry["held"]    = one->held;
-    entry["missed"]  = one->missed;
-    static_cast<nb::list*>(user)->append(entry);
+    static_cast<attachments*>(user)->push_back(*one);
+}
+
+attachments room_for_holders()
+{
+    attachments out;
+    out.reserve(EGB_SHARED_ATTACHMENTS_MAX);
+    return out;
+}
+
+nb::list list_of(const attachments& all)
+{
+    nb::list out;
+    for (const egb_shared_attachment& one : all) {
+        nb::dict entry;
+        entry["slot"]    = one.slot;
+        entry["pid"]     = one.pid;
+        entry["program"] = text_of(one.program, sizeof one.program);
+        entry["alive"]   = one.is_alive;
+        entry["this"]    = one.is_this;
+        entry["held"]    = one.held;
+        entry["missed"]  = one.missed;
+        out.append(entry);
+    }
+    return out;
 }
 
 class pool
@@ -197,25 +266,29 @@ class pool
 
     void close()
     {
-        if (opened_ != nullptr) {
-            cancel();
-            opened_.reset();
+        cancel();
+        pool_pointer last;  // it ends after the lock does
+        {
+            const std::lock_guard<std::mutex> guard(lock_);
+            last.swap(opened_);
         }
     }
 
     bool is_open() const
     {
-        return opened_ != nullptr;
+        return opened() != nullptr;
     }
 
     bool is_read_only() const
     {
-        return opened_ != nullptr && opened_->is_read_only;
+        const pool_pointer kept = opened();
+        return kept != nullptr && kept->is_read_only;
     }
 
     int fd() const
     {
-        return opened_ == nullptr ? -1 : egb_shared_fd(opened_->shared);
+        const pool_pointer kept = opened();
+        return kept == nullptr ? -1 : egb_shared_fd(kept->shared);
     }
 
     nb::object alloc(uint64_t timeout_ns)
@@ -263,48 +336,59 @@ class pool
 
     size_t recover()
     {
-        return opened_ == nullptr ? 0 : egb_shared_recover(opened_->shared);
+        const pool_pointer kept = opened();
+        return kept == nullptr ? 0 : egb_shared_recover(kept->shared);
     }
 
     void cancel()
     {
-        if (opened_ != nullptr) {
+        const pool_pointer kept = opened();
+        if (kept != nullptr) {
             cancels_++;
-            egb_shared_cancel(opened_->shared);
+            egb_shared_cancel(kept->shared);
         }
     }
 
     nb::bytes about() const
     {
-        size_t            bytes = 0;
-        const void* const start =
-            opened_ == nullptr ? nullptr : egb_shared_about(opened_->shared, &bytes);
+        const pool_pointer kept  = opened();
+        size_t             bytes = 0;
+        const void* const  start =
+            kept == nullptr ? nullptr : egb_shared_about(kept->shared, &bytes);
         return nb::bytes(start, start == nullptr ? 0 : bytes);
     }
 
     nb::dict stats() const
     {
+        const pool_pointer kept    = opened();
         egb_shared_numbers numbers = {};
-        (void)egb_shared_stats(opened_ == nullptr ? nullptr : opened_->shared, &numbers);
+        (void)egb_shared_stats(kept == nullptr ? nullptr : kept->shared, &numbers);
         return dict_of(numbers);
     }
 
     nb::list holders() const
     {
-        nb::list out;
-        if (opened_ != nullptr) {
-            egb_shared_each(opened_->shared, add_holder, &out);
+        const pool_pointer kept = opened();
+        attachments        all  = room_for_holders();
+        if (kept != nullptr) {
+            egb_shared_each(kept->shared, add_holder, &all);
         }
-        return out;
+        return list_of(all);
     }
 
   private:
-    // A hold, or the status that says why there is none. The pool may be closed by another thread
-    // meanwhile: the call keeps it.
+    // Another thread may close the pool meanwhile: each call keeps what it works with.
+    pool_pointer opened() const
+    {
+        const std::lock_guard<std::mutex> guard(lock_);
+        return opened_;
+    }
+
+    // A hold, or the status that says why there is none.
     template <class Call>
     nb::object answer(bool is_new, uint64_t timeout_ns, egb_published& data, Call call)
     {
-        const pool_pointer kept    = opened_;
+        const pool_pointer kept    = opened();
         const unsigned     cancels = cancels_;
         egb_status         status  = EGB_STALE;
         if (kept != nullptr) {
@@ -317,12 +401,21 @@ class pool
         return status == EGB_OK ? nb::cast(hold(kept, data, is_new)) : nb::int_(int{status});
     }
 
+    mutable std::mutex    lock_;
     pool_pointer          opened_;
     std::atomic<unsigned> cancels_{0};
 };
 
-nb::object opened(egb_status status, egb_shared* shared, unsigned flags)
+// The pool that `call` makes or opens, or its status. To map all pages may take long.
+template <class Call>
+nb::object opened(unsigned flags, Call call)
 {
+    egb_shared* shared = nullptr;
+    egb_status  status;
+    {
+        const nb::gil_scoped_release others_run;
+        status = call(&shared);
+    }
     if (status != EGB_OK) {
         return nb::int_(int{status});
     }
@@ -353,32 +446,28 @@ nb::object create(
     options.flags              = flags;
     options.about              = about.c_str();
     options.about_bytes        = about.size();
-    egb_shared*      shared    = nullptr;
-    const egb_status status    = egb_shared_create(&shared, &options);
-    return opened(status, shared, flags);
+    return opened(flags, [&](egb_shared** out) { return egb_shared_create(out, &options); });
 }
 
 nb::object attach(const std::string& name, unsigned flags)
 {
-    egb_shared*      shared = nullptr;
-    const egb_status status = egb_shared_attach(&shared, name.c_str(), flags);
-    return opened(status, shared, flags);
+    return opened(flags, [&](egb_shared** out) {
+        return egb_shared_attach(out, name.c_str(), flags);
+    });
 }
 
 nb::object attach_fd(int fd, unsigned flags)
 {
-    egb_shared*      shared = nullptr;
-    const egb_status status = egb_shared_attach_fd(&shared, fd, flags);
-    return opened(status, shared, flags);
+    return opened(flags, [&](egb_shared** out) { return egb_shared_attach_fd(out, fd, flags); });
 }
 
 // The numbers and the holders of a pool, without an attachment to it; or the status.
 nb::object look(const std::string& name)
 {
     egb_shared_numbers numbers = {};
-    nb::list           holders;
-    const egb_status   status = egb_shared_look(name.c_str(), &numbers, add_holder, &holders);
-    return status == EGB_OK ? nb::object(nb::make_tuple(dict_of(numbers), holders))
+    attachments        holders = room_for_holders();
+    const egb_status   status  = egb_shared_look(name.c_str(), &numbers, add_holder, &holders);
+    return status == EGB_OK ? nb::object(nb::make_tuple(dict_of(numbers), list_of(holders)))
                             : nb::int_(int{status});
 }
 
@@ -388,15 +477,17 @@ NB_MODULE(_core, module)
 {
     nb::set_leak_warnings(false);  // views may live until the interpreter ends
     static PyType_Slot slots[] = {
-        {Py_bf_getbuffer, reinterpret_cast<void*>(hold_buffer)}, {0, nullptr}
+        {Py_bf_getbuffer, reinterpret_cast<void*>(view_buffer)}, {0, nullptr}
     };
-    nb::class_<hold>(module, "Hold", nb::type_slots(slots), nb::is_final())
+    nb::class_<view>(module, "View", nb::type_slots(slots), nb::is_final());
+    nb::class_<hold>(module, "Hold", nb::is_final())
         .def_prop_ro("handle", &hold::handle)
-        .def_prop_ro("sequence", &hold::sequence)
+        .def_prop_ro("sequence", &hold::sequence, nb::lock_self())
         .def_prop_ro("missed", &hold::missed)
-        .def_prop_ro("note", &hold::note)
-        .def_prop_ro("writable", &hold::is_writable)
-        .def("publish", &hold::publish);
+        .def_prop_ro("note", &hold::note, nb::lock_self())
+        .def("view", &hold::new_view, nb::lock_self())
+        .def("publish", &hold::publish, nb::lock_self())
+        .def("release", &hold::release, nb::lock_self());
     nb::class_<pool>(module, "Pool", nb::is_final())
         .def("close", &pool::close)
         .def_prop_ro("is_open", &pool::is_open)
@@ -429,6 +520,7 @@ NB_MODULE(_core, module)
     module.def("attach_fd", &attach_fd);
     module.def("look", &look);
     module.def("gc", &egb_shared_gc);
+    module.def("live_slots", &live_slots);
     module.def("status_text", [](int status) {
         return std::string(egb_status_text(static_cast<egb_status>(status)));
     });

@@ -3,12 +3,15 @@
 
 import gc
 import json
+import mmap
 import multiprocessing
 import os
 import pathlib
 import pickle
 import random
 import re
+import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -73,6 +76,18 @@ class Frames(unittest.TestCase):
                     self.assertEqual(frame.array.shape, (4, 6))
         self.assertRaises(eggbox.InvalidError, small_pool, dtype=object)
 
+    def test_has_nested_dtypes_and_numbers_of_numpy(self):
+        inner = [("b", "<i4"), ("c", "u1", (2,))]
+        nested = np.dtype([("a", inner), ("d", "f4", (2, 2)), (("title", "e"), "u1")])
+        aligned = np.dtype(inner, align=True)
+        for dtype in (nested, aligned):
+            with small_pool(shape=(np.int64(2), 3), dtype=dtype) as pool:
+                self.assertEqual((pool.shape, pool.dtype), ((2, 3), dtype))
+        with small_pool(dtype=("f4", (3,))) as pool:
+            self.assertEqual((pool.shape, pool.dtype), ((4, 6, 3), np.dtype("f4")))
+        with self.assertRaisesRegex(eggbox.InvalidError, "bytes of JSON"):
+            small_pool(dtype=[(f"field-{number:030}", "u1") for number in range(9)])
+
     def test_has_the_bytes_of_a_pool_that_tells_no_shape(self):
         for about in (b"", b"{", b'{"shape":[5],"dtype":"u1"}', b'{"shape":["a"],"dtype":"u1"}',
                       b'{"shape":[-2,-12],"dtype":"u1"}', b'{"shape":[3],"dtype":"O"}', b"[]"):
@@ -91,6 +106,9 @@ class Frames(unittest.TestCase):
                          np.frombuffer(frame.buffer, "float32").reshape(4, 6)):
                 self.assertEqual((view.ctypes.data, view[1, 2]), (at, 3.5))
             self.assertEqual(frame.__array_interface__["data"][0], at)
+            if sys.version_info >= (3, 12):
+                self.assertEqual((memoryview(frame).shape, memoryview(frame).format), ((4, 6), "f"))
+                self.assertEqual(bytes(frame), bytes(frame.buffer))
             self.assertNotEqual(np.array(frame, copy=True).ctypes.data, at)
             self.assertEqual(np.asarray(frame, dtype="int32")[1, 2], 3)
 
@@ -160,6 +178,34 @@ class Views(unittest.TestCase):
             for view in views:
                 np.asarray(view).ravel()[-1]
         self.assertGreater(step, 9998)
+
+
+class Released(unittest.TestCase):
+    def test_at_once_whatever_names_the_frame(self):
+        with small_pool() as pool:
+            frame = pool.alloc()
+            others = [frame, frame._hold]
+            view = frame.array
+            frame.release()
+            self.assertEqual(pool.stats()["in_use"], 1)
+            del view
+            gc.collect()
+            self.assertEqual(pool.stats()["in_use"], 0)
+            self.assertEqual(others[1].publish(b""), 4)
+            self.assertIsNone(others[1].view())
+
+    def test_by_another_thread_while_views_are_made(self):
+        with small_pool(count=2) as pool:
+            for _ in range(100):
+                frame = pool.alloc()
+                other = threading.Thread(target=frame.release)
+                other.start()
+                try:
+                    while True:
+                        frame.array[...] = 1
+                except eggbox.StaleError:
+                    other.join()
+            self.assertEqual(pool.stats()["in_use"], 0)
 
 
 class Errors(unittest.TestCase):
@@ -269,6 +315,16 @@ class Processes(unittest.TestCase):
             frame.release()
             self.assertRaises(eggbox.StaleError, pool.open, handle)
 
+    def test_with_damaged_names_are_shown(self):
+        with small_pool(name_of("damage")) as pool:
+            with open(f"/dev/shm/eggbox-{pool.name}", "r+b") as file:
+                shown = os.path.basename(os.readlink("/proc/self/exe"))[-31:].encode()
+                file.seek(file.read().index(shown))
+                file.write(b"\xff")
+            seen = [each["holders"] for each in eggbox.ls() if each["name"] == pool.name]
+            for holders in (pool.holders(), *seen):
+                self.assertEqual(holders[0]["program"][0], "\ufffd")
+
     def test_ls_shows_pools_and_gc_keeps_the_living(self):
         with small_pool(name_of("ls")) as pool:
             frame = pool.alloc()
@@ -278,6 +334,101 @@ class Processes(unittest.TestCase):
             self.assertEqual(shown[0]["holders"][0]["pid"], os.getpid())
             frame.release()
         self.assertFalse(os.path.exists(f"/dev/shm/eggbox-{pool.name}"))
+
+
+HEADER = struct.Struct("=QIIQIIII")
+SLOT = struct.Struct("=IIQQIIIIII Ii 16s16s256s 7Q 1920x 96x")  # and pools behind the first
+POOL = struct.Struct("=8Q32s")
+SLOT_BYTES = 12288
+
+
+def slot_of(pid, is_linked, started_ns, *pools, beyond=0):
+    large = (9, 8, 1, 2, 3, 4096, 8192)
+    start = SLOT.pack(pid, 0, started_ns, 0, 0, 0, is_linked, 0, 0, beyond, 0, 0, b"", b"", b"",
+                      *large)
+    return (start + b"".join(POOL.pack(*each) for each in pools)).ljust(SLOT_BYTES, b"\0")
+
+
+class LiveFile:
+    """A live file that this process has mapped, as those of the library."""
+
+    def __init__(self, *slots, magic=0x314556494C474745, version=1, said=None):
+        count = len(slots) if said is None else said
+        header = HEADER.pack(magic, version, count, SLOT_BYTES, 0, 0, 0, 0)
+        self.file = os.memfd_create("eggbox")
+        os.write(self.file, header.ljust(4096, b"\0") + b"".join(slots))
+        self.memory = mmap.mmap(self.file, os.fstat(self.file).st_size)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.memory.close()
+        os.close(self.file)
+
+
+class PoolsOfTheProcess(unittest.TestCase):
+    shop = (7, 64, 10, 384, 12, 65536, 3, 1, b"shop")
+    seen = eggbox.Pool("linked", "shop", 64, 10, 10, 12, 65536, 2)
+
+    def setUp(self):
+        self.before = eggbox.Pool.all()
+
+    def new(self):
+        return [each for each in eggbox.Pool.all() if each not in self.before]
+
+    def test_are_those_of_its_own_newest_slots(self):
+        own = os.getpid()
+        gone = (0, 64, 1, 1, 1, 1, 0, 0, b"gone")
+        old = (9, 32, 1, 1, 1, 1, 0, 0, b"old")
+        large = (9, 1 << 40, 2, 0, 2, 1 << 41, 0, 0, b"n" * 32)
+        before = eggbox.Pool.process()
+        with LiveFile(slot_of(own, 1, 5, old), slot_of(own + 1, 1, 9, old),
+                      slot_of(own, 1, 8, gone, self.shop, beyond=97),
+                      slot_of(own, 0, 8, large), bytes(SLOT_BYTES)):
+            self.assertEqual(self.new(), [
+                self.seen,
+                eggbox.Pool("malloc", "n" * 32, 1 << 40, 2, 0, 2, 1 << 41, 0),
+            ])
+            grown = {key: value - before[key] for key, value in eggbox.Pool.process().items()}
+            if not self.before:  # else the heap of this process goes on meanwhile
+                self.assertEqual(grown, {
+                    "pools": 2, "pools_beyond": 2, "bytes_in_use": 640 + (1 << 41) + 2 * 4096,
+                    "bytes_held": 65536 + (1 << 41) + 2 * 4096, "large_in_use": 4,
+                    "large_bytes": 2 * 4096, "large_bytes_peak": 2 * 8192, "failures": 4,
+                })
+
+    def test_are_not_read_from_other_files_and_not_beyond_the_end(self):
+        own = slot_of(os.getpid(), 1, 1, self.shop)
+        for options in ({"magic": 1}, {"version": 2}):
+            with LiveFile(own, **options):
+                self.assertEqual(self.new(), [])
+        with LiveFile(own, said=1 << 31):
+            self.assertEqual(self.new(), [self.seen])
+        with LiveFile(own, own) as file:
+            os.ftruncate(file.file, 4096)
+            self.assertEqual(self.new(), [])
+
+    def test_may_be_nonsense(self):
+        chance = random.Random(4)
+        for _ in range(20):
+            noise = os.getpid().to_bytes(4, sys.byteorder) + chance.randbytes(SLOT_BYTES - 4)
+            with LiveFile(noise, noise):
+                for each in eggbox.Pool.all():
+                    self.assertIsInstance(each.name, str)
+                self.assertGreater(eggbox.Pool.process()["pools"], 0)
+
+    def test_are_the_heap_under_run(self):
+        command = shutil.which("eggbox")
+        if command is None:
+            self.skipTest("no command eggbox in PATH")
+        code = ("import eggbox; heap = {each.name: each for each in eggbox.Pool.all()}; "
+                "one = heap['heap 64']; "
+                "print(one.library, one.block_bytes, 0 < one.in_use * 64 <= one.bytes_held)")
+        done = subprocess.run(
+            [sys.executable, "-m", "eggbox", "run", "--", sys.executable, "-c", code],
+            capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, "malloc 64 True\n"), done.stderr)
 
 
 class Threads(unittest.TestCase):

@@ -27,3 +27,9 @@ def produce() -> int:
             return frame.publish(time=1.0, note=b"x")
     except eggbox.BusyError:
         return pool.stats()["failures"]
+
+
+def largest() -> str:
+    pools: list[eggbox.Pool] = eggbox.Pool.all()
+    print(eggbox.Pool.process()["bytes_held"])
+    return max(pools, key=lambda each: each.bytes_held).name
