@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from . import _core
-from ._errors import InvalidError, StaleError, error_of
+from ._errors import Error, InvalidError, StaleError, error_of
 
 READ_ONLY, PREFAULT, HUGE_PAGES = 1, 2, 4
 FOREVER = (1 << 64) - 1
@@ -195,10 +195,11 @@ class Frame(_Ending):
         longer than the pool's `note_bytes`, UnsupportedError if the pool keeps no frames,
         StaleError after release().
         """
-        if len(note) > self._pool.note_bytes:
-            raise InvalidError(f"a note has at most {self._pool.note_bytes} bytes in this pool")
+        pool = self._pool
+        if len(note) > pool._note_bytes:
+            raise InvalidError(f"a note has at most {pool._note_bytes} bytes in this pool")
         hold = self._held()
-        text = (TIME.pack(time) if self._pool._has_time else b"") + note
+        text = TIME.pack(time) + note if pool._has_time else note
         status = hold.publish(text)
         if status != 0:
             raise error_of(
@@ -218,8 +219,7 @@ class Frame(_Ending):
         if hold is not None:
             hold.release()
 
-    def _end(self) -> None:
-        self.release()
+    _end = release
 
     def __repr__(self) -> str:
         return "<eggbox.Frame, released>" if self._hold is None else f"<eggbox.Frame {self.handle}>"
@@ -229,6 +229,11 @@ def _opened(result: _core.Pool | int, what: str) -> _core.Pool:
     if isinstance(result, int):
         raise error_of(result, f"{what}: {REASONS.get(result, _core.status_text(result))}")
     return result
+
+
+def _refusal(status: int, busy: str) -> Error:
+    text = {4: "the pool was closed", 5: busy, 1: "the pool is read-only here"}
+    return error_of(status, text.get(status, "the pool keeps no frames"))
 
 
 REASONS = {
@@ -355,8 +360,7 @@ class FramePool(_Ending):
 
     def _frame(self, result: _core.Hold | int, busy: str) -> Frame:
         if isinstance(result, int):
-            text = {4: "the pool was closed", 5: busy, 1: "the pool is read-only here"}
-            raise error_of(result, text.get(result, "the pool keeps no frames"))
+            raise _refusal(result, busy)
         return Frame(self, result)
 
     def alloc(self, timeout: float | None = None) -> Frame:
@@ -375,9 +379,10 @@ class FramePool(_Ending):
         is over or cancel() was called, StaleError if the pool is closed.
         """
         result = self._core.next(self._after, _nanoseconds(timeout))
-        frame = self._frame(result, "no frame came in time")
-        self._after = frame.sequence
-        return frame
+        if isinstance(result, int):
+            raise _refusal(result, "no frame came in time")
+        self._after = result.sequence
+        return Frame(self, result)
 
     def take(self, timeout: float | None = None) -> Frame:
         """The oldest frame of the feed, for this caller alone. Errors as with next()."""
@@ -438,8 +443,7 @@ class FramePool(_Ending):
         process detaches. A second call does nothing."""
         self._core.close()
 
-    def _end(self) -> None:
-        self.close()
+    _end = close
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pool with a name goes by that; one without goes as a descriptor, to processes of
