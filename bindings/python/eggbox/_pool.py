@@ -135,7 +135,7 @@ class Frame(_Ending):
 
     def __buffer__(self, flags: int) -> memoryview:
         """From Python 3.12 on the frame is a buffer itself, with shape and format."""
-        return memoryview(self.array)
+        return self.array.data
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         view = self.array
