@@ -45,6 +45,7 @@
     #include "os/windows_threads.c"
   #elif defined(__unix__) || defined(__APPLE__)
     #include "os/posix.c"
+    #include "os/posix_cfi.c"
     #include "os/posix_faults.c"
     #include "os/posix_limits.c"
     #include "os/posix_memory.c"
@@ -55,6 +56,7 @@
     #include "os/posix_shared.c"
     #include "os/posix_threads.c"
     #include "os/posix_unwind.c"
+    #include "os/posix_walk.c"
   #else
     #include "os/none.c"
   #endif

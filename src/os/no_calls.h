@@ -7,10 +7,10 @@
 
 void egb_os_prepare_calls_(void) {}
 
-size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_guess)
+size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_fast)
 {
     (void)most;
-    (void)is_guess;
+    (void)is_fast;
     calls[0] = first;
     return 0;
 }

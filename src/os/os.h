@@ -207,27 +207,35 @@ bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offs
 
 // ---- the calls of a thread ----------------------------------------------------------------------
 
-// A call that has not returned: its return address, and the stack pointer behind the return.
+// A call that has not returned: its return address, and the stack pointer and the frame pointer
+// behind the return. The frame pointer is known only on x86-64, and not from the unwinder.
 typedef struct egb_os_call {
     const void* address;
     uintptr_t   top;
+    uintptr_t   frame;
 } egb_os_call;
 
-// The call of the function that this is in, which must not be inlined.
-#if defined(__GNUC__)
-  #define EGB_OS_CALL_HERE_() {__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa()}
+// The call of the function that this is in, which must not be inlined. A function that asks for its
+// own frame has one, and the caller's frame pointer is saved there.
+#if defined(__GNUC__) && defined(__x86_64__)
+  #define EGB_OS_CALL_HERE_()                         \
+      {__builtin_return_address(0),                   \
+       (uintptr_t)__builtin_dwarf_cfa(),              \
+       *(const uintptr_t*)__builtin_frame_address(0)}
+#elif defined(__GNUC__)
+  #define EGB_OS_CALL_HERE_() {__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), 0}
 #else
-  #define EGB_OS_CALL_HERE_() {NULL, 0}
+  #define EGB_OS_CALL_HERE_() {NULL, 0, 0}
 #endif
 
 // Finds the unwinder. Others may allocate here. A system without one does nothing.
 void egb_os_prepare_calls_(void);
 
 // The calls that this thread is in, from `first` on, which is one of them, and `most` at most. 0:
-// not known. A guess is cheap; it is right unless code with a frame of variable size is among them,
-// and a wrong one is most often a stack that never was. Without a guess others may allocate here,
-// and take the loader's lock.
-size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_guess);
+// not known. `is_fast`: the unwinder is not asked for a stack that is hard to read. If it is,
+// others may allocate here, and take the loader's lock. Code that is seen for the first time takes
+// that lock in any case.
+size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_fast);
 
 // ---- the memory of this process, as a file ------------------------------------------------------
 

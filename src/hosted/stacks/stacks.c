@@ -11,7 +11,8 @@ enum {
     OWN_CALLS_MAX      = 8,  // of the library itself, between a site and here
     CALLS_MAX          = EGB_STACK_CALLS_MAX + OWN_CALLS_MAX,
     STACK_PLACES       = 1 << 18,
-    STACK_PLACES_TRIED = 32
+    STACK_PLACES_TRIED = 32,
+    PLACE_BITS         = 22  // of the words of `room`
 };
 
 // With 20 calls a stack has 176 bytes on a 64-bit system: 190,000 of them have room.
@@ -23,7 +24,7 @@ typedef struct egb_stack {
 } egb_stack;
 
 typedef struct stack_set {
-    uint32_t places[STACK_PLACES];  // atomic: where a stack is in `room`, in words; 0: free
+    uint32_t places[STACK_PLACES];  // atomic: where a stack is, and some bits of its check; 0: free
     uint64_t used;                  // atomic; bytes of `room`
     EGB_ALIGNAS_(8) unsigned char room[];
 } stack_set;
@@ -48,9 +49,17 @@ static size_t stack_bytes(size_t count)
     return egb_round_up_(sizeof(egb_stack) + (count + 1) * sizeof(void*), 8);
 }
 
+// The bits of a check that a place has above those of the words: a look at a place tells, nearly
+// always, that another stack is there.
+static uint32_t mark_of_check(uint64_t check)
+{
+    return (uint32_t)(check >> 1) & ~(uint32_t)0 << PLACE_BITS;
+}
+
 static egb_stack* stack_at(stack_set* all, uint32_t place)
 {
-    return (egb_stack*)(void*)(all->room + (size_t)place * 8);
+    const size_t words = place % (1u << PLACE_BITS);
+    return (egb_stack*)(void*)(all->room + words * 8);
 }
 
 static bool is_stack(const egb_stack* stack, uint64_t check, const void* const* calls, size_t count)
@@ -80,28 +89,30 @@ static egb_stack* add_stack(stack_set* all, uint64_t check, const void* const* c
     return stack;
 }
 
-// The stack with these calls; if it is new, it is added, or NULL is returned, as `may_add` says.
-static const void* const*
-find_stack(stack_set* all, const void* const* calls, size_t count, bool may_add)
+// The stack with these calls; if it is new, it is added. NULL: there is no room.
+static const void* const* find_stack(stack_set* all, const void* const* calls, size_t count)
 {
     const uint64_t check = check_of_calls(calls, count);
+    const uint32_t mark  = mark_of_check(check);
     egb_stack*     fresh = NULL;
     for (size_t i = 0; i < STACK_PLACES_TRIED; i++) {
         uint32_t* const place = &all->places[((check >> 40) + i) % STACK_PLACES];
         uint32_t        found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
         if (found == 0) {
-            fresh = may_add && fresh == NULL ? add_stack(all, check, calls, count) : fresh;
+            fresh = fresh == NULL ? add_stack(all, check, calls, count) : fresh;
             if (fresh == NULL) {
                 return NULL;
             }
-            const uint32_t at = (uint32_t)((size_t)((unsigned char*)fresh - all->room) / 8);
+            const size_t   words = (size_t)((unsigned char*)fresh - all->room) / 8;
+            const uint32_t at    = (uint32_t)words | mark;
             if (__atomic_compare_exchange_n(
                     place, &found, at, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
                 )) {
                 return fresh->calls;
             }
         }
-        if (is_stack(stack_at(all, found), check, calls, count)) {
+        const bool is_marked = found >> PLACE_BITS == mark >> PLACE_BITS;
+        if (is_marked && is_stack(stack_at(all, found), check, calls, count)) {
             return stack_at(all, found)->calls;
         }
     }
@@ -133,7 +144,7 @@ static size_t calls_from(
     return taken;
 }
 
-// A guess is right if it is a stack that was here before. The first time, the unwinder tells.
+// When there is no room for new stacks, the unwinder need not work for one.
 __attribute__((noinline)) const void* egb_stack_here_(const void* site)
 {
     const egb_os_call first = EGB_OS_CALL_HERE_();
@@ -143,15 +154,9 @@ __attribute__((noinline)) const void* egb_stack_here_(const void* site)
     if (all == NULL || site == NULL) {
         return site;
     }
-    const void* const* stack = NULL;
-    size_t count = calls_from(site, calls, egb_os_calls_(first, calls, CALLS_MAX, true), addresses);
-    if (count != 0) {
-        stack = find_stack(all, addresses, count, false);
-    }
-    if (stack == NULL && !is_full(all)) {
-        count = calls_from(site, calls, egb_os_calls_(first, calls, CALLS_MAX, false), addresses);
-        stack = count == 0 ? NULL : find_stack(all, addresses, count, true);
-    }
+    const size_t             known = egb_os_calls_(first, calls, CALLS_MAX, is_full(all));
+    const size_t             count = calls_from(site, calls, known, addresses);
+    const void* const* const stack = count == 0 ? NULL : find_stack(all, addresses, count);
     return stack == NULL ? site : (const void*)stack;
 }
 
