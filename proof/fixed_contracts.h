@@ -34,7 +34,7 @@ EGB_INLINE size_t egb_fixed_index_(const egb_fixed* pool, size_t distance);
 */
 EGB_INLINE size_t egb_fixed_index_at_(const egb_fixed* pool, const void* address);
 
-// The next three are not reached by a pool with marks while its list is whole.
+// The next five are not reached by a pool with marks while its list is whole.
 
 /*@ requires \false;
     assigns \nothing;
@@ -44,12 +44,22 @@ void* egb_fixed_drop_list_(egb_fixed* pool, const void* site);
 /*@ requires \false;
     assigns \nothing;
 */
-void* egb_fixed_alloc_in_mode_(egb_fixed* pool, const void* site);
+void* egb_fixed_alloc_live_(egb_fixed* pool, const void* site);
 
 /*@ requires \false;
     assigns \nothing;
 */
-bool egb_fixed_push_in_mode_(egb_fixed* pool, size_t distance);
+void* egb_fixed_alloc_plain_(egb_fixed* pool, const void* site);
+
+/*@ requires \false;
+    assigns \nothing;
+*/
+EGB_INLINE bool egb_fixed_push_live_(egb_fixed* pool, size_t distance);
+
+/*@ requires \false;
+    assigns \nothing;
+*/
+bool egb_fixed_push_plain_(egb_fixed* pool, size_t distance);
 
 /*@ assigns misuses;
     ensures misuses == (uint32_t)(\old(misuses) + 1);
@@ -63,6 +73,17 @@ void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const vo
     ensures \result != 0 <==> pool != \null && pool->first != \null;
 */
 static inline bool egb_fixed_is_made_(const egb_fixed* pool);
+
+/*@ requires \valid(pool) && pool->first != \null;
+    assigns \nothing;
+    ensures \result != 0;
+*/
+static inline bool egb_fixed_is_made_or_told_(const egb_fixed* pool, const void* site);
+
+/*@ requires \valid_read(pool);
+    assigns \nothing;
+*/
+static inline bool egb_fixed_has_bits_(const egb_fixed* pool);
 
 /*@ requires bounded(pool);
     requires touched > 0 ==> pool->bound == start(touched - 1, pool->stride) + 1;  // a hint
@@ -91,6 +112,23 @@ static inline egb_word* egb_fixed_take_fresh_(egb_fixed* pool, uint32_t known);
     ensures \result == pool->first + distance;
 */
 EGB_INLINE egb_word* egb_fixed_block_(const egb_fixed* pool, uint32_t distance);
+
+/*@ requires bounded(pool) && blocks(pool->stride) && pool->head == EGB_FIXED_NONE_;
+    requires pool->mode == EGB_FIXED_MARKED_ && 2 <= pool->stride && pool->limit == touched;
+    assigns pool->bound, pool->limit, pool->first[next_fresh(pool) + 1 .. last_cleared(pool)];
+    ensures shape: same_shape{Pre, Post}(pool) && pool->head == \old(pool->head);
+    behavior fresh:
+      assumes touched < capacity;
+      ensures (egb_word*)\result == pool->first + next_fresh(pool) && \result != \null;
+      ensures pool->bound == next_fresh(pool) + 1 && pool->limit == \old(pool->limit) + 1;
+    behavior none:
+      assumes touched == capacity;
+      ensures \result == \null && pool->bound == \old(pool->bound);
+      ensures pool->limit == \old(pool->limit);
+    complete behaviors;
+    disjoint behaviors;
+*/
+void* egb_fixed_alloc_marked_at_(egb_fixed* pool, const void* site);
 
 /*@ requires bounded(pool) && blocks(pool->stride) && pool->head == EGB_FIXED_NONE_;
     requires pool->mode == EGB_FIXED_MARKED_ && 2 <= pool->stride && pool->limit == touched;
@@ -167,6 +205,19 @@ static inline bool egb_fixed_step_(const egb_fixed* pool, uint32_t known, uint32
     ensures \result == 0 ==> state[wanted] == IN_USE;
 */
 bool egb_fixed_leads_to_(const egb_fixed* pool, uint32_t known, uint32_t at, uint32_t wanted);
+
+/*@ requires whole(pool) && marked(pool);
+    requires distance < WORDS_MAX && state[distance] == IN_USE ==>
+      pool->first[distance + 1] == EGB_FIXED_MARK_;
+    assigns pool->head, pool->first[0 .. capacity * pool->stride - 1];
+    ensures \result != 0 ==> distance < WORDS_MAX && state[distance] == IN_USE;
+    ensures \result == 0 && distance < WORDS_MAX ==> state[distance] != IN_USE;
+    ensures \result != 0 ==>
+      pool->head == distance && pool->first[distance] == \old(pool->head) &&
+      kept_but_word{Pre, Post}(pool, distance);
+    ensures \result == 0 ==> pool->head == \old(pool->head) && kept{Pre, Post}(pool);
+*/
+bool egb_fixed_push_marked_(egb_fixed* pool, size_t distance);
 
 /*@ requires whole(pool) && marked(pool);
     requires distance < WORDS_MAX && state[distance] == IN_USE ==>

@@ -5,6 +5,7 @@
 #include "fixed_contracts.h"
 
 #include "fixed.c"
+#include "fixed_marked.c"
 
 // ---- the first state ------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ UNTRACED = {
     "eggbox.h": "includes the others",
     "atomic_hot.h": "private",
     "fixed_live.h": "private",
+    "fixed_static.h": "private",
     "heap_hot.h": "private",
     "live.h": "private",
     "lock.h": "private",

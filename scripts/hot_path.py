@@ -28,7 +28,7 @@ WITHOUT_LEVELS = {"hot_pool_alloc": ("plain_pool_alloc", 0),
                   "hot_cache_alloc": ("plain_cache_alloc", 0),
                   "hot_cache_free": ("plain_cache_free", 0)}
 COLD = {"egb_fixed_alloc_cold_", "egb_fixed_free_cold_", "egb_fixed_alloc_unchecked_fresh_",
-        "egb_pool_alloc_cold_",
+        "egb_fixed_alloc_marked_", "egb_fixed_free_marked_", "egb_pool_alloc_cold_",
         "egb_pool_free_other_", "egb_magazine_alloc_cold_", "egb_magazine_free_other_"}
 NO_LOOP = ["egb_fixed_init", "egb_fixed_init_checked", "egb_fixed_init_outside",
            "egb_fixed_init_unchecked",

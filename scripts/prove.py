@@ -24,7 +24,7 @@ TOOLS = BUILD / "tools"
 HEADER = "include/eggbox/fixed.h"
 LIVE = "include/eggbox/fixed_live.h"
 PRIVATE = "src/core/fixed_private.h"
-COLD = "src/core/fixed.c"
+COLD = "src/core/fixed_marked.c"
 
 # Annotations that must stand inside a function: (file, the line they go above, annotation).
 INSERTIONS = [
@@ -64,7 +64,7 @@ WP_MUTANTS = [
      "index < pool->limit && ((const egb_word*)block)[1] != EGB_FIXED_MARK_",
      "index < pool->limit", "egb_fixed_can_push_at_"),
     ("the hot path's limit stays behind", COLD, "        pool->limit++;\n", "",
-     "egb_fixed_alloc_cold_"),
+     "egb_fixed_alloc_marked_at_"),
 ]
 
 # mode, blocks, words of a block, calls, damage, bits
@@ -271,9 +271,12 @@ def prove_list(report):
 # Also tries to prove, for 2 s each, that no call can meet a contract, or get past a line. That must
 # fail, except for lines of other modes and overwritten lists, which the contracts exclude.
 DEAD = {
-    "egb_fixed_alloc_cold_wp_smoke_dead_code", "egb_fixed_drop_list_wp_smoke_dead_call",
-    "egb_fixed_alloc_in_mode_wp_smoke_dead_call", "egb_fixed_push_in_mode_wp_smoke_dead_call",
-    "push_cold_wp_smoke_dead_code",
+    "egb_fixed_alloc_cold_wp_smoke_dead_code", "egb_fixed_alloc_marked_at_wp_smoke_dead_code",
+    "egb_fixed_drop_list_wp_smoke_dead_call", "egb_fixed_alloc_live_wp_smoke_dead_call",
+    "egb_fixed_alloc_plain_wp_smoke_dead_call", "egb_fixed_has_bits_wp_smoke_dead_call",
+    "egb_fixed_push_live_wp_smoke_dead_call", "egb_fixed_push_plain_wp_smoke_dead_call",
+    "push_cold_wp_smoke_dead_code", "egb_fixed_is_made_or_told_wp_smoke_dead_code",
+    "egb_fixed_report_free_wp_smoke_dead_call",
 }
 SMOKE = ("-wp-smoke-tests", "-wp-smoke-timeout", "2")
 

@@ -3,11 +3,13 @@
 """Prints the size of core on Cortex-M0+ and Cortex-M4, function by function, as a markdown table.
 
 Text is the size of the function's section at -Os, its literals included; stack is its own frame, as
-the compiler states it, without that of the functions it calls. Exits with 1 if the budget for
-alloc + free + default check + peak on Cortex-M4 is exceeded, with 2 if something does not compile.
+the compiler states it, without that of the functions it calls. Then it links tests/embed/whole.c,
+a program with one static pool, for each kind of pool. Exits with 1 if a budget on Cortex-M4 is
+exceeded, with 2 if something does not compile.
 """
 
 import argparse
+import concurrent.futures
 import pathlib
 import re
 import subprocess
@@ -17,6 +19,14 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORES = ["cortex-m0plus", "cortex-m4"]
 FLAGS = ["-std=c11", "-ffreestanding", "-ffunction-sections", "-fdata-sections", "-mthumb", "-Os"]
+
+# Whole programs: name, the macro that defines the pool, which handler, bytes that are enough on M4.
+WHOLE = [
+    ("unchecked", "EGB_FIXED_DEFINE_UNCHECKED", 0, 250),
+    ("marks", "EGB_FIXED_DEFINE_MARKED", 1, 700),
+    ("marks, and words for each misuse", "EGB_FIXED_DEFINE_MARKED", 2, 1300),
+    ("live bits", "EGB_FIXED_DEFINE", 1, 1000),
+]
 
 # The hot halves are always inlined. The library has them as functions in this file.
 INLINE_FILE = "fixed.h, as functions"
@@ -30,15 +40,9 @@ class Unit:
         self.text = {}  # function: bytes
         self.stack = {}  # function: bytes
         self.rodata = self.data = self.bss = 0
-        compiled = workplace / f"{core}-{source.stem}.o"
-        include = ["-I", ROOT / "include", "-I", ROOT / "src/core"]
-        flags = [f"-mcpu={core}", *FLAGS, *include, "-fstack-usage"]
-        run([compiler, *flags, "-c", source, "-o", compiled])
-        size = re.sub(r"gcc(\.exe)?$", "size", compiler)
-        for line in run([size, "-A", compiled]).splitlines():
-            section = re.match(r"\.(text|rodata|data|bss)(?:\.(\S+))?\s+(\d+)", line)
-            if section:
-                self.count(section[1], section[2] or "", int(section[3]))
+        compiled = object_of(compiler, core, source, workplace, "-fstack-usage")
+        for kind, name, size in sections_of(compiler, compiled):
+            self.count(kind, name, size)
         for line in compiled.with_suffix(".su").read_text().splitlines():
             place, stack, how = line.split("\t")
             if how != "static":
@@ -68,15 +72,34 @@ def run(command):
     return done.stdout
 
 
+def object_of(compiler, core, source, workplace, *more):
+    compiled = workplace / f"{core}-{source.stem}.o"
+    include = ["-I", ROOT / "include", "-I", ROOT / "src/core"]
+    run([compiler, f"-mcpu={core}", *FLAGS, *include, *more, "-c", source, "-o", compiled])
+    return compiled
+
+
+def sections_of(compiler, binary):
+    """(kind, function or "", bytes) of each section that takes memory."""
+    size = re.sub(r"gcc(\.exe)?$", "size", compiler)
+    for line in run([size, "-A", binary]).splitlines():
+        section = re.match(r"\.(text|rodata|data|bss)(?:\.(\S+))?\s+(\d+)", line)
+        if section:
+            yield section[1], section[2] or "", int(section[3])
+
+
 def compile_all(compiler, workplace):
-    """{file: {core: Unit}} for every file of core."""
+    """{file: {core: Unit}} for every file of core, compiled two at a time."""
     sources = {INLINE_FILE: INLINE_SOURCE}
     sources.update({path.name: path for path in sorted((ROOT / "src/core").glob("*.c"))
                     if path != INLINE_SOURCE})
-    return {
-        name: {core: Unit(compiler, core, path, workplace) for core in CORES}
-        for name, path in sources.items()
-    }
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        units = {
+            name: {core: pool.submit(Unit, compiler, core, path, workplace) for core in CORES}
+            for name, path in sources.items()
+        }
+        return {name: {core: unit.result() for core, unit in cores.items()}
+                for name, cores in units.items()}
 
 
 def row(name, units, text, stack):
@@ -110,30 +133,76 @@ def sum_of(files, wanted):
     return sums
 
 
+def whole_program(compiler, core, library, definition, handler, workplace):
+    """Bytes of code and constants of a program without start-up code, linked with `library`."""
+    program = object_of(compiler, core, ROOT / "tests/embed/whole.c", workplace,
+                        f"-DDEFINE={definition}", f"-DHANDLER={handler}")
+    linked = workplace / "whole.elf"
+    run([compiler, f"-mcpu={core}", *FLAGS, "-nostdlib", "-Wl,-e,main", "-Wl,--gc-sections",
+         program, library, "-lgcc", "-o", linked])
+    return sum(size for kind, _, size in sections_of(compiler, linked)
+               if kind in ("text", "rodata"))
+
+
+def print_whole(compiler, workplace, budgets):
+    """The table of whole programs; True if all keep to their budgets."""
+    archiver = re.sub(r"gcc(\.exe)?$", "ar", compiler)
+    libraries = []  # (core, library)
+    for core in CORES:
+        library = workplace / f"lib-{core}.a"
+        run([archiver, "rc", library, *sorted(workplace.glob(f"{core}-*.o"))])
+        libraries.append((core, library))
+    one_file = object_of(compiler, CORES[-1], ROOT / "src/eggbox.c", workplace,
+                         "-DEGB_FREESTANDING=1")
+    libraries.append((CORES[-1], one_file))
+    print("\n| a program with one static pool, bytes | M0+ | M4 | M4, one file | budget, M4 |\n"
+          "|---|--:|--:|--:|--:|")
+    is_kept = True
+    for name, definition, handler, most in WHOLE:
+        sizes = [whole_program(compiler, core, library, definition, handler, workplace)
+                 for core, library in libraries]
+        most = budgets.get(name, most)
+        is_kept = is_kept and sizes[1] <= most
+        print(f"| {name} | {' | '.join(f'{size:,}' for size in sizes)} | {most:,} |")
+    return is_kept
+
+
+def budget_of(text):
+    name, _, most = text.rpartition("=")
+    return name, int(most)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--compiler", default="arm-none-eabi-gcc")
     parser.add_argument("--budget", type=int, default=400, help="bytes on Cortex-M4")
+    parser.add_argument("--whole", type=budget_of, action="append", default=[],
+                        metavar="NAME=BYTES", help="another budget for a whole program")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as workplace:
-        files = compile_all(options.compiler, pathlib.Path(workplace))
-    print_table(files)
+    with tempfile.TemporaryDirectory() as name:
+        workplace = pathlib.Path(name)
+        files = compile_all(options.compiler, workplace)
+        print_table(files)
+        is_kept = print_whole(options.compiler, workplace, dict(options.whole))
 
-    hot = [(INLINE_FILE, "egb_fixed_alloc"), (INLINE_FILE, "egb_fixed_free"), ("fixed.c", None)]
-    report = [("fixed_misuse.c", None), ("fixed_ask.c", "egb_fixed_capacity")]
-    modes = [("fixed_live.c", None), ("fixed_modes.c", None)]
+    hot = [(INLINE_FILE, "egb_fixed_alloc"), (INLINE_FILE, "egb_fixed_free"),
+           ("fixed_marked.c", None), ("fixed_shape.c", "egb_fixed_peak")]
+    report = [("fixed_misuse.c", None), ("fixed_shape.c", "egb_fixed_capacity")]
+    modes = [("fixed.c", None), ("fixed_live.c", None), ("fixed_plain.c", None),
+             ("fixed_list.c", None)]
     budget = sum_of(files, hot)
     print("\n| bytes of text | M0+ | M4 |\n|---|--:|--:|")
     print(f"| alloc + free + default check + peak | {budget[0]} | {budget[1]} |")
     for name, wanted in [
         ("and to describe a misuse to the handler", report),
-        ("and the other modes: live bits, 4-byte blocks, unchecked", modes),
+        ("and the calls for a pool of any mode, with all modes", modes),
         ("and init, resize, clear", [("fixed_make.c", None)]),
     ]:
         print(f"| {name} | + {sum_of(files, wanted)[0]} | + {sum_of(files, wanted)[1]} |")
     verdict = "kept" if budget[1] <= options.budget else "EXCEEDED"
     print(f"\nbudget, Cortex-M4 -Os: {budget[1]} of {options.budget} bytes, {verdict}")
-    return 0 if verdict == "kept" else 1
+    print(f"budgets of whole programs: {'kept' if is_kept else 'EXCEEDED'}")
+    return 0 if verdict == "kept" and is_kept else 1
 
 
 if __name__ == "__main__":

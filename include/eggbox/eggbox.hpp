@@ -111,7 +111,7 @@ class fixed_pool
         } else {
             egb_fixed known = with_constants();
             if (EGB_UNLIKELY(!egb_fixed_can_pop_(&known))) {
-                return egb_fixed_alloc_cold_(made());
+                return is_marked ? egb_fixed_alloc_marked_(made()) : egb_fixed_alloc_bits_(made());
             }
             void* const block = egb_fixed_pop_(&known);
             pool_.head        = known.head;
@@ -127,7 +127,8 @@ class fixed_pool
         } else {
             egb_fixed known = with_constants();
             if (EGB_UNLIKELY(!egb_fixed_can_push_known_(&known, block))) {
-                egb_fixed_free_cold_(made(), block);
+                is_marked ? egb_fixed_free_marked_(made(), block)
+                          : egb_fixed_free_bits_(made(), block);
                 return;
             }
             egb_fixed_push_(&known, block);
@@ -177,9 +178,9 @@ class fixed_pool
     }
 
   private:
+    static constexpr bool is_marked = Check == fixed_check::marks && block_bytes != EGB_WORD_BYTES;
     static constexpr bool has_live_bits =
-        Check == fixed_check::live_bits ||
-        (Check == fixed_check::marks && block_bytes == EGB_WORD_BYTES);
+        Check == fixed_check::live_bits || (Check == fixed_check::marks && !is_marked);
 
     static constexpr std::size_t live_words =
         Check == fixed_check::outside ? EGB_FIXED_OUTSIDE_BYTES(N) / EGB_WORD_BYTES

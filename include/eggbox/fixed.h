@@ -34,6 +34,7 @@
 #define EGGBOX_FIXED_H
 
 #include "base.h"
+#include "fixed_static.h"
 #include "misuse.h"
 
 #if defined(__cplusplus)
@@ -201,12 +202,14 @@ EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_fixed_alloc(egb_fixed* pool);
 EGB_INLINE_PUBLIC void egb_fixed_free(egb_fixed* pool, void* block);
 
 /// As egb_fixed_alloc(), with no check: the link in an overwritten free block may lead anywhere.
-/// `pool` comes from egb_fixed_init_unchecked().
+/// `pool` comes from egb_fixed_init_unchecked() or EGB_FIXED_DEFINE_UNCHECKED(). A pool that is all
+/// zero has no block, and the handler is not told.
 /// Cost     6 instructions on x86-64, return included.
 EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_fixed_alloc_unchecked(egb_fixed* pool);
 
 /// As egb_fixed_free(), with no check: `block` is NULL or a block of this pool that is in use,
-/// else the pool is lost. `pool` comes from egb_fixed_init_unchecked().
+/// else the pool is lost. `pool` comes from egb_fixed_init_unchecked() or
+/// EGB_FIXED_DEFINE_UNCHECKED().
 /// Cost     6 instructions on x86-64, return included.
 EGB_INLINE_PUBLIC void egb_fixed_free_unchecked(egb_fixed* pool, void* block);
 
@@ -270,7 +273,13 @@ bool egb_fixed_whole(const egb_fixed* pool);
 /// bits. Usable before main, in a constructor or an interrupt handler: all of it is constant data.
 ///
 ///     EGB_FIXED_DEFINE(packets, struct packet, 64);
-///     struct packet* p = egb_fixed_alloc(&packets);
+///     struct packet* p = packets_alloc();
+///
+/// It also defines two functions. A program that calls them, and not the general calls, links the
+/// code for this kind of pool alone.
+///
+///     void* name_alloc(void);           // egb_fixed_alloc(&name)
+///     void  name_free(void* block);     // egb_fixed_free(&name, block)
 ///
 /// `type`   of less than 1 GiB. Its alignment is kept, its size rounded up to a multiple of 4.
 /// `count`  a constant expression. If EGB_FIXED_BYTES() gives 0 the definition does not compile.
@@ -281,14 +290,17 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_DEFINE(name, type, count) EGB_FIXED_DEFINE_AT_(, name, type, count)
 
 /// Defines a static pool as EGB_FIXED_DEFINE() does, but without live bits and checked as by
-/// egb_fixed_init(). It also defines two functions:
-///
-///     void* name_alloc(void);           // egb_fixed_alloc(&name)
-///     void  name_free(void* block);     // egb_fixed_free(&name, block)
-///
-/// They take less time than the general calls: the compiler knows the address of the blocks, and
-/// how to divide by their size.
+/// egb_fixed_init(). Its two functions take less time than the general calls: the compiler knows
+/// the address of the blocks, and how to divide by their size.
 #define EGB_FIXED_DEFINE_MARKED(name, type, count) EGB_FIXED_DEFINE_MARKED_AT_(, name, type, count)
+
+/// Defines a static pool as EGB_FIXED_DEFINE() does, but without live bits and checks, as by
+/// egb_fixed_init_unchecked(). Its two functions are egb_fixed_alloc_unchecked(&name) and
+/// egb_fixed_free_unchecked(&name, block).
+///
+/// `type`   of at least the size of a pointer, once rounded up, or the definition does not compile.
+#define EGB_FIXED_DEFINE_UNCHECKED(name, type, count)   \
+    EGB_FIXED_DEFINE_UNCHECKED_AT_(, name, type, count)
 
 // ---- the hot path: private from here on -------------------------------------------------------
 
@@ -330,68 +342,6 @@ bool egb_fixed_whole(const egb_fixed* pool);
 // Right behind the start of the last of `count` blocks.
 #define EGB_FIXED_REACH_(count, stride) ((uint32_t)(((size_t)(count) - 1u) * (size_t)(stride) + 1u))
 
-#define EGB_FIXED_ALIGN_(type)                                                  \
-    (EGB_ALIGNOF_(type) > EGB_WORD_BYTES ? EGB_ALIGNOF_(type) : EGB_WORD_BYTES)
-
-// Static pools, whose blocks have the attribute `place`: see fixed_placed.h.
-#define EGB_FIXED_DEFINE_AT_(place, name, type, count)                          \
-    EGB_FIXED_SHAPE_(name, type, count);                                        \
-    static egb_word name##_live_[EGB_FIXED_LIVE_BYTES(count) / EGB_WORD_BYTES]; \
-    EGB_FIXED_POOL_(place, name, type, count, EGB_FIXED_LIVE_, name##_live_)
-#define EGB_FIXED_DEFINE_MARKED_AT_(place, name, type, count)         \
-    EGB_FIXED_SHAPE_(name, type, count);                              \
-    EGB_FIXED_POOL_(                                                  \
-        place,                                                        \
-        name,                                                         \
-        type,                                                         \
-        count,                                                        \
-        (name##_stride_ == 1 ? EGB_FIXED_TINY_ : EGB_FIXED_MARKED_),  \
-        NULL                                                          \
-    );                                                                \
-    EGB_STATIC_INLINE_ void* name##_alloc(void)                       \
-    {                                                                 \
-        return egb_fixed_alloc_known_(&name, EGB_FIXED_KNOWN_(name)); \
-    }                                                                 \
-    EGB_STATIC_INLINE_ void name##_free(void* block)                  \
-    {                                                                 \
-        egb_fixed_free_known_(&name, EGB_FIXED_KNOWN_(name), block);  \
-    }                                                                 \
-    EGB_STATIC_ASSERT(name##_stride_ != 0, "takes the semicolon")
-
-// The two halves of a static pool's definition. The numbers are those that init computes.
-#define EGB_FIXED_SHAPE_(name, type, count)                                            \
-    enum {                                                                             \
-        name##_stride_ = (int)((sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
-        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_ * EGB_WORD_BYTES),    \
-        name##_odd_    = name##_stride_ >> (name##_shift_ - EGB_FIXED_WORD_SHIFT_)     \
-    };                                                                                 \
-    EGB_STATIC_ASSERT(                                                                 \
-        sizeof(type) < SIZE_MAX / 4u && sizeof(type) < UINT32_MAX / 4u &&              \
-            EGB_FIXED_BYTES(((uint64_t)sizeof(type) + 3u) / 4u * 4u, count) != 0,      \
-        "no pool has this many blocks of this type"                                    \
-    )
-#define EGB_FIXED_POOL_(place, name, type, count, mode, live)                         \
-    EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type))                                              \
-    static egb_word  name##_blocks_[(size_t)name##_stride_ * (size_t)(count)] place;  \
-    static egb_fixed name = {                                                         \
-        name##_blocks_,                                                               \
-        EGB_FIXED_INVERSE_((size_t)name##_odd_),                                      \
-        {live},                                                                       \
-        EGB_FIXED_NONE_,                                                              \
-        0,                                                                            \
-        0,                                                                            \
-        EGB_FIXED_REACH_(count, name##_stride_),                                      \
-        (uint32_t)name##_stride_,                                                     \
-        EGB_FIXED_CHECKSUM_(                                                          \
-            EGB_FIXED_REACH_(count, name##_stride_), (uint32_t)name##_stride_, (mode) \
-        ),                                                                            \
-        (uint8_t)name##_shift_,                                                       \
-        (mode)                                                                        \
-    }
-
-#define EGB_FIXED_KNOWN_(name) \
-    egb_fixed_known_(&name, name##_blocks_, EGB_FIXED_INVERSE_((size_t)name##_odd_), name##_shift_)
-
 // How often 2 divides `n`, a size_t that is not 0: the position of its lowest set bit.
 #define EGB_FIXED_SHIFT_(n)                                                                     \
     (EGB_FIXED_LOW_IN_(n, 3u, 1) | EGB_FIXED_LOW_IN_(n, 5u, 2) | EGB_FIXED_LOW_IN_(n, 17u, 4) | \
@@ -415,9 +365,18 @@ bool egb_fixed_whole(const egb_fixed* pool);
                     UINT32_C(0x9E3779B1) >>                                              \
                 16))
 
-// The halves of alloc and free that are not hot: fresh blocks, other modes, every misuse.
+// The halves of alloc and free that are not hot: fresh blocks, other modes, every misuse. The first
+// two take a pool of any mode, and link all modes. The others take a pool of one mode, which the
+// compiler knows, and link that mode alone: marked, tiny, or one of the two with live bits. The
+// pair for live bits is their every call, and therefore not declared cold.
 EGB_COLD void* egb_fixed_alloc_cold_(egb_fixed* pool);
 EGB_COLD void  egb_fixed_free_cold_(egb_fixed* pool, void* block);
+EGB_COLD void* egb_fixed_alloc_marked_(egb_fixed* pool);
+EGB_COLD void  egb_fixed_free_marked_(egb_fixed* pool, void* block);
+EGB_COLD void* egb_fixed_alloc_tiny_(egb_fixed* pool);
+EGB_COLD void  egb_fixed_free_tiny_(egb_fixed* pool, void* block);
+void*          egb_fixed_alloc_bits_(egb_fixed* pool);
+void           egb_fixed_free_bits_(egb_fixed* pool, void* block);
 
 // `bits` is less than the bits of a size_t.
 EGB_INLINE size_t egb_rotate_right_(size_t value, unsigned bits)
@@ -529,20 +488,25 @@ EGB_INLINE bool egb_fixed_can_push_known_(const egb_fixed* known, const void* bl
     return egb_fixed_can_push_at_(known, block, egb_fixed_index_(known, distance));
 }
 
-EGB_INLINE void* egb_fixed_alloc_known_(egb_fixed* pool, egb_fixed known)
+// `cold_` is the cold half for the pool's mode.
+typedef void* (*egb_fixed_alloc_fn_)(egb_fixed* pool);
+typedef void (*egb_fixed_free_fn_)(egb_fixed* pool, void* block);
+
+EGB_INLINE void* egb_fixed_alloc_known_(egb_fixed* pool, egb_fixed known, egb_fixed_alloc_fn_ cold_)
 {
     if (EGB_UNLIKELY(!egb_fixed_can_pop_(&known))) {
-        return egb_fixed_alloc_cold_(pool);
+        return cold_(pool);
     }
     void* const block = egb_fixed_pop_(&known);
     pool->head        = known.head;
     return block;
 }
 
-EGB_INLINE void egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* block)
+EGB_INLINE void
+egb_fixed_free_known_(egb_fixed* pool, egb_fixed known, void* block, egb_fixed_free_fn_ cold_)
 {
     if (EGB_UNLIKELY(!egb_fixed_can_push_known_(&known, block))) {
-        egb_fixed_free_cold_(pool, block);
+        cold_(pool, block);
         return;
     }
     egb_fixed_push_(&known, block);

@@ -6,8 +6,9 @@
 
 #include "fixed.h"
 
-/// Define a static pool as EGB_FIXED_DEFINE() and EGB_FIXED_DEFINE_MARKED() do, with the blocks in
-/// the section `section` of the object file, which is a string.
+/// Define a static pool as EGB_FIXED_DEFINE(), EGB_FIXED_DEFINE_MARKED() and
+/// EGB_FIXED_DEFINE_UNCHECKED() do, with the blocks in the section `section` of the object file,
+/// which is a string.
 ///
 ///     EGB_FIXED_DEFINE_MARKED_IN(".bss.dma", frames, struct frame, 8);
 ///
@@ -23,6 +24,8 @@
     EGB_FIXED_DEFINE_AT_(EGB_SECTION_(section), name, type, count)
 #define EGB_FIXED_DEFINE_MARKED_IN(section, name, type, count)            \
     EGB_FIXED_DEFINE_MARKED_AT_(EGB_SECTION_(section), name, type, count)
+#define EGB_FIXED_DEFINE_UNCHECKED_IN(section, name, type, count)            \
+    EGB_FIXED_DEFINE_UNCHECKED_AT_(EGB_SECTION_(section), name, type, count)
 
 #define EGB_SECTION_(name) __attribute__((section(name)))
 

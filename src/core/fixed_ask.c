@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The questions one can ask a fixed pool that alloc and free never ask.
+// The questions about a fixed pool's free list, in every mode.
 #include "fixed_private.h"
-
-size_t egb_fixed_capacity(const egb_fixed* pool)
-{
-    return egb_fixed_is_made_(pool) ? egb_fixed_index_(pool, (size_t)pool->reach - 1 + pool->stride)
-                                    : 0;
-}
-
-bool egb_fixed_owns(const egb_fixed* pool, const void* block)
-{
-    return pool != NULL && egb_fixed_index_at_(pool, block) < egb_fixed_capacity(pool);
-}
 
 bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
 {
@@ -20,16 +9,12 @@ bool egb_fixed_is_live(const egb_fixed* pool, const void* block)
     }
     const size_t distance = egb_fixed_distance_(pool, block);
     if (pool->mode != EGB_FIXED_MARKED_) {
-        return egb_fixed_is_live_in_mode_(pool, distance);
+        return egb_fixed_has_bits_(pool) ? egb_fixed_is_live_by_bit_(pool, distance)
+                                         : egb_fixed_is_live_plain_(pool, distance);
     }
     return egb_fixed_index_at_(pool, block) < pool->limit &&
            (pool->first[distance + 1] != EGB_FIXED_MARK_ ||
             !egb_fixed_leads_to_(pool, pool->limit, pool->head, (uint32_t)distance));
-}
-
-size_t egb_fixed_touched(const egb_fixed* pool)
-{
-    return egb_fixed_peak(pool);
 }
 
 // Follows the free list to its end, or to where it is damaged. Counts its blocks, says which it

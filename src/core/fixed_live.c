@@ -65,3 +65,18 @@ void* egb_fixed_alloc_live_(egb_fixed* pool, const void* site)
     void* block;
     return EGB_LIKELY(egb_fixed_pop_live_(pool, &block)) ? block : take_other(pool, site);
 }
+
+void* egb_fixed_alloc_bits_(egb_fixed* pool)
+{
+    const void* const site = EGB_CALLER();
+    return egb_fixed_is_made_or_told_(pool, site) ? egb_fixed_alloc_live_(pool, site) : NULL;
+}
+
+void egb_fixed_free_bits_(egb_fixed* pool, void* block)
+{
+    if (block == NULL || (egb_fixed_is_made_(pool) &&
+                          egb_fixed_push_live_(pool, egb_fixed_distance_(pool, block)))) {
+        return;
+    }
+    egb_fixed_report_free_(pool, block, EGB_CALLER());
+}

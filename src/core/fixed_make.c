@@ -53,6 +53,24 @@ typedef struct live_bits {
     uint32_t  capacity;
 } live_bits;
 
+// Every block of a pool that is made becomes free and untouched.
+static void reset(egb_fixed* pool)
+{
+    pool->head  = EGB_FIXED_NONE_;
+    pool->bound = 0;
+    pool->limit = 0;
+    if (pool->mode == EGB_FIXED_TINY_) {
+        pool->side.hidden = ~EGB_FIXED_NONE_;
+    } else if (pool->mode == EGB_FIXED_UNCHECKED_) {
+        pool->side.newest = NULL;
+    } else if (egb_fixed_has_bits_(pool)) {
+        pool->side.live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
+        pool->side.live[EGB_FIXED_LIVE_FREE_]    = 0;
+        pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = 0;
+        egb_live_end_at_(pool, 0);
+    }
+}
+
 // All that the ways to make a pool have in common.
 static egb_status make(
     egb_fixed* pool,
@@ -86,7 +104,7 @@ static egb_status make(
         live.words[EGB_FIXED_LIVE_CAPACITY_] = live.capacity;
     }
     set_count(pool, count);
-    egb_fixed_clear(pool);
+    reset(pool);
     return EGB_OK;
 }
 
@@ -223,21 +241,7 @@ egb_status egb_fixed_resize(egb_fixed* pool, size_t region_bytes)
 
 void egb_fixed_clear(egb_fixed* pool)
 {
-    if (!egb_fixed_is_made_(pool)) {
-        egb_fixed_report_no_pool_(pool, EGB_CALLER());
-        return;
-    }
-    pool->head  = EGB_FIXED_NONE_;
-    pool->bound = 0;
-    pool->limit = 0;
-    if (pool->mode == EGB_FIXED_TINY_) {
-        pool->side.hidden = ~EGB_FIXED_NONE_;
-    } else if (pool->mode == EGB_FIXED_UNCHECKED_) {
-        pool->side.newest = NULL;
-    } else if (egb_fixed_has_bits_(pool)) {
-        pool->side.live[EGB_FIXED_LIVE_HEAD_]    = ~EGB_FIXED_NONE_;
-        pool->side.live[EGB_FIXED_LIVE_FREE_]    = 0;
-        pool->side.live[EGB_FIXED_LIVE_TOUCHED_] = 0;
-        egb_live_end_at_(pool, 0);
+    if (egb_fixed_is_made_or_told_(pool, EGB_CALLER())) {
+        reset(pool);
     }
 }

@@ -17,11 +17,6 @@ size_t egb_fixed_index_of_(const egb_fixed* pool, const void* address)
     return index < egb_fixed_capacity(pool) ? index : EGB_NO_INDEX;
 }
 
-void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site)
-{
-    egb_report_(EGB_MISUSE_NO_POOL, pool, NULL, EGB_NO_INDEX, site);
-}
-
 void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site)
 {
     egb_report_(EGB_MISUSE_OVERWRITTEN, pool, address, egb_fixed_index_of_(pool, address), site);

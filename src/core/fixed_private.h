@@ -87,23 +87,34 @@ void egb_report_(
     egb_misuse_kind kind, const void* pool, const void* address, size_t index, const void* site
 );
 
-// Tell the handler about a call on a pool that was never made; a free list that leads to `address`,
-// which is no free block; a wrong free of `address`.
-void egb_fixed_report_no_pool_(const egb_fixed* pool, const void* site);
+// Tell the handler about a free list that leads to `address`, which is no free block; a wrong free
+// of `address`, in a pool that was never made, too.
 void egb_fixed_report_overwritten_(const egb_fixed* pool, const void* address, const void* site);
 void egb_fixed_report_free_(const egb_fixed* pool, const void* address, const void* site);
+
+// Tells the handler if the pool was never made. The second of the two calls above has the words for
+// that anyway, and a program that frees has the call.
+static inline bool egb_fixed_is_made_or_told_(const egb_fixed* pool, const void* site)
+{
+    const bool is_made = egb_fixed_is_made_(pool);
+    if (!is_made) {
+        egb_fixed_report_free_(pool, NULL, site);
+    }
+    return is_made;
+}
 
 // The newest free block's distance in every mode.
 uint32_t egb_fixed_head_(const egb_fixed* pool);
 
-// The modes that the hot path does not serve; alloc also takes a pool that was never made.
-// `distance` may be any number. Push says whether a block in use started there, and is free now.
-void* egb_fixed_alloc_in_mode_(egb_fixed* pool, const void* site);
-bool  egb_fixed_is_live_in_mode_(const egb_fixed* pool, size_t distance);
-bool  egb_fixed_push_in_mode_(egb_fixed* pool, size_t distance);
-
-// The two modes with live bits; their alloc and push are in fixed_live.h.
-bool egb_fixed_is_live_by_bit_(const egb_fixed* pool, size_t distance);
+// What the hot path leaves to each mode, in pools that are made. `distance` may be any number. Push
+// says whether a block in use started there, and is free now. The two modes with live bits have
+// their alloc and push in fixed_live.h; plain are the modes of 4-byte blocks and without checks.
+void* egb_fixed_alloc_marked_at_(egb_fixed* pool, const void* site);
+bool  egb_fixed_push_marked_(egb_fixed* pool, size_t distance);
+void* egb_fixed_alloc_plain_(egb_fixed* pool, const void* site);
+bool  egb_fixed_push_plain_(egb_fixed* pool, size_t distance);
+bool  egb_fixed_is_live_plain_(const egb_fixed* pool, size_t distance);
+bool  egb_fixed_is_live_by_bit_(const egb_fixed* pool, size_t distance);
 
 static inline bool egb_is_live_(const egb_fixed* pool, size_t index)
 {

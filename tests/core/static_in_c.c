@@ -11,10 +11,12 @@ EGB_FIXED_DEFINE(samples, sample, 12);
 EGB_FIXED_DEFINE(words, uint32_t, 12);
 EGB_FIXED_DEFINE_MARKED(quick_samples, sample, 12);
 EGB_FIXED_DEFINE_MARKED(never_called, sample, 12);  // no warning for its functions
+EGB_FIXED_DEFINE_UNCHECKED(bare_samples, sample, 12);
 
 #if defined(__ELF__)
 EGB_FIXED_DEFINE_MARKED_IN("egb_test_dma", placed_samples, sample, 12);
 EGB_FIXED_DEFINE_IN("egb_test_dma", more_placed_samples, sample, 12);
+EGB_FIXED_DEFINE_UNCHECKED_IN("egb_test_dma", bare_placed_samples, sample, 12);
 extern char __start_egb_test_dma[], __stop_egb_test_dma[];  // from the linker
 
 static bool is_placed(const void* block)
@@ -24,9 +26,10 @@ static bool is_placed(const void* block)
 
 static bool placed_pools_are_where_they_should_be(void)
 {
-    return __stop_egb_test_dma - __start_egb_test_dma == 24 * (ptrdiff_t)sizeof(sample) &&
-           is_placed(placed_samples_alloc()) && is_placed(egb_fixed_alloc(&more_placed_samples)) &&
-           !is_placed(egb_fixed_alloc(&samples));
+    return __stop_egb_test_dma - __start_egb_test_dma == 36 * (ptrdiff_t)sizeof(sample) &&
+           is_placed(placed_samples_alloc()) && is_placed(more_placed_samples_alloc()) &&
+           is_placed(bare_placed_samples_alloc()) && !is_placed(bare_samples_alloc()) &&
+           !is_placed(samples_alloc());
 }
 #else
 static bool placed_pools_are_where_they_should_be(void)

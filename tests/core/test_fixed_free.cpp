@@ -168,7 +168,7 @@ TEST(fixed_misuse, use_of_a_pool_before_init)  // catalogue 54, zeroed
         EXPECT_TRUE(seen.none());
     }
     EXPECT_EQ(egb_fixed_alloc_unchecked(&zero), nullptr);
-    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+    EXPECT_TRUE(seen.none());  // no check there
 }
 
 // ---- the holder's data must never decide --------------------------------------------------------

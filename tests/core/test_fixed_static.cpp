@@ -29,6 +29,8 @@ EGB_FIXED_DEFINE(odd_sizes, odd_size, 3);
 EGB_FIXED_DEFINE(bytes, char, 33);
 EGB_FIXED_DEFINE_MARKED(quick_packets, packet, 40);
 EGB_FIXED_DEFINE_MARKED(quick_bytes, char, 33);
+EGB_FIXED_DEFINE_UNCHECKED(bare_packets, packet, 40);
+EGB_FIXED_DEFINE_UNCHECKED(bare_pointers, void*, 3);
 
 // A pool is usable before main: this constructor runs before any test, and before or after others.
 struct early {
@@ -73,6 +75,8 @@ TEST(fixed_static, alignment_and_odd_sizes_are_kept)
     fill_and_empty<char>(bytes, 33);
     fill_and_empty<packet>(quick_packets, 40);
     fill_and_empty<char>(quick_bytes, 33);
+    fill_and_empty<packet>(bare_packets, 40);
+    fill_and_empty<void*>(bare_pointers, 3);
 }
 
 // The functions that come with a pool do what the calls for any pool do, misuse included.
@@ -111,10 +115,93 @@ void use_functions(egb_fixed& pool, Alloc alloc, Free free, std::size_t block_by
     ASSERT_EQ(egb_fixed_in_use(&pool), 0u);
 }
 
-TEST(fixed_static, the_functions_of_a_marked_pool_are_those_of_any_pool)
+TEST(fixed_static, the_functions_of_a_checked_pool_are_those_of_any_pool)
 {
+    use_functions(packets, packets_alloc, packets_free, sizeof(packet));
+    use_functions(bytes, bytes_alloc, bytes_free, EGB_WORD_BYTES);
     use_functions(quick_packets, quick_packets_alloc, quick_packets_free, sizeof(packet));
     use_functions(quick_bytes, quick_bytes_alloc, quick_bytes_free, EGB_WORD_BYTES);
+}
+
+TEST(fixed_static, the_functions_of_a_marked_pool_free_a_block_that_holds_our_mark)
+{
+    events unexpected;
+    egb_fixed_clear(&quick_packets);
+    auto* const words = static_cast<egb_word*>(quick_packets_alloc());
+    words[1]          = EGB_FIXED_MARK_;
+    quick_packets_free(words);
+    EXPECT_EQ(quick_packets_alloc(), words);
+    quick_packets_free(words);
+}
+
+// An overwritten list, and a pool that was overwritten with zeros.
+template <class Alloc, class Free>
+void damage_is_found(egb_fixed& pool, Alloc alloc, Free free)
+{
+    events seen;
+    egb_fixed_clear(&pool);
+    void* const block = alloc();
+    free(block);
+    *static_cast<egb_word*>(block) = 0x7FFFFFF0;
+    (void)!alloc();
+    (void)!alloc();
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
+
+    const egb_fixed kept = pool;
+    pool                 = egb_fixed{};
+    EXPECT_EQ(alloc(), nullptr);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+    free(block);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+    free(nullptr);
+    EXPECT_TRUE(seen.none());
+    pool = kept;
+    egb_fixed_clear(&pool);
+}
+
+TEST(fixed_static, the_functions_of_a_checked_pool_find_what_the_calls_for_any_pool_find)
+{
+    damage_is_found(packets, packets_alloc, packets_free);
+    damage_is_found(quick_packets, quick_packets_alloc, quick_packets_free);
+    damage_is_found(quick_bytes, quick_bytes_alloc, quick_bytes_free);
+}
+
+TEST(fixed_static, the_cold_halves_of_each_mode_refuse_a_null_pool)
+{
+    events seen;
+    int    block = 0;
+    for (const auto alloc :
+         {egb_fixed_alloc_marked_, egb_fixed_alloc_tiny_, egb_fixed_alloc_bits_}) {
+        EXPECT_EQ(alloc(nullptr), nullptr);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+    }
+    for (const auto free : {egb_fixed_free_marked_, egb_fixed_free_tiny_, egb_fixed_free_bits_}) {
+        free(nullptr, &block);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_NO_POOL);
+    }
+}
+
+TEST(fixed_static, an_unchecked_pool_serves_its_functions_and_the_calls_for_any_pool)
+{
+    events unexpected;
+    egb_fixed_clear(&bare_packets);
+    void* const first  = bare_packets_alloc();
+    void* const second = egb_fixed_alloc(&bare_packets);
+    ASSERT_NE(first, second);
+    bare_packets_free(nullptr);
+    egb_fixed_free(&bare_packets, first);
+    EXPECT_EQ(egb_fixed_in_use(&bare_packets), 1u);
+    EXPECT_EQ(bare_packets_alloc(), first);
+    bare_packets_free(second);
+    EXPECT_EQ(egb_fixed_alloc(&bare_packets), second);
+    std::size_t count = 2;
+    while (bare_packets_alloc() != nullptr) {
+        count++;
+    }
+    EXPECT_EQ(count, 40u);
+    EXPECT_EQ(egb_fixed_peak(&bare_packets), 40u);
+    EXPECT_TRUE(egb_fixed_whole(&bare_packets));
+    egb_fixed_clear(&bare_packets);
 }
 
 TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
@@ -139,13 +226,11 @@ TEST(fixed_static, a_static_pool_is_what_init_would_have_made)
 TEST(fixed_static, one_without_live_bits_is_what_the_plain_init_would_have_made)
 {
     alignas(8) static char region[EGB_FIXED_BYTES(32, 40)];
-    for (egb_fixed* pool : {&quick_packets, &quick_bytes}) {
-        const std::size_t block_bytes = pool == &quick_packets ? 32 : 4;
+    for (egb_fixed* pool : {&quick_packets, &quick_bytes, &bare_packets}) {
+        const std::size_t block_bytes = pool == &quick_bytes ? 4 : 32;
+        const auto        init = pool == &bare_packets ? egb_fixed_init_unchecked : egb_fixed_init;
         egb_fixed         made;
-        ASSERT_EQ(
-            egb_fixed_init(&made, region, block_bytes * egb_fixed_capacity(pool), block_bytes),
-            EGB_OK
-        );
+        ASSERT_EQ(init(&made, region, block_bytes * egb_fixed_capacity(pool), block_bytes), EGB_OK);
         egb_fixed_clear(pool);
         made.first = pool->first;
         EXPECT_EQ(std::memcmp(&made, pool, sizeof made), 0);
