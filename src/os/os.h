@@ -385,7 +385,8 @@ static inline bool egb_os_is_free_soon_(egb_os_mutex* mutex)
 void egb_os_lock_reset_(egb_os_mutex* mutex);
 
 // Waits while the word is `value`, until egb_os_wake_() or the time in milliseconds is over; 0:
-// there is no limit. May return sooner. A system without such a call sleeps, a second at most.
+// there is no limit. May return sooner. The wake is for the thread that waits for this word, or for
+// one of them; it knows the address alone, and that thread may be gone.
 void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds);
 void egb_os_wake_(uint32_t* word);
 

@@ -2,6 +2,7 @@
 #include "posix_features.h"
 
 #include "posix_clock.h"
+#include "posix_threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -218,6 +219,7 @@ void egb_os_prepare_(void)
     (void)egb_os_page_bytes_();
     find_break();
     find_clock();
+    egb_posix_prepare_waits_();
     errno = before;
 }
 

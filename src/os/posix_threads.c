@@ -22,8 +22,6 @@
 #if defined(__linux__)
   #include "posix_futex.h"
   #include <sys/syscall.h>
-#else
-  #include <sched.h>
 #endif
 
 #include "posix_calls.h"
@@ -61,15 +59,15 @@ static void wake_one(atomic_uint* word)
 
 #else
 
+// Yielding would keep a thread of low priority from the processor, which has the lock.
 static void sleep_on(atomic_uint* word)
 {
-    (void)word;
-    (void)sched_yield();
+    egb_os_wait_((uint32_t*)(void*)word, LOCK_WAITED_FOR, 0);
 }
 
 static void wake_one(atomic_uint* word)
 {
-    (void)word;
+    egb_os_wake_((uint32_t*)(void*)word);
 }
 
 #endif
@@ -206,22 +204,96 @@ void egb_os_wake_(uint32_t* word)
     wake_one((atomic_uint*)(void*)word);
 }
 
+void egb_posix_prepare_waits_(void) {}
+
 #else
+
+// All that wait for a word are in one room, with some that wait for another one: each looks at its
+// own word when somebody is woken.
+typedef struct waiting_room {
+    pthread_mutex_t lock;
+    pthread_cond_t  change;
+} waiting_room;
+
+enum { WAITING_ROOMS = 32 };
+
+static waiting_room   waiting_rooms[WAITING_ROOMS];
+static pthread_once_t rooms_are_made = PTHREAD_ONCE_INIT;
+
+static waiting_room* waiting_room_of(const uint32_t* word)
+{
+    const uint64_t mixed = (uint64_t)(uintptr_t)word * UINT64_C(0x9E3779B97F4A7C15);
+    return &waiting_rooms[mixed >> 32 & (WAITING_ROOMS - 1)];
+}
+
+static void make_rooms(const pthread_condattr_t* attributes)
+{
+    for (size_t i = 0; i < WAITING_ROOMS; i++) {
+        (void)pthread_mutex_init(&waiting_rooms[i].lock, NULL);
+        (void)pthread_cond_init(&waiting_rooms[i].change, attributes);
+    }
+}
+
+// By a clock that nobody sets, where the system lets us choose.
+static void make_all_rooms(void)
+{
+  #if defined(__APPLE__)
+    make_rooms(NULL);
+  #else
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    make_rooms(&attributes);
+    (void)pthread_condattr_destroy(&attributes);
+  #endif
+}
+
+void egb_posix_prepare_waits_(void)
+{
+    (void)pthread_once(&rooms_are_made, make_all_rooms);
+}
+
+static void wait_in_room(waiting_room* room, uint32_t milliseconds)
+{
+    struct timespec limit = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
+    if (milliseconds == 0) {
+        (void)pthread_cond_wait(&room->change, &room->lock);
+        return;
+    }
+  #if defined(__APPLE__)
+    (void)pthread_cond_timedwait_relative_np(&room->change, &room->lock, &limit);
+  #else
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    limit.tv_sec += now.tv_sec + (now.tv_nsec + limit.tv_nsec) / 1000000000;
+    limit.tv_nsec = (now.tv_nsec + limit.tv_nsec) % 1000000000;
+    (void)pthread_cond_timedwait(&room->change, &room->lock, &limit);
+  #endif
+}
 
 void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
 {
-    const bool            is_long = milliseconds == 0 || milliseconds > 1000;
-    const struct timespec limit   = {is_long, is_long ? 0 : (long)milliseconds * 1000000};
-    const int             before  = errno;
+    waiting_room* const room   = waiting_room_of(word);
+    const int           before = errno;
+    egb_posix_prepare_waits_();
+    (void)pthread_mutex_lock(&room->lock);
     if (__atomic_load_n(word, __ATOMIC_RELAXED) == value) {
-        (void)nanosleep(&limit, NULL);
+        wait_in_room(room, milliseconds);
     }
+    (void)pthread_mutex_unlock(&room->lock);
     errno = before;
 }
 
+// The word was changed before: whoever has looked at it and sleeps is in the room by now.
 void egb_os_wake_(uint32_t* word)
 {
-    (void)word;
+    waiting_room* const room   = waiting_room_of(word);
+    const int           before = errno;
+    egb_posix_prepare_waits_();
+    (void)pthread_mutex_lock(&room->lock);
+    (void)pthread_mutex_unlock(&room->lock);
+    (void)pthread_cond_broadcast(&room->change);
+    errno = before;
 }
 
 #endif
@@ -231,7 +303,7 @@ void egb_os_lock_reset_(egb_os_mutex* mutex)
     *mutex = (egb_os_mutex){{0}};
 }
 
-#if defined(SYS_gettid)
+#if defined(__linux__) && defined(SYS_gettid)
 // A system call is a tenth of the time of an allocation at level "track".
 static __thread uint32_t known_number __attribute__((tls_model("initial-exec")));
 
@@ -253,7 +325,12 @@ uint32_t egb_os_thread_number_(void)
     return 0;
 }
 
-void egb_os_thread_is_forked_(void) {}
+// A thread that is gone may have been in the room.
+void egb_os_thread_is_forked_(void)
+{
+    egb_posix_prepare_waits_();
+    make_all_rooms();
+}
 #endif
 
 // ---- the end of a thread ------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads of Windows: SRW locks, fiber-local storage for the ends of threads, and fences.
+// Threads of Windows: SRW locks, waiting, fiber-local storage for the ends of threads, and fences.
 #include "os.h"
 
 #define WIN32_LEAN_AND_MEAN
@@ -31,16 +31,44 @@ bool egb_os_lock_soon_(egb_os_mutex* mutex)
     return has;
 }
 
-void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
+// All that wait for a word are in one room, with some that wait for another one: each looks at its
+// own word when somebody is woken. A room is all zero at first. (WaitOnAddress() is in a library
+// that not each program is linked with.)
+typedef struct waiting_room {
+    SRWLOCK            lock;
+    CONDITION_VARIABLE change;
+} waiting_room;
+
+enum { WAITING_ROOMS = 32 };
+
+static waiting_room waiting_rooms[WAITING_ROOMS];
+
+static waiting_room* waiting_room_of(const uint32_t* word)
 {
-    if (__atomic_load_n(word, __ATOMIC_RELAXED) == value) {
-        Sleep(milliseconds == 0 || milliseconds > 1000 ? 1000 : milliseconds);
-    }
+    const uint64_t mixed = (uint64_t)(uintptr_t)word * UINT64_C(0x9E3779B97F4A7C15);
+    return &waiting_rooms[mixed >> 32 & (WAITING_ROOMS - 1)];
 }
 
+void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
+{
+    waiting_room* const room   = waiting_room_of(word);
+    const DWORD         before = GetLastError();
+    AcquireSRWLockExclusive(&room->lock);
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) == value) {
+        const DWORD most = milliseconds == 0 ? INFINITE : milliseconds;
+        (void)SleepConditionVariableSRW(&room->change, &room->lock, most, 0);
+    }
+    ReleaseSRWLockExclusive(&room->lock);
+    SetLastError(before);
+}
+
+// The word was changed before: whoever has looked at it and sleeps is in the room by now.
 void egb_os_wake_(uint32_t* word)
 {
-    (void)word;
+    waiting_room* const room = waiting_room_of(word);
+    AcquireSRWLockExclusive(&room->lock);
+    ReleaseSRWLockExclusive(&room->lock);
+    WakeAllConditionVariable(&room->change);
 }
 
 uint32_t egb_os_thread_number_(void)
