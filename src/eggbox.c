@@ -102,6 +102,7 @@
   #include "hosted/pool/reports.c"
   #include "hosted/pool/samples.c"
   #include "hosted/pool/stats.c"
+  #include "hosted/pool/wait.c"
   #include "hosted/process/check.c"
   #include "hosted/process/ended.c"
   #include "hosted/process/findings.c"

@@ -37,6 +37,7 @@
 #define EGGBOX_POOL_H
 
 #include "fixed.h"
+#include "port.h"  // EGB_FOREVER
 #include "stats.h"
 
 #if defined(__cplusplus)
@@ -179,6 +180,46 @@ EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_pool_alloc(egb_pool pool);
 ///          all the same.
 /// Cost     O(1)
 EGB_INLINE_PUBLIC void egb_pool_free(egb_pool pool, void* block);
+
+/// Takes a block, and waits for one as long as `timeout_ms` milliseconds; EGB_FOREVER: without an
+/// end; 0: not at all. Before the wait the call does all that egb_pool_alloc() does.
+///
+/// Threads are served in the order in which they begin to wait. As long as one waits, nobody who
+/// comes later gets a block before it: egb_pool_alloc() of others returns NULL.
+///
+/// A block that is freed goes straight to the first thread. A budget that gets bytes back, because
+/// a pool below it was destroyed or gave a chunk back in egb_pool_trim(), wakes the first thread of
+/// each pool that waits for a budget. A free alone gives no chunk back, and so it helps no other
+/// pool.
+///
+/// The system tells nobody that it has memory again: if it refused, the first thread asks again
+/// after 1 ms, then after 2 ms, and so on up to every 128 ms. The threads look as often for a free
+/// that was under way when the pool ran out, by a thread that has made no call on the pool since.
+///
+/// Returns  EGB_OK, and `*out` is the block. On every other answer `*out` is NULL:
+///          EGB_EMPTY if there is none, and `timeout_ms` is 0;
+///          EGB_TIMED_OUT if none came in time, or the allocation fails on purpose (EGGBOX_FAIL);
+///          EGB_CANCELLED if egb_pool_cancel() ended the wait;
+///          EGB_STALE if the pool was destroyed during the wait, or with misuse EGB_MISUSE_STALE;
+///          EGB_INVALID if `out` is NULL, or with misuse EGB_MISUSE_NO_POOL.
+/// Misuse   as egb_pool_alloc(). The handler may be called while the thread waits, and then it must
+///          not leave by longjmp() or by an exception.
+/// Threads  The thread that frees a block hands it over, with the pool's lock. The lock inherits no
+///          priority (docs/decisions/0040-a-pool-lock-inherits-no-priority.md).
+/// Fork     The child has none of the threads that wait.
+/// Cost     as egb_pool_alloc(), and O(1) to begin to wait. A timeout takes O(threads that wait).
+///          As long as threads wait, each alloc and free of the pool takes its lock.
+EGB_NODISCARD egb_status egb_pool_alloc_for(egb_pool pool, void** out, uint32_t timeout_ms);
+
+/// Ends the wait of every thread that waits for a block of the pool now: they get EGB_CANCELLED.
+///
+/// Returns  how many there were; 0 for a stale or null pool.
+/// Cost     O(that number), with the pool's lock.
+size_t egb_pool_cancel(egb_pool pool);
+
+/// Threads that wait for a block of the pool now; 0 for a stale or null pool. Takes the pool's
+/// lock. O(1)
+size_t egb_pool_waiting(egb_pool pool);
 
 /// Takes `count` blocks, into out[0] and up. Returns how many it got: fewer than `count` only when
 /// egb_pool_alloc() would have returned NULL. `out` NULL: 0.

@@ -12,7 +12,7 @@ import linkable_boards
 SIZE, UINT, BOOL, TEXT, PTR = (ctypes.c_size_t, ctypes.c_uint, ctypes.c_bool, ctypes.c_char_p,
                                ctypes.c_void_p)
 INT = ctypes.c_int
-OK, INVALID, UNSUPPORTED = 0, 1, 7
+OK, INVALID, UNSUPPORTED, TIMED_OUT = 0, 1, 7, 9
 
 
 def structure(name, *fields):
@@ -173,6 +173,9 @@ SIGNATURES = {
     "egb_pool_alive": (BOOL, [Pool]),
     "egb_pool_alloc": (PTR, [Pool]),
     "egb_pool_free": (None, [Pool, PTR]),
+    "egb_pool_alloc_for": (INT, [Pool, PTR, UINT]),
+    "egb_pool_cancel": (SIZE, [Pool]),
+    "egb_pool_waiting": (SIZE, [Pool]),
     "egb_pool_alloc_many": (SIZE, [Pool, PTR, SIZE]),
     "egb_pool_free_many": (None, [Pool, PTR, SIZE]),
     "egb_pool_reserve": (INT, [Pool, SIZE]),
@@ -366,11 +369,14 @@ def slots(library):
 
 @calls("egb_pool_create", "egb_pool_destroy", "egb_pool_alive", "egb_pool_alloc", "egb_pool_free",
        "egb_pool_alloc_many", "egb_pool_free_many", "egb_pool_is_live", "egb_pool_of",
-       "egb_block_bytes", "egb_free")
+       "egb_block_bytes", "egb_free", "egb_pool_alloc_for", "egb_pool_cancel", "egb_pool_waiting")
 def pool_blocks(library):
     pool = new_pool(library, max_blocks=100)
     blocks = [library.egb_pool_alloc(pool) for _ in range(101)]
     assert len(set(blocks)) == 101 and blocks[100] is None
+    out = PTR(1)
+    assert library.egb_pool_alloc_for(pool, ctypes.byref(out), 1) == TIMED_OUT and not out.value
+    assert library.egb_pool_cancel(pool) == 0 == library.egb_pool_waiting(pool)
     assert same(library.egb_pool_of(blocks[5]), pool)
     assert library.egb_block_bytes(blocks[5]) == 48 and library.egb_pool_is_live(pool, blocks[5])
     library.egb_free(blocks[5])

@@ -77,6 +77,18 @@ TEST_F(fail, one_in_so_many_allocations_of_the_named_pools_fails)
     EXPECT_EQ(stats_of(net).in_use, 0u);
 }
 
+// Nothing that could come would end the wait.
+TEST_F(fail, a_wait_fails_at_once)
+{
+    set_variable("EGGBOX_FAIL", "net:every=1");
+    const guard pool(make_named("net"));
+    void*       block = &block;
+    EXPECT_EQ(egb_pool_alloc_for(pool, &block, EGB_FOREVER), EGB_TIMED_OUT);
+    EXPECT_EQ(block, nullptr);
+    EXPECT_EQ(egb_pool_alloc_for(pool, &block, 0), EGB_EMPTY);
+    EXPECT_EQ(stats_of(pool).failures, 2u);
+}
+
 TEST_F(fail, once_is_the_first_of_each_place)
 {
     set_variable("EGGBOX_FAIL", "*:once");

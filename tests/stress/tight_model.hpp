@@ -11,7 +11,7 @@
 #ifndef EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP
 #define EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP
 
-#include "magazine_state.hpp"
+#include "tight_state.hpp"
 
 #include <algorithm>
 #include <string>
@@ -25,9 +25,6 @@ namespace tight_model
 using magazine_model::add_to;
 using magazine_model::has;
 using magazine_model::key_hash;
-using magazine_model::packed;
-using magazine_model::state_key;
-using magazine_model::store;
 using magazine_model::take_from;
 
 enum class fault {
@@ -42,110 +39,9 @@ enum class fault {
     settles_later,     // the owner's cold calls leave its own blocks where they are
     unsure_guessed,    // the owner counts its magazine as sure that nobody had counted
     stays_behind,      // the entry behind the room remembers a block that was taken out
-};
-
-// Place for one entry is behind the room of one or two.
-enum : int { BLOCKS = 3, ENTRIES = 3, CLOSED = ENTRIES + 1, NOTHING = -1 };
-enum : int { TOP, BOTTOM, FULL, ENTRY, PLACES = ENTRY + ENTRIES };
-
-struct looker {
-    std::int8_t  step  = 0;
-    std::int8_t  round = 0;
-    std::int8_t  top   = 0;
-    std::uint8_t hand  = 0;
-};
-
-struct state {
-    std::array<std::int8_t, PLACES> memory{};
-    std::array<store, 3>            buffer{};  // the owner's, oldest first
-    std::int8_t                     buffered  = 0;
-    std::int8_t                     lowest    = 0;  // kept by the lock, as all that follow
-    std::int8_t                     lock      = NOTHING;
-    std::uint8_t                    chunks    = 0;  // a bit for each block
-    bool                            is_tight  = false;
-    std::int8_t                     calls     = 0;      // since it is tight
-    bool                            is_unsure = false;  // and counted as that
-    std::int8_t                     step = 0, script = 0, top = 0, block = NOTHING;  // the owner
-    bool                            is_last_try = false;
-    std::uint8_t                    hand        = 0;
-    std::array<looker, 2>           lookers;
-
-    state_key key() const
-    {
-        packed all;
-        for (const std::int8_t one : memory) {
-            all.add(one);
-        }
-        for (std::int8_t i = 0; i < static_cast<std::int8_t>(buffer.size()); i++) {
-            const store one = i < buffered ? buffer[static_cast<std::size_t>(i)] : store{0, 0};
-            all.add(one.place);
-            all.add(one.value);
-        }
-        for (const int number :
-             {+buffered,
-              +lowest,
-              +lock,
-              +chunks,
-              +is_tight,
-              +calls,
-              +is_unsure,
-              step - 2,
-              +script,
-              +top,
-              +block,
-              +is_last_try,
-              +hand}) {
-            all.add(number);
-        }
-        for (const looker& one : lookers) {
-            for (const int number : {+one.step, +one.round, +one.top, +one.hand}) {
-                all.add(number);
-            }
-        }
-        return all.words;
-    }
-
-    std::int8_t& at(int place)
-    {
-        return memory[static_cast<std::size_t>(place)];
-    }
-
-    void drain_one()
-    {
-        at(buffer[0].place) = buffer[0].value;
-        for (std::size_t i = 1; i < buffer.size(); i++) {
-            buffer[i - 1] = buffer[i];
-        }
-        buffered--;
-    }
-
-    void drain()
-    {
-        while (buffered > 0) {
-            drain_one();
-        }
-    }
-
-    bool writes(int place, int value)
-    {
-        if (buffered == static_cast<std::int8_t>(buffer.size())) {
-            return false;
-        }
-        buffer[static_cast<std::size_t>(buffered++)] = {
-            static_cast<std::int8_t>(place), static_cast<std::int8_t>(value)
-        };
-        return true;
-    }
-
-    std::int8_t reads(int place) const
-    {
-        for (int i = buffered - 1; i >= 0; i--) {
-            if (buffer[static_cast<std::size_t>(i)].place == place) {
-                return buffer[static_cast<std::size_t>(i)].value;
-            }
-        }
-        return memory[static_cast<std::size_t>(place)];
-    }
+    not_led_aside,     // a look leaves `top` at an entry that remembers a block
+    led_blindly,       // it leads `top` aside whatever the owner has stored there meanwhile
+    left_aside,        // the owner goes on with the block that it put aside
 };
 
 class search
@@ -198,10 +94,20 @@ class search
     std::size_t refused         = 0;
     std::size_t taken_back      = 0;  // by the owner, and had been taken by another
     std::size_t was_taken       = 0;
+    std::size_t came_from_aside = 0;  // frees with the lock, because `top` was led aside
 
   private:
+    // While the pool is tight the owner has made no block free without the lock, but in a call that
+    // it was in when `top` was led aside.
+    bool has_lost_one(const state& now) const
+    {
+        return now.is_tight && !now.may_stray && now.lock == NOTHING && now.step == IDLE &&
+               now.buffered == 0 && now.memory[TOP] > now.lowest;
+    }
+
     std::vector<state> all_next(const state& now)
     {
+        is_safe_ = is_safe_ && !has_lost_one(now);
         std::vector<state> next;
         if (now.buffered > 0) {
             next.push_back(now);
@@ -250,7 +156,7 @@ class search
                 return now->writes(TOP, now->top);
             case POP: now->step = now->top >= now->reads(BOTTOM) ? HAVE : RESTORE; return true;
             case HAVE:
-                is_safe_  = add_to(&now->hand, now->reads(ENTRY + now->top)) && is_safe_;
+                is_safe_  = add_to(&now->hand, now->reads(entry_at(now->top))) && is_safe_;
                 now->step = IDLE;
                 return true;
             case RESTORE: now->step = ALLOC; return now->writes(TOP, now->top + 1);
@@ -263,7 +169,7 @@ class search
             case PUT_AGAIN: now->step = WAIT_BACK; return now->writes(TOP, now->top + 1);
             case WAIT_BACK: return with_lock(now) && wait_back(now);
             case FREE: return with_lock(now) && free_cold(now);
-            case WRITE: now->step = RAISE; return now->writes(ENTRY + now->top, now->block);
+            case WRITE: now->step = RAISE; return now->writes(entry_at(now->top), now->block);
             default: return false;
         }
     }
@@ -306,13 +212,13 @@ class search
         if (fault_ == fault::unsure_guessed && now->is_tight && !is_sure(now)) {
             is_safe_ = is_safe_ && now->is_unsure;  // else the count is that of another magazine
         }
-        now->is_unsure = false;
+        now->is_unsure = now->may_stray = false;
         for (int i = now->lowest; i < now->at(TOP); i++) {
             is_safe_ = add_to(&now->chunks, now->at(ENTRY + i)) && is_safe_;
         }
         now->at(TOP) = now->at(BOTTOM) = now->lowest = 0;
         if (fault_ != fault::room_stays) {
-            now->at(FULL) = NOTHING;
+            now->at(FULL) = NO_ROOM;
         }
         now->at(ENTRY) = NOTHING;
         if (fault_ != fault::stays_behind) {
@@ -323,13 +229,15 @@ class search
     // The entries move to the start, and the magazine is open.
     void load(state* now) const
     {
-        const int count = now->at(TOP) - now->lowest;
+        const int count = std::max(now->at(TOP) - now->lowest, 0);
         for (int i = 0; i < count; i++) {
             now->at(ENTRY + i) = now->at(ENTRY + now->lowest + i);
         }
         now->at(TOP)    = static_cast<std::int8_t>(count);
         now->at(BOTTOM) = now->lowest = 0;
         now->at(FULL)                 = static_cast<std::int8_t>(room_);
+        now->at(BESIDE)               = NOTHING;
+        now->may_stray                = false;
         now->is_tight                 = now->is_tight && fault_ == fault::open_while_tight;
     }
 
@@ -372,7 +280,7 @@ class search
         now->step              = IDLE;
         now->top               = now->reads(TOP);
         const bool is_in_order = script_[static_cast<std::size_t>(now->script) - 1] == 's';
-        const int  remembered  = now->top == ENTRIES ? +NOTHING : now->reads(ENTRY + now->top);
+        const int  remembered  = now->top == ENTRIES ? +NOTHING : now->reads(entry_at(now->top));
         int        block       = remembered;
         for (int i = 0; !is_in_order && i < BLOCKS; i++) {
             block = has(now->hand, i) && i != remembered ? i : block;
@@ -405,7 +313,7 @@ class search
         if (now->top >= now->reads(BOTTOM)) {
             taken_back++;
             now->step = FREE;
-            return now->writes(ENTRY + now->top, NOTHING);
+            return now->writes(entry_at(now->top), NOTHING);
         }
         now->step = fault_ == fault::closed_is_taken ? +IDLE : +PUT_AGAIN;
         return true;
@@ -413,10 +321,12 @@ class search
 
     bool wait_back(state* now)
     {
-        if (now->at(TOP) > now->lowest) {
+        const bool is_aside = now->at(TOP) == ASIDE + 1 && fault_ != fault::left_aside;
+        if (now->at(TOP) > now->lowest || is_aside) {
             now->at(TOP)--;
-            now->at(ENTRY + now->at(TOP)) = NOTHING;
-            now->step                     = FREE;
+            now->at(entry_at(now->at(TOP))) = NOTHING;
+            now->step                       = FREE;
+            came_from_aside += is_aside ? 1 : 0;
             return true;
         }
         was_taken++;
@@ -473,7 +383,7 @@ class search
                 now->at(BOTTOM) = CLOSED;
                 if (!trims(number)) {
                     now->calls    = 0;
-                    now->at(FULL) = fault_ == fault::room_stays ? now->at(FULL) : +NOTHING;
+                    now->at(FULL) = fault_ == fault::room_stays ? now->at(FULL) : +NO_ROOM;
                 }
                 self.step = FENCE;
                 break;
@@ -494,9 +404,14 @@ class search
                 }
                 break;
             case JUDGE:
-                now->is_tight  = true;
+                now->is_tight = true;
+                if (now->at(TOP) > now->lowest) {
+                    self.step = CLOSE;
+                    break;
+                }
                 now->is_unsure = !is_sure(now);
-                self.step      = ANSWER;
+                lead_aside(now);
+                self.step = ANSWER;
                 break;
             default: answer(now, &self); break;
         }
@@ -529,10 +444,21 @@ class search
     bool is_sure(state* now) const
     {
         const int top = now->at(TOP);
-        if (top != now->lowest || (now->at(FULL) != NOTHING && fault_ != fault::room_stays)) {
+        if (top != now->lowest || (now->at(FULL) != NO_ROOM && fault_ != fault::room_stays)) {
             return false;
         }
         return fault_ == fault::entry_unseen || top == ENTRIES || now->at(ENTRY + top) == NOTHING;
+    }
+
+    // One step, and the owner may have a store on its way.
+    void lead_aside(state* now) const
+    {
+        const bool is_there = now->at(TOP) == now->lowest || fault_ == fault::led_blindly;
+        if (now->is_unsure && is_there && fault_ != fault::not_led_aside) {
+            now->at(TOP) = ASIDE;
+        }
+        now->may_stray =
+            now->is_unsure && (now->may_stray || now->step != IDLE || now->buffered > 0);
     }
 
     void take(state* now, looker* self)

@@ -36,6 +36,7 @@ struct sums {
     std::size_t refused         = 0;
     std::size_t taken_back      = 0;
     std::size_t was_taken       = 0;
+    std::size_t came_from_aside = 0;
 };
 
 sums search_all(std::size_t length, const char* others, int rounds)
@@ -51,6 +52,7 @@ sums search_all(std::size_t length, const char* others, int rounds)
             all.refused += one.refused;
             all.taken_back += one.taken_back;
             all.was_taken += one.was_taken;
+            all.came_from_aside += one.came_from_aside;
         }
     }
     std::printf(
@@ -88,6 +90,7 @@ TEST(tight_protocol, no_alloc_is_refused_at_once_while_a_block_is_free)
     EXPECT_GT(all.refused, 1000u);
     EXPECT_GT(all.taken_back, 100u);
     EXPECT_GT(all.was_taken, 10u);
+    EXPECT_GT(all.came_from_aside, 100u);
 }
 
 TEST(tight_protocol, nor_with_two_who_look)
@@ -113,6 +116,9 @@ TEST(tight_protocol, every_fault_is_found)
     EXPECT_TRUE(is_found_wrong(fault::closed_is_taken));
     EXPECT_TRUE(is_found_wrong(fault::top_stays_behind));
     EXPECT_TRUE(is_found_wrong(fault::settles_later));
+    EXPECT_TRUE(is_found_wrong(fault::not_led_aside));
+    EXPECT_TRUE(is_found_wrong(fault::led_blindly));
+    EXPECT_TRUE(is_found_wrong(fault::left_aside));
 }
 
 // The owner is sure, and in a free while its block is taken out. It remembers another one.

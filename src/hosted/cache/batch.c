@@ -68,11 +68,11 @@ egb_batch* egb_batch_new_(size_t lane, size_t blocks, size_t length)
     egb_batch* const   batch = can_get && is_open(slab, least) ? egb_growing_alloc(batches) : NULL;
     egb_os_unlock_(&slab->lock);
     if (batch != NULL) {
-        batch->next   = NULL;
-        batch->count  = 0;
-        batch->room   = (uint16_t)egb_smaller_(blocks, egb_batch_rooms_[least]);
-        batch->lane   = (uint8_t)lane;
-        batch->length = (uint8_t)least;
+        batch->front.aside = no_entry;
+        batch->count       = 0;
+        batch->room        = (uint16_t)egb_smaller_(blocks, egb_batch_rooms_[least]);
+        batch->lane        = (uint8_t)lane;
+        batch->length      = (uint8_t)least;
         for (size_t i = 0; i <= batch->room; i++) {
             batch->entries[i] = no_entry;
         }

@@ -7,16 +7,26 @@
 
 enum { EGB_BATCH_MARK_WORDS = 4 };
 
+// In front of the entries. While a magazine has the batch loaded, an entry of no block, for a `top`
+// that is led aside: tight.h. Else the batch's place in the depot.
+typedef union egb_batch_front {
+    egb_entry_ aside;
+    struct {
+        const void*       no_block;
+        struct egb_batch* next;
+    } list;
+} egb_batch_front;
+
 // An array of free blocks: magazines hold batches, and exchange them with the depot. Entries behind
 // the last block are stale or empty; the very last one, behind its room, always is. A batch has as
 // much memory as its length says.
 typedef struct egb_batch {
-    EGB_ALIGNAS_(64) struct egb_batch* next;  // in the depot
-    uint32_t   count;                         // entries, while no magazine has it loaded
-    uint16_t   room;                          // entries at most
-    uint8_t    lane;                          // the batch slab that it is from: of this lane,
-    uint8_t    length;                        // and with batches of this length
-    uint32_t   marks[EGB_BATCH_MARK_WORDS];   // these four are for marks.c alone
+    EGB_ALIGNAS_(64) egb_batch_front front;
+    uint32_t   count;                        // entries, while no magazine has it loaded
+    uint16_t   room;                         // entries at most
+    uint8_t    lane;                         // the batch slab that it is from: of this lane,
+    uint8_t    length;                       // and with batches of this length
+    uint32_t   marks[EGB_BATCH_MARK_WORDS];  // these four are for marks.c alone
     uint32_t   fired;
     uint16_t   thinned;
     uint16_t   halvings;

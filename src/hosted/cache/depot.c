@@ -69,15 +69,15 @@ static egb_batch* pop_batch(egb_batch** list)
 {
     egb_batch* const batch = *list;
     if (batch != NULL) {
-        *list = batch->next;
+        *list = batch->front.list.next;
     }
     return batch;
 }
 
 static void push_batch(egb_batch** list, egb_batch* batch)
 {
-    batch->next = *list;
-    *list       = batch;
+    batch->front.list.next = *list;
+    *list                  = batch;
 }
 
 // After so many puts every batch could have been out in the meantime. Blocks that stayed in all

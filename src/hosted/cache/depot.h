@@ -69,7 +69,29 @@ typedef struct egb_depot {
 
     // Called when the last magazine of a destroyed pool is gone; NULL while the pool exists.
     void (*on_last_left)(struct egb_depot* depot);
+
+    // Gives free blocks to threads that wait for one; NULL: none waits. Called before each unlock.
+    void (*serve)(struct egb_depot* depot);
 } egb_depot;
+
+static inline bool egb_depot_is_waited_for_(const egb_depot* depot)
+{
+    return depot->serve != NULL;
+}
+
+static inline void egb_depot_serve_(egb_depot* depot)
+{
+    if (depot->serve != NULL) {
+        depot->serve(depot);
+    }
+}
+
+// Whoever made a block free unlocks the pool by this.
+static inline void egb_depot_unlock_(egb_depot* depot)
+{
+    egb_depot_serve_(depot);
+    egb_os_unlock_(&depot->lock);
+}
 
 // Adds a batch with blocks from a thread of this lane. Takes one for a thread of this lane, if
 // possible one from the same lane, which is in its processor's cache. NULL: there is none.

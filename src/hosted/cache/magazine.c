@@ -70,7 +70,8 @@ void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, u
 // next entry remembers was taken long ago.
 static void load(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
-    depot->is_tight                    = false;
+    depot->is_tight                    = depot->is_tight && egb_depot_is_waited_for_(depot);
+    batch->front.aside                 = *egb_no_entry_();
     batch->entries[batch->count].block = egb_no_entry_()->block;
     egb_claim_change_(depot, magazine, batch);
     magazine->loaded = batch;

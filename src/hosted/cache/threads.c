@@ -69,7 +69,7 @@ void egb_magazine_let_go_(egb_magazine_* magazine)
     if (depot != NULL) {
         egb_os_lock_(&depot->lock);
         egb_magazine_detach_(depot, magazine);
-        egb_os_unlock_(&depot->lock);
+        egb_depot_unlock_(depot);
     }
 }
 

@@ -19,7 +19,8 @@ bool egb_depot_is_tight_(egb_depot* depot)
 {
     if (depot->is_tight) {
         depot->tight_calls++;
-        depot->is_tight = depot->tight_calls < depot->attached || !has_block(depot);
+        depot->is_tight = egb_depot_is_waited_for_(depot) || depot->tight_calls < depot->attached ||
+                          !has_block(depot);
     }
     return depot->is_tight;
 }
@@ -72,6 +73,37 @@ bool egb_depot_is_bare_(const egb_depot* depot)
            (depot->attached == 0 || (depot->is_tight && depot->unsure == 0));
 }
 
+bool egb_depot_knows_all_(const egb_depot* depot)
+{
+    return depot->quarantined == 0 &&
+           (depot->batch_blocks == 0 || (depot->is_tight && depot->unsure == 0));
+}
+
+// Its thread finds no block to undo, and no room, when it frees the next one: it comes to the lock.
+// Whatever call it is in at this moment knows the entry that it is at, and ends as usual: it stores
+// a `top` of its own, and that is the magazine's again. No entry is written to.
+static void lead_aside(egb_magazine_* magazine)
+{
+    uintptr_t       top   = magazine->lowest;
+    const uintptr_t aside = (uintptr_t)&magazine->loaded->front.aside;
+    (void)__atomic_compare_exchange_n(
+        &magazine->top, &top, aside, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED
+    );
+}
+
+bool egb_magazine_take_back_aside_(const egb_depot* depot, egb_magazine_* magazine)
+{
+    egb_entry_* const aside    = &magazine->loaded->front.aside;
+    const bool        is_there = EGB_LOAD_(magazine->top) == (uintptr_t)(aside + 1);
+    if (is_there) {
+        EGB_STORE_(magazine->top, (uintptr_t)aside);
+    }
+    if (is_there && depot->is_checked) {
+        EGB_STORE_(*EGB_LOAD_(aside->state), EGB_STATE_LIVE_);
+    }
+    return is_there;
+}
+
 typedef struct verdict {
     size_t held;
     size_t unsure;
@@ -81,6 +113,9 @@ static void judge(egb_magazine_* magazine, void* user)
 {
     verdict* const sum  = user;
     magazine->is_unsure = !is_sure(magazine);
+    if (magazine->is_unsure) {
+        lead_aside(magazine);
+    }
     sum->held += egb_magazine_count_(magazine);
     sum->unsure += magazine->is_unsure ? 1 : 0;
 }
@@ -93,12 +128,17 @@ static verdict judge_all(egb_depot* depot)
     return sum;
 }
 
+// A thread may free a block while others are taken out, until its `top` is led aside: once more,
+// then. Each time it has fewer entries left that it could undo.
 void egb_depot_look_(egb_depot* depot)
 {
     egb_depot_flush_(depot);
-    if (!depot->is_tight || judge_all(depot).held != 0) {
+    while (!depot->is_tight || judge_all(depot).held != 0) {
         depot->is_tight    = egb_depot_reclaim_and_close_(depot);
         depot->tight_calls = 0;
-        (void)judge_all(depot);
+        if (!depot->is_tight) {
+            (void)judge_all(depot);
+            return;
+        }
     }
 }

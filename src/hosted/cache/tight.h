@@ -3,8 +3,11 @@
 // the magazines of all threads, which costs a fence in each of them. The look closes the magazines,
 // and the pool is tight from then on: each call takes its lock, and gives or takes one block of the
 // chunks. While it is tight, nobody can free a block without this being known, but for magazines
-// that are not sure. The pool is tight no more when it has a free block, and there were as many
-// calls as it has magazines: the next look then costs no more than the calls before it.
+// that are not sure. `top` of such a magazine is led aside, to an entry of no block: its thread's
+// next free comes to the lock, unless the thread was in a call when `top` was led aside.
+//
+// The pool is tight no more when it has a free block, no thread waits for one, and there were as
+// many calls as it has magazines: the next look then costs no more than the calls before it.
 // docs/decisions/0035. The pool is locked.
 #ifndef EGGBOX_SRC_HOSTED_CACHE_TIGHT_H
 #define EGGBOX_SRC_HOSTED_CACHE_TIGHT_H
@@ -17,6 +20,10 @@ bool egb_depot_is_tight_(egb_depot* depot);
 // Takes its blocks out and closes it. Its thread calls this.
 void egb_magazine_settle_(egb_depot* depot, egb_magazine_* magazine);
 
+// Takes the block back that its thread's push put aside, because `top` was led there. False: it put
+// none there. Its thread calls this.
+bool egb_magazine_take_back_aside_(const egb_depot* depot, egb_magazine_* magazine);
+
 // Makes it forget the block that was taken last: the free of that is no undo then. Its thread calls
 // this.
 void egb_magazine_forget_(egb_magazine_* magazine);
@@ -24,6 +31,9 @@ void egb_magazine_forget_(egb_magazine_* magazine);
 // Whether a look at the magazines would find nothing, because every change since the last look is
 // known. O(1)
 bool egb_depot_is_bare_(const egb_depot* depot);
+
+// Whether each free from now on is with the lock, as long as threads wait for a block.
+bool egb_depot_knows_all_(const egb_depot* depot);
 
 // Moves all free blocks of all magazines, and of the depot, into the chunks, and makes the pool
 // tight. The registry is locked. O(threads); no fence, and no change of any magazine, if the pool

@@ -278,7 +278,7 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
         return block;
     }
     egb_request request = {.bytes = bytes, .site = site};
-    return egb_pool_alloc_for_(pool, &request);
+    return egb_pool_alloc_request_(pool, &request);
 }
 
 // Blocks that this thread hands out before it comes by here again: the new block, and those that

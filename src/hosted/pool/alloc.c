@@ -8,6 +8,7 @@
 #include "live_sites.h"
 #include "registry.h"
 #include "reports.h"
+#include "wait.h"
 
 static egb_magazine_* thread_magazine(egb_pool pool)
 {
@@ -34,23 +35,22 @@ egb_magazine_* egb_magazine_for_(egb_pool pool, egb_magazine* cache)
     return NULL;
 }
 
-// Looks for free blocks in everyone's magazines, and takes them out. Whether there is one to be had
-// now: this call need not be the one that took it out.
-static bool look(egb_pool pool)
+egb_look egb_pool_look_(egb_pool pool)
 {
-    bool has_block = false;
+    egb_look seen = {false, false};
     egb_os_lock_(&egb_threads_.lock);
     egb_control* const control = egb_pool_lock_(pool);
     if (control != NULL) {
         egb_look_(control);
-        has_block = egb_growing_has_free_(&control->depot.growing);
+        seen.has_block = egb_growing_has_free_(&control->depot.growing);
+        seen.knows_all = egb_depot_knows_all_(&control->depot);
         egb_pool_unlock_(control);
     }
     egb_os_unlock_(&egb_threads_.lock);
-    return has_block;
+    return seen;
 }
 
-static void* fail(egb_pool pool)
+void egb_pool_fail_(egb_pool pool)
 {
     egb_control* const control = egb_pool_lock_(pool);
     if (control != NULL) {
@@ -61,7 +61,6 @@ static void* fail(egb_pool pool)
             egb_holders_print_exhausted_(pool);
         }
     }
-    return NULL;
 }
 
 bool egb_pool_has_faults_(egb_pool pool)
@@ -77,8 +76,7 @@ static bool fails_on_purpose(egb_pool pool, const void* site)
            egb_fault_is_due_(&control->exhaustion.fault_plan, site);
 }
 
-// The unwinder is called while no lock is held. Until now only its state says what the block is.
-static EGB_COLD void note_sample(egb_pool pool, const void* block, const egb_request* request)
+EGB_COLD void egb_pool_note_sample_(egb_pool pool, const void* block, const egb_request* request)
 {
     egb_sample sample = {
         .block  = block,
@@ -96,42 +94,72 @@ static EGB_COLD void note_sample(egb_pool pool, const void* block, const egb_req
     }
 }
 
-static void* alloc(egb_pool pool, egb_magazine* cache, egb_request* request)
+egb_attempt egb_pool_try_(egb_pool pool, egb_magazine* cache, egb_request* request)
 {
+    egb_attempt          now      = {.block = NULL};
+    egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
+    egb_control* const   control  = egb_pool_lock_(pool);
+    if (control == NULL) {
+        return now;
+    }
+    const egb_depot* const depot = &control->depot;
+    now.has_pool                 = true;
+    now.block                    = egb_line_take_(control, magazine, pool, request);
+    now.on_exhausted             = control->exhaustion.handler;
+    now.user                     = control->exhaustion.user;
+    now.is_damaged               = depot->damage.was_found;
+    now.is_bare                  = egb_depot_is_bare_(depot);
+    now.knows_all                = egb_depot_knows_all_(depot);
+    egb_pool_unlock_and_report_(control, pool, request->site);
+    egb_freeze_report_(pool, request->site);
+    if (now.block != NULL && request->scale != 0) {
+        egb_pool_note_sample_(pool, now.block, request);
+    }
+    return now;
+}
+
+static egb_status alloc_now(egb_pool pool, egb_magazine* cache, egb_request* request, void** block)
+{
+    *block = NULL;
     if (fails_on_purpose(pool, request->site)) {
-        return fail(pool);
+        return EGB_NO_MEMORY;
     }
     request->site = egb_pool_site_(pool, request->site);
     for (;;) {
-        egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
-        egb_control* const   control  = egb_pool_lock_(pool);
-        if (control == NULL) {
+        const egb_attempt now = egb_pool_try_(pool, cache, request);
+        if (!now.has_pool) {
             egb_pool_report_handle_(pool, NULL, request->site);
-            return NULL;
+            return EGB_STALE;
         }
-        void* const            block = control->layout->take(control, magazine, pool, request);
-        const egb_exhausted_fn on_exhausted = control->exhaustion.handler;
-        void* const            user         = control->exhaustion.user;
-        const bool             is_damaged   = control->depot.damage.was_found;
-        const bool             is_bare      = egb_depot_is_bare_(&control->depot);
-        egb_pool_unlock_and_report_(control, pool, request->site);
-        egb_freeze_report_(pool, request->site);
-        if (block != NULL && request->scale != 0) {
-            note_sample(pool, block, request);
+        if (now.block != NULL) {
+            *block = now.block;
+            return EGB_OK;
         }
-        if (block != NULL) {
-            return block;
-        }
-        if (is_damaged || (!is_bare && look(pool))) {  // there may be one behind the damage
+        if (now.is_damaged || (!now.is_bare && egb_pool_look_(pool).has_block)) {
             continue;
         }
-        if (on_exhausted == NULL || on_exhausted(pool, user) != EGB_EXHAUSTED_RETRY) {
-            return fail(pool);
+        if (now.on_exhausted == NULL || now.on_exhausted(pool, now.user) != EGB_EXHAUSTED_RETRY) {
+            return EGB_EMPTY;
         }
     }
 }
 
-void* egb_pool_alloc_for_(egb_pool pool, egb_request* request)
+static void* alloc(egb_pool pool, egb_magazine* cache, egb_request* request)
+{
+    void*            block;
+    const egb_status status = alloc_now(pool, cache, request, &block);
+    if (status == EGB_EMPTY || status == EGB_NO_MEMORY) {
+        egb_pool_fail_(pool);
+    }
+    return block;
+}
+
+egb_status egb_pool_alloc_now_(egb_pool pool, egb_request* request, void** block)
+{
+    return alloc_now(pool, NULL, request, block);
+}
+
+void* egb_pool_alloc_request_(egb_pool pool, egb_request* request)
 {
     return alloc(pool, NULL, request);
 }

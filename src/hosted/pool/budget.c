@@ -2,6 +2,7 @@
 // Budgets: what each pool and its descendants hold, and may hold at most.
 #include "backing.h"
 #include "registry.h"
+#include "wait.h"
 
 static bool fits(const egb_control* control, size_t bytes)
 {
@@ -37,6 +38,7 @@ void egb_uncharge_(egb_control* control, size_t bytes)
     if (control->budget.is_charged) {
         egb_os_lock_(&egb_registry_.budget_lock);
         add(control, (size_t)0 - bytes);
+        egb_budgets_wake_();
         egb_os_unlock_(&egb_registry_.budget_lock);
     }
 }

@@ -54,6 +54,28 @@ typedef struct egb_exhaustion {
     egb_fault_plan   fault_plan;
 } egb_exhaustion;
 
+struct egb_request;
+
+// wait.c: a thread that waits for a block; on its stack. Kept by the pool's lock.
+typedef struct egb_wait {
+    uint32_t            word;    // atomic; the thread sleeps while this is EGB_WAIT_SLEEP_
+    egb_status          answer;  // from EGB_WAIT_ANSWERED_ on
+    void*               block;   // for EGB_OK
+    struct egb_request* request;
+    struct egb_wait*    next;        // in the line of the pool
+    struct egb_wait*    next_short;  // among those who wait for a budget: kept by the budget lock
+    bool                is_in_line;
+    bool                is_short;    // of a budget; the thread's own
+    bool                is_refused;  // by the system; the thread's own
+} egb_wait;
+
+// wait.c: the threads that wait for a block, in the order of their arrival.
+typedef struct egb_line {
+    egb_wait* first;
+    egb_wait* last;
+    size_t    count;
+} egb_line;
+
 // stats.c: what the pool had counted when the report of this process began, which counts from then
 // on: the child of a fork has the pools of its parent.
 typedef struct egb_earlier {
@@ -76,6 +98,7 @@ typedef struct egb_control {
     struct egb_redzones*     redzones;  // the layout's data; NULL: none
     egb_samples*             samples;   // at level "sample", else NULL
     egb_exhaustion           exhaustion;
+    egb_line                 line;
     egb_earlier              earlier;
     egb_chunk_source         source;
     egb_budget               budget;

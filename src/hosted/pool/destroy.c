@@ -10,6 +10,7 @@
 #include "live_sites.h"
 #include "redzone.h"
 #include "registry.h"
+#include "wait.h"
 
 // The last magazine of a destroyed pool is gone.
 static void finish(egb_control* control)
@@ -64,6 +65,7 @@ static void end(egb_control* control)
     if (has_watcher()) {
         tell_of_end(control);
     }
+    egb_line_end_(control, EGB_STALE);
     control->layout->end(control);
     egb_revoke_(&control->depot);
     __atomic_store_n(&control->id.generation, 0, __ATOMIC_RELEASE);

@@ -7,6 +7,7 @@
 #include "../region/large.h"
 #include "passthrough.h"
 #include "registry.h"
+#include "wait.h"
 
 static egb_fork_hook*       hooks;     // atomic; the first that is to lock
 static const egb_fork_hook* prepared;  // those that have locked for the fork that is under way
@@ -111,6 +112,7 @@ static void in_child(void)
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_os_lock_reset_(&egb_registry_.controls[slot].depot.lock);
     }
+    egb_lines_reset_();
     egb_os_lock_reset_(&egb_threads_.lock);
     run_hooks(prepared, IN_CHILD);
     egb_threads_end_others_();

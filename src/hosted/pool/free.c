@@ -51,7 +51,8 @@ bool egb_push_ended_(egb_magazine_* magazine)
     }
     egb_os_lock_(&depot->lock);
     const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
-    const bool is_back    = !is_revoked && egb_magazine_pop_(magazine, &block);
+    const bool is_back    = !is_revoked && (egb_magazine_take_back_aside_(depot, magazine) ||
+                                         egb_magazine_pop_(magazine, &block));
     if (is_revoked) {
         EGB_STORE_(magazine->top, EGB_LOAD_(magazine->top) - sizeof(egb_entry_));
     } else if (!is_back) {
@@ -62,7 +63,7 @@ bool egb_push_ended_(egb_magazine_* magazine)
     } else {
         egb_count_one_(&magazine->frees);
     }
-    egb_os_unlock_(&depot->lock);
+    egb_depot_unlock_(depot);
     return is_back || is_revoked;
 }
 

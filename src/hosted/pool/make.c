@@ -111,6 +111,8 @@ static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_
     depot->is_static        = options->memory != NULL;
     depot->is_gathering     = false;
     depot->is_shared        = false;
+    depot->is_tight         = false;
+    depot->unsure           = 0;
     depot->attached         = 0;
     depot->reserved         = options->reserve_blocks;
     depot->quarantined      = 0;
@@ -119,6 +121,7 @@ static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_
     depot->frees            = 0;
     depot->damage.was_found = false;
     depot->on_last_left     = NULL;
+    depot->serve            = NULL;
     depot->sampler          = NULL;
     EGB_STORE_(depot->static_shape, NULL);
 }
@@ -146,6 +149,7 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     const egb_budget       budget = {0, options->budget_bytes, options->memory == NULL};
     const egb_tree_links   tree   = {.parent = parent};
     const egb_earlier      none   = {0};
+    const egb_line         nobody = {NULL, NULL, 0};
     EGB_STORE_(control->level, level);
     EGB_STORE_(control->redzones, NULL);
     control->layout = layout_of(level);
@@ -160,6 +164,7 @@ set_up(egb_control* control, egb_control* parent, const egb_pool_options* option
     control->budget           = budget;
     control->tree             = tree;
     control->earlier          = none;
+    control->line             = nobody;
     egb_text_copy_(control->name, EGB_NAME_BYTES, options->name != NULL ? options->name : "pool");
     set_up_exhaustion(&control->exhaustion, options, control->name);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Owned magazines (egb_magazine): opened and closed.
 #include "../../os/os.h"
+#include "../cache/tight.h"
 #include "registry.h"
 
 egb_status egb_magazine_open(egb_magazine* cache, egb_pool pool)
@@ -25,6 +26,9 @@ egb_status egb_magazine_open(egb_magazine* cache, egb_pool pool)
             const bool is_open  = egb_magazine_attach_(&control->depot, &cache->magazine, pool);
             status              = is_open ? EGB_OK : EGB_NO_MEMORY;
             cache->is_unchecked = status == EGB_OK && !control->depot.is_checked;
+            if (is_open && control->depot.is_tight) {
+                egb_magazine_settle_(&control->depot, &cache->magazine);  // a thread waits
+            }
             if (status != EGB_OK) {
                 cache->pool.slot = cache->pool.generation = 0;  // it is not open
             }

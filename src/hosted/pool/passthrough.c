@@ -135,7 +135,11 @@ pass_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_requ
     const egb_growing_options* const options = &control->depot.growing.options;
     const bool                       is_full =
         options->max_blocks != 0 && control->depot.growing.in_use >= options->max_blocks;
-    if (is_full || egb_charge_(control, options->block_bytes) != NULL) {
+    if (is_full) {
+        return NULL;
+    }
+    if (egb_charge_(control, options->block_bytes) != NULL) {
+        control->source.refusal = EGB_LIMIT;
         return NULL;
     }
     const size_t     bytes  = request->bytes == 0 ? control->block_bytes : request->bytes;
@@ -147,6 +151,7 @@ pass_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_requ
     if (!is_in) {
         egb_os_free_(block);
         egb_uncharge_(control, options->block_bytes);
+        control->source.refusal = EGB_NO_MEMORY;
         return NULL;
     }
     if ((control->flags & EGB_FRESH_ZERO) != 0) {

@@ -368,7 +368,7 @@ static void write_record(egb_control* control, const void* block, const egb_requ
     record->serial           = ++control->redzones->serial;
     record->when             = egb_os_milliseconds_() & (((uint64_t)1 << 44) - 1);
     record->alloc_line       = request->line;
-    record->alloc_thread     = egb_os_thread_number_();
+    record->alloc_thread     = request->thread != 0 ? request->thread : egb_os_thread_number_();
     record->check            = check_of(record) & 0xFFFFF;
 }
 

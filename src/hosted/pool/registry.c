@@ -147,6 +147,7 @@ egb_control* egb_pool_lock_(egb_pool pool)
 
 void egb_pool_unlock_(egb_control* control)
 {
+    egb_depot_serve_(&control->depot);
     egb_live_note_(control);
     egb_os_unlock_(&control->depot.lock);
 }

@@ -16,7 +16,9 @@ typedef struct egb_pool_registry {
     egb_control* statics;      // atomic
     egb_os_mutex budget_lock;  // keeps budgets and free slots
     egb_control* free_slots;
-    bool         has_asked;  // for calls at the ends of threads and around a fork. Atomic
+    egb_wait*    short_of_budget;  // threads that wait for a block; kept by the budget lock
+    uint64_t     uncharged;        // how often a budget got bytes back. Atomic
+    bool         has_asked;        // for calls at the ends of threads and around a fork. Atomic
 
     // NULL, or what wants to know of the end of pools. It is called with the registry and the pool
     // locked. Atomic.
