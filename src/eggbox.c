@@ -89,6 +89,7 @@
   #include "hosted/pool/each.c"
   #include "hosted/pool/fork.c"
   #include "hosted/pool/free.c"
+  #include "hosted/pool/free_pages.c"
   #include "hosted/pool/live.c"
   #include "hosted/pool/live_sites.c"
   #include "hosted/pool/make.c"

@@ -78,13 +78,15 @@ typedef struct egb_growing_options {
 /// Private: the pool's own bits of a block's state; the lowest two bits are the caller's. The
 /// highest bit says "free in its chunk": it is set while the block is free and was in use before.
 /// These bits take the place of a free list, and such blocks are handed out in order of address.
-/// The bit below it says that nobody had the block since it was fresh. The pool never sets another
-/// bit. To
-/// find the next free block the pool reads 8 of the chunk's states, or up to a 64th of them (a 32nd
-/// on 32-bit machines), as many at once as a word has bytes.
+/// The bit below it says that nobody had the block since it was fresh. The third bit says that the
+/// system has had pages of the free block since it came home: each word of it is as before, or
+/// zero. The pool never sets another bit. To find the next free block the pool reads 8 of the
+/// chunk's states, or up to a 64th of them (a 32nd on 32-bit machines), as many at once as a word
+/// has bytes.
 #define EGB_STATE_OWN_      0xFCu
 #define EGB_STATE_IN_CHUNK_ 0x80u
 #define EGB_STATE_UNUSED_   0x40u
+#define EGB_STATE_GONE_     0x10u
 
 #define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
 
@@ -123,6 +125,8 @@ typedef struct egb_growing {
     size_t              held;         // bytes of all chunks
     size_t              chunks;
     size_t              idle;  // bytes of wholly free chunks; atomic
+    size_t              gone;  // free blocks whose pages the system has: EGB_STATE_GONE_
+    uint32_t            turn;  // a time that the owner counts
 } egb_growing;
 
 /// Makes a pool without chunks: calls no function of the backing.

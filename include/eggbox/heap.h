@@ -81,7 +81,8 @@ egb_pool egb_heap_pool(void);
 
 /// Gives memory back to the system that nobody has used for a quarter to half a second: regions of
 /// freed large blocks, chunks of destroyed pools, and wholly free chunks. A call gives back at most
-/// 64 MiB or half, whichever is more, of the regions and of the wholly free chunks. Returns the
+/// 64 MiB or half, whichever is more, of the regions and of the wholly free chunks. Pages that hold
+/// free blocks only go as well, of chunks that no block came to or left for as long. Returns the
 /// bytes given back. A call that comes sooner than 250 ms after the last one has no effect.
 ///
 /// For a thread or a timer that calls it again and again, every 250 ms or so: from the first call
@@ -93,8 +94,9 @@ size_t egb_heap_purge(void);
 
 /// Gives memory back to the system at once: kept regions, kept chunks of destroyed pools, and
 /// wholly free chunks of all classes, as long as the heap then still holds at least `keep_bytes`,
-/// kept memory included; and all addresses of freed blocks that ended at a guard page. Returns the
-/// bytes given back. The cost is that of egb_pool_trim() for each class.
+/// kept memory included; and all addresses of freed blocks that ended at a guard page. Then, as far
+/// as `keep_bytes` allow, pages of other chunks that hold free blocks only. Returns the bytes given
+/// back. The cost is that of egb_pool_trim() for each class.
 size_t egb_heap_trim(size_t keep_bytes);
 
 /// Starts or stops to count each request and its bytes. Counting takes the hot path away: a call

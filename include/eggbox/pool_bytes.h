@@ -49,7 +49,7 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
 // ---- private from here on -----------------------------------------------------------------------
 
 // The header behind the blocks and their states; and at "guard" and "track" the parts of a block.
-#define EGB_POOL_HEADER_BYTES_ (sizeof(egb_fixed) + sizeof(egb_shape_) + 12u * sizeof(size_t))
+#define EGB_POOL_HEADER_BYTES_ (sizeof(egb_fixed) + sizeof(egb_shape_) + 11u * sizeof(size_t) + 8u)
 #define EGB_POOL_FRONT_BYTES_  16u
 #define EGB_POOL_RECORD_BYTES_ (sizeof(void*) > 4 ? 48u : 40u)
 #define EGB_POOL_BACK_BYTES_   16u

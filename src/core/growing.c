@@ -48,7 +48,7 @@ static void write_off(egb_growing* pool, egb_chunk_* chunk, size_t struck)
 {
     const size_t before   = chunk->lost;
     const bool   was_idle = egb_chunk_is_idle_(chunk);
-    chunk->lost           = count_lost(chunk, struck);
+    chunk->lost           = (uint32_t)count_lost(chunk, struck);
     pool->lost            = pool->lost - before + chunk->lost;
     egb_growing_note_idle_(pool, chunk, was_idle);
     if (!egb_chunk_is_available_(chunk)) {
@@ -116,6 +116,7 @@ static void count_taken(egb_growing* pool, egb_chunk_* chunk, size_t count)
 {
     const bool was_idle = egb_chunk_is_idle_(chunk);
     chunk->in_use += count;
+    chunk->turn = pool->turn;
     pool->in_use += count;
     egb_growing_note_idle_(pool, chunk, was_idle);
     if (pool->in_use > pool->peak) {
@@ -240,6 +241,7 @@ static void count_put(egb_growing* pool, egb_chunk_* chunk, size_t count)
     const bool was_available = egb_chunk_is_available_(chunk);
     const bool was_idle      = egb_chunk_is_idle_(chunk);
     chunk->in_use -= count;
+    chunk->turn = pool->turn;
     pool->in_use -= count;
     egb_growing_note_idle_(pool, chunk, was_idle);
     keep_order(pool, chunk, was_available);

@@ -31,10 +31,16 @@ static void set_marks(egb_word* words, size_t stride, egb_word mark)
     }
 }
 
-static bool has_marks(const egb_word* words, size_t stride)
+// Of a block whose pages went, either word may be zero.
+static bool is_mark(egb_word word, bool is_gone)
+{
+    return word == EGB_FIXED_MARK_ || (is_gone && word == 0);
+}
+
+static bool has_marks(const egb_word* words, size_t stride, bool is_gone)
 {
     return !wants_marks(stride) ||
-           (words[0] == EGB_FIXED_MARK_ && (stride == 1 || words[1] == EGB_FIXED_MARK_));
+           (is_mark(words[0], is_gone) && (stride == 1 || is_mark(words[1], is_gone)));
 }
 
 // ---- states -------------------------------------------------------------------------------------
@@ -60,8 +66,16 @@ static const unsigned UNTOUCHED = EGB_STATE_IN_CHUNK_ | EGB_STATE_UNUSED_;
 // its state it may not: it could be in use.
 static bool is_sound(unsigned state, const egb_word* words, size_t stride)
 {
-    return state == UNTOUCHED ||
-           ((state & EGB_STATE_OWN_) == EGB_STATE_IN_CHUNK_ && has_marks(words, stride));
+    const unsigned home    = EGB_STATE_IN_CHUNK_;
+    const bool     is_gone = (state & EGB_STATE_GONE_) != 0;
+    return state == UNTOUCHED || ((state & EGB_STATE_OWN_ & ~EGB_STATE_GONE_) == home &&
+                                  has_marks(words, stride, is_gone));
+}
+
+bool egb_bitmap_is_sound_(const egb_chunk_* chunk, size_t index)
+{
+    const size_t stride = chunk->fixed.stride;
+    return is_sound(get_state(&chunk->shape, index), chunk->fixed.first + index * stride, stride);
 }
 
 // The position of the lowest set bit. At least one is set.
@@ -200,6 +214,13 @@ size_t egb_bitmap_put_(egb_chunk_* chunk, void* const* blocks, size_t count)
     return put;
 }
 
+// So many blocks of the chunk whose pages went are at home no more. Their states were in the
+// program's reach.
+static void count_back(const egb_chunk_* chunk, size_t gone)
+{
+    chunk->owner->gone -= egb_smaller_(gone, chunk->owner->gone);
+}
+
 // Takes blocks of the first group that has some, and leaves it if it has no more.
 //
 // The marks go, or a block that nobody has written to could be taken for one at home when a write
@@ -214,6 +235,7 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
     egb_homes walk  = homes_from(&shape, egb_larger_(chunk->lowest, group << shape.group), end);
     size_t    index = next_home(&walk);
     size_t    taken = 0;
+    size_t    gone  = 0;
     while (index < end && taken < count) {
         egb_word* const words = first + index * stride;
         const unsigned  state = get_state(&shape, index);
@@ -223,11 +245,13 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
         if (state != UNTOUCHED) {
             set_marks(words, stride, 0);
         }
-        set_state(&shape, index, state & ~EGB_STATE_IN_CHUNK_);
+        set_state(&shape, index, state & ~(EGB_STATE_IN_CHUNK_ | EGB_STATE_GONE_));
+        gone += state / EGB_STATE_GONE_ % 2;
         blocks[taken++] = words;
         index           = next_home(&walk);
     }
     go_on_at(chunk, index, end);
+    count_back(chunk, gone);
     return taken;
 }
 
@@ -267,13 +291,16 @@ size_t egb_bitmap_write_off_(egb_chunk_* chunk, const void** first)
     size_t           index  = chunk->lowest;
     egb_homes        walk   = homes_from(&shape, index + 1, end);
     size_t           struck = 0;
+    size_t           gone   = 0;
     *first                  = at + index * stride;
     do {
+        gone += get_state(&shape, index) / EGB_STATE_GONE_ % 2;
         set_state(&shape, index, egb_state_at_(&shape, index));
         struck++;
         index = next_home(&walk);
     } while (index < end && !is_sound(get_state(&shape, index), at + index * stride, stride));
     go_on_at(chunk, index, end);
+    count_back(chunk, gone);
     return struck;
 }
 
@@ -310,6 +337,17 @@ size_t egb_bitmap_count_(const egb_chunk_* chunk)
         count++;
     }
     return count;
+}
+
+size_t egb_bitmap_gone_(const egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched_(&chunk->fixed);
+    egb_homes    walk    = homes_from(&chunk->shape, 0, touched);
+    size_t       gone    = 0;
+    for (size_t index = next_home(&walk); index < touched; index = next_home(&walk)) {
+        gone += get_state(&chunk->shape, index) / EGB_STATE_GONE_ % 2;
+    }
+    return gone;
 }
 
 bool egb_bitmap_whole_(const egb_chunk_* chunk)

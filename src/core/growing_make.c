@@ -248,6 +248,7 @@ make_chunk(egb_growing* pool, void* region, size_t bytes, const egb_chunk_place*
     chunk->lost        = 0;
     chunk->groups      = 0;
     chunk->lowest      = 0;
+    chunk->turn        = pool->turn;
     return chunk;
 }
 
@@ -331,6 +332,9 @@ static void drop_chunk(egb_growing* pool, egb_chunk_* chunk)
     egb_range_remove_(&pool->tree, &chunk->range);
     if (egb_chunk_is_idle_(chunk)) {
         __atomic_store_n(&pool->idle, pool->idle - chunk->range.bytes, __ATOMIC_RELAXED);
+    }
+    if (pool->gone != 0) {
+        pool->gone -= egb_smaller_(egb_bitmap_gone_(chunk), pool->gone);
     }
     pool->capacity -= chunk->shape.blocks;
     pool->held -= chunk->range.bytes;

@@ -14,7 +14,8 @@ struct egb_chunk_ {
     egb_growing* owner;
     egb_range    range;     // the region, as the backing gave it: range.start <= fixed.first
     size_t       in_use;    // blocks
-    size_t       lost;      // blocks: free, and out of reach since one was written to
+    uint32_t     lost;      // blocks: free, and out of reach since one was written to
+    uint32_t     turn;      // of the pool, when a block last came or went
     size_t       groups;    // with states: a bit for each group that has a block at home
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
@@ -138,9 +139,14 @@ size_t egb_bitmap_write_off_(egb_chunk_* chunk, const void** first);
 // address, and sets their states, whatever they say. 0: there are none.
 size_t egb_bitmap_take_fresh_(egb_chunk_* chunk, void** blocks, size_t count, unsigned state);
 
-// How many are at home, and whether nobody wrote to them. O(touched blocks).
+// How many are at home, and whether nobody wrote to them; of how many the system has had pages.
+// O(touched blocks).
 size_t egb_bitmap_count_(const egb_chunk_* chunk);
 bool   egb_bitmap_whole_(const egb_chunk_* chunk);
+size_t egb_bitmap_gone_(const egb_chunk_* chunk);
+
+// Whether nobody wrote to the block with this index, which is at home.
+bool egb_bitmap_is_sound_(const egb_chunk_* chunk, size_t index);
 
 // ---- alloc and free, for the one owner of the pool ----------------------------------------------
 

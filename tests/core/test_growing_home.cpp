@@ -325,3 +325,89 @@ TEST(growing_home, a_block_that_nobody_has_written_to_is_zero_again)
         give(all.pool, blocks);
     }
 }
+
+namespace
+{
+
+// As if the system had had the block's page: each word is as before, or zero.
+void let_go(egb_growing& pool, void* block, bool first_word, bool second_word)
+{
+    egb_chunk_* const chunk = egb_growing_chunk_of_(&pool, block);
+    auto* const       words = static_cast<egb_word*>(block);
+    chunk->shape.states[egb_chunk_index_(chunk, block)] |= EGB_STATE_GONE_;
+    pool.gone++;
+    words[0] = first_word ? words[0] : 0;
+    words[1] = second_word ? words[1] : 0;
+}
+
+}  // namespace
+
+TEST(growing_home, a_block_whose_page_went_comes_back_in_its_turn)
+{
+    for (const std::size_t bytes : {8u, 64u, 1024u}) {
+        for (unsigned words = 0; words < 4; words++) {
+            const events             seen;
+            counting_backing         backing;
+            growing_pool             all(backing, with_states(bytes));
+            const std::vector<void*> blocks = take(all.pool, 20);
+            egb_chunk_* const        chunk  = egb_growing_chunk_of_(&all.pool, blocks[0]);
+            give(all.pool, {blocks.begin() + 4, blocks.end()});
+            for (const std::size_t i : {5u, 6u, 11u}) {
+                let_go(all.pool, blocks[i], (words & 1) != 0, (words & 2) != 0);
+            }
+            EXPECT_TRUE(all.whole());
+            EXPECT_EQ(egb_bitmap_gone_(chunk), 3u);
+            EXPECT_EQ(
+                take(all.pool, 3), std::vector<void*>(blocks.begin() + 4, blocks.begin() + 7)
+            );
+            EXPECT_EQ(all.pool.gone, 1u);
+            EXPECT_EQ(chunk->shape.states[5] & EGB_STATE_OWN_, 0u);
+            if (bytes < EGB_UNMARKED_BYTES) {
+                EXPECT_EQ(*static_cast<egb_word*>(blocks[5]), 0u);
+            }
+            EXPECT_TRUE(all.whole());
+            give(all.pool, {blocks.begin(), blocks.begin() + 7});
+            EXPECT_EQ(egb_bitmap_gone_(chunk), 1u);
+            EXPECT_EQ(take(all.pool, 20), blocks);
+            EXPECT_EQ(all.pool.gone, 0u);
+            EXPECT_TRUE(all.whole());
+            give(all.pool, blocks);
+            EXPECT_TRUE(seen.none());
+        }
+    }
+}
+
+TEST(growing_home, a_free_and_a_write_after_the_page_went_are_noticed)
+{
+    for (const std::size_t offset : {0u, 4u}) {
+        events                   seen;
+        counting_backing         backing;
+        growing_pool             all(backing, with_states(32));
+        const std::vector<void*> blocks = take(all.pool, 4);
+        give(all.pool, {blocks[1], blocks[2]});
+        let_go(all.pool, blocks[1], false, false);
+        let_go(all.pool, blocks[2], false, false);
+        egb_growing_free(&all.pool, blocks[1]);
+        EXPECT_EQ(seen.take_kind(), EGB_MISUSE_DOUBLE_FREE);
+        overwrite(blocks[1], offset);
+        EXPECT_FALSE(egb_bitmap_is_sound_(egb_growing_chunk_of_(&all.pool, blocks[1]), 1));
+        EXPECT_EQ(egb_growing_alloc(&all.pool), blocks[2]);
+        EXPECT_EQ(seen.take_all(), EGB_MISUSE_OVERWRITTEN);
+        EXPECT_EQ(all.pool.gone, 0u);
+        EXPECT_TRUE(all.whole());
+        give(all.pool, {blocks[0], blocks[2], blocks[3]});
+    }
+}
+
+TEST(growing_home, pages_that_went_are_counted_until_their_chunk_goes)
+{
+    counting_backing         backing;
+    growing_pool             all(backing, with_states(64));
+    const std::vector<void*> blocks = take(all.pool, 5000);
+    give(all.pool, blocks);
+    let_go(all.pool, blocks[0], false, false);
+    let_go(all.pool, blocks[4999], false, false);
+    EXPECT_NE(egb_growing_trim(&all.pool, 0), 0u);
+    EXPECT_EQ(all.pool.gone, 0u);
+    EXPECT_TRUE(all.whole());
+}

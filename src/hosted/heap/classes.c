@@ -321,7 +321,7 @@ static void* alloc_from_class(size_t index, size_t align, size_t bytes, const vo
         return block;
     }
     block = alloc_from_pool(index, bytes, site);
-    if (block == NULL && !is_refusal_meant(index) && egb_heap_trim(0) != 0) {
+    if (block == NULL && !is_refusal_meant(index) && egb_heap_give_up_(0) != 0) {
         block = alloc_from_pool(index, bytes, site);  // memory cached for other classes may help
     }
     if (egb_guard_page_samples_()) {

@@ -109,6 +109,10 @@ void egb_heap_purge_step_(void);
 // For a call that left much unused at once: a large block was freed.
 void egb_heap_wake_purger_(void);
 
+// As egb_heap_trim(), but for the addresses alone: pages between blocks in use are of no use to a
+// system that refused. Returns the bytes given back.
+size_t egb_heap_give_up_(size_t keep_bytes);
+
 // Bytes of all chunks and regions.
 size_t egb_heap_held_(void);
 

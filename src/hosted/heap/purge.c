@@ -48,31 +48,47 @@ static struct {
     size_t   stuck;    // spare bytes when the last trim was in vain
 } last_epoch[EGB_HEAP_CLASSES];
 
+// The turns of chunks (pool/free_pages.c) end with the epoch, and after so many checks for growth.
+enum { CHECKS_PER_TURN = 8 };
+
+// Walks of passing on. Protected by the lock of the classes.
+static uint32_t growth_checks;
+static struct {
+    egb_page_walk walk;
+    size_t        stuck;  // spare bytes when the last walk was in vain
+} page_walks[EGB_HEAP_CLASSES];
+
 // ---- the classes --------------------------------------------------------------------------------
 
-// Bytes of the chunks that a class can spare, and of all its chunks.
-static size_t spare_of_class(size_t index, size_t* held)
+// Bytes of a class.
+typedef struct class_bytes {
+    size_t held;   // of all its chunks
+    size_t gone;   // of that: of free blocks whose pages the system has
+    size_t spare;  // of the rest: all but what is in use
+} class_bytes;
+
+// With the bytes around the blocks. Blocks in magazines count as in use.
+static class_bytes bytes_of_class(size_t index)
 {
+    class_bytes        bytes   = {0, 0, 0};
     egb_control* const control = egb_pool_lock_(egb_heap_pool_of_class_(index));
-    *held                      = 0;
     if (control == NULL) {
-        return 0;
+        return bytes;
     }
-    const egb_growing* const growing = &control->depot.growing;
-    *held                            = growing->held;
-    // With the bytes around the blocks. Blocks in magazines count as in use.
-    const size_t bytes_of_block = growing->capacity == 0 ? 0 : *held / growing->capacity;
+    const egb_growing* const growing  = &control->depot.growing;
+    const size_t             of_block = growing->held / egb_larger_(growing->capacity, 1);
     const size_t in_use = growing->in_use + growing->lost - egb_depot_blocks_(&control->depot);
-    const size_t spare  = *held - bytes_of_block * in_use;
+    bytes.held          = growing->held;
+    bytes.gone          = of_block * growing->gone;
+    bytes.spare         = bytes.held - egb_smaller_(of_block * in_use + bytes.gone, bytes.held);
     egb_pool_unlock_(control);
-    return spare;
+    return bytes;
 }
 
 // The bytes that a class could spare since the last epoch, as far as two checks can tell.
 static size_t check_class(size_t index)
 {
-    size_t       held;
-    const size_t spare      = spare_of_class(index, &held);
+    const size_t spare      = bytes_of_class(index).spare;
     const size_t least      = egb_smaller_(spare, last_epoch[index].spare);
     last_epoch[index].spare = spare;
     if (last_epoch[index].pause > 0) {
@@ -84,8 +100,7 @@ static size_t check_class(size_t index)
 
 static size_t trim_class(size_t index, size_t spare, bool to_cache)
 {
-    size_t held;
-    (void)spare_of_class(index, &held);
+    const size_t held  = bytes_of_class(index).held;
     const size_t most  = to_cache ? GROWTH_BYTES : TRIM_BYTES_MAX;
     const size_t part  = egb_smaller_(egb_smaller_(spare, most), held);
     const size_t given = egb_pool_give_up_(egb_heap_pool_of_class_(index), held - part, to_cache);
@@ -101,10 +116,43 @@ static size_t trim_class(size_t index, size_t spare, bool to_cache)
     return 0;
 }
 
+// Gives pages between blocks in use back, at least `most` bytes if the walk gets so far.
+static size_t trim_pages(size_t index, egb_page_walk* walk, size_t most)
+{
+    const size_t before = walk->given;
+    while (!walk->is_over && walk->given - before < most) {
+        egb_pool_give_pages_(egb_heap_pool_of_class_(index), walk);
+    }
+    return walk->given - before;
+}
+
+static void begin_turn(void)
+{
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        egb_pool_begin_turn_(egb_heap_pool_of_class_(i));
+        page_walks[i].stuck = 0;
+    }
+}
+
 // Of all that may go: the part that goes in one epoch.
 static size_t part_of_epoch(size_t bytes)
 {
     return egb_smaller_(bytes, egb_larger_(bytes / 2, EPOCH_BYTES_MAX));
+}
+
+static size_t trim_pages_of_epoch(size_t index, size_t most)
+{
+    egb_page_walk walk = {NULL, 0, false, false};
+    while (!walk.is_over && walk.given < most) {
+        egb_heap_lock_classes_();
+        (void)trim_pages(index, &walk, egb_smaller_(most - walk.given, TRIM_BYTES_MAX));
+        if (walk.given >= SPARE_BYTES_MIN) {
+            last_epoch[index].pause   = 0;
+            last_epoch[index].in_vain = 0;
+        }
+        egb_heap_unlock_classes_();
+    }
+    return walk.given;
 }
 
 static size_t trim_classes(void)
@@ -113,6 +161,7 @@ static size_t trim_classes(void)
     size_t sum   = 0;
     size_t given = 0;
     egb_heap_lock_classes_();
+    begin_turn();
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
         const size_t least = check_class(i);
         spare[i]           = least >= SPARE_BYTES_MIN ? least : 0;
@@ -121,12 +170,15 @@ static size_t trim_classes(void)
     egb_heap_unlock_classes_();
     const size_t most = part_of_epoch(sum);
     for (size_t i = 0; i < EGB_HEAP_CLASSES && given < most; i++) {
-        size_t last = spare[i];
-        for (size_t rest = spare[i]; rest != 0 && last != 0 && given < most; rest -= last) {
+        size_t rest = spare[i];
+        for (size_t last = rest; rest != 0 && last != 0 && given < most; rest -= last) {
             egb_heap_lock_classes_();  // anew: nobody waits for long
             last = egb_smaller_(rest, trim_class(i, egb_smaller_(rest, most - given), false));
             egb_heap_unlock_classes_();
             given += last;
+        }
+        if (rest != 0) {
+            given += trim_pages_of_epoch(i, most - egb_smaller_(given, most));
         }
     }
     return given;
@@ -152,29 +204,57 @@ static bool has_grown(void)
     return held - last >= GROWTH_BYTES;
 }
 
-// The class with the most spare bytes, if all classes can spare a quarter of their bytes. A class
-// that failed to give must have twice as much now. EGB_HEAP_CLASSES: none. The lock is held.
-static size_t class_with_most(size_t* most)
+static bool can_pass_on(size_t index, size_t spare)
+{
+    return spare / 2 >= last_epoch[index].stuck;
+}
+
+static bool can_pass_on_pages(size_t index, size_t spare)
+{
+    return spare / 2 >= page_walks[index].stuck;
+}
+
+// The class with the most spare bytes of those that can pass something on: a class that failed to
+// must have twice as much now. None if all classes cannot spare a quarter of their bytes: then
+// EGB_HEAP_CLASSES. The lock is held.
+static size_t class_with_most(size_t* most, bool (*can)(size_t index, size_t spare))
 {
     size_t which = EGB_HEAP_CLASSES;
     size_t sum   = 0;
     size_t all   = 0;
     *most        = SPARE_BYTES_MIN;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        size_t       held;
-        const size_t spare = spare_of_class(i, &held);
-        sum += spare;
-        all += held;
-        if (spare > *most && spare / 2 >= last_epoch[i].stuck) {
-            *most = spare;
+        const class_bytes one = bytes_of_class(i);
+        sum += one.spare;
+        all += one.held - egb_smaller_(one.gone, one.held);
+        if (one.spare > *most && can(i, one.spare)) {
+            *most = one.spare;
             which = i;
         }
     }
     return sum >= all / 4 ? which : EGB_HEAP_CLASSES;
 }
 
+// A walk goes on where it ended at the last check.
+static void pass_on_pages(void)
+{
+    size_t       spare;
+    const size_t which = class_with_most(&spare, can_pass_on_pages);
+    if (which == EGB_HEAP_CLASSES) {
+        return;
+    }
+    egb_page_walk* const walk = &page_walks[which].walk;
+    (void)trim_pages(which, walk, GROWTH_BYTES);
+    if (walk->is_over) {
+        page_walks[which].stuck = walk->given < SPARE_BYTES_MIN ? spare : 0;
+        walk->given             = 0;
+        walk->is_over           = false;
+    }
+}
+
 // A program that uses other sizes in each phase would in the end hold the sum of all phases: so one
-// class passes on its spare memory.
+// class passes on its spare memory. If it has no wholly free chunk, pages between blocks in use go
+// to the system.
 static void pass_on(void)
 {
     if (!egb_heap_try_lock_classes_()) {  // another thread is here
@@ -182,9 +262,12 @@ static void pass_on(void)
     }
     if (has_grown()) {  // still
         size_t       spare;
-        const size_t which = class_with_most(&spare);
-        if (which < EGB_HEAP_CLASSES) {
-            (void)trim_class(which, spare, true);
+        const size_t which = class_with_most(&spare, can_pass_on);
+        if (++growth_checks % CHECKS_PER_TURN == 0) {
+            begin_turn();
+        }
+        if (which == EGB_HEAP_CLASSES || trim_class(which, spare, true) == 0) {
+            pass_on_pages();
         }
         EGB_STORE_(held_at_check, held_by_classes());
     }
@@ -330,14 +413,12 @@ size_t egb_heap_held_(void)
     size_t cached;
     size_t sum = egb_large_held_(&cached);
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        size_t held;
-        (void)spare_of_class(i, &held);
-        sum += held;
+        sum += bytes_of_class(i).held;
     }
     return sum;
 }
 
-size_t egb_heap_trim(size_t keep_bytes)
+size_t egb_heap_give_up_(size_t keep_bytes)
 {
     const size_t cached_chunks = egb_region_cache_held_();
     const size_t room          = rest_of(egb_heap_held_() + cached_chunks, keep_bytes);
@@ -347,13 +428,36 @@ size_t egb_heap_trim(size_t keep_bytes)
     const size_t more = given < room ? room - given : 0;
     given += egb_large_release_all_(rest_of(cached, more));
     for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
-        size_t held;
-        (void)spare_of_class(i, &held);
+        const size_t held = bytes_of_class(i).held;
         if (held != 0) {
             given += egb_pool_trim(egb_heap_pool_of_class_(i), rest_of(held, room - given));
         }
     }
     return room == given ? given : given + egb_batch_slabs_trim_();
+}
+
+static size_t gone_bytes(void)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        sum += bytes_of_class(i).gone;
+    }
+    return sum;
+}
+
+size_t egb_heap_trim(size_t keep_bytes)
+{
+    const size_t given = egb_heap_give_up_(keep_bytes);
+    const size_t room  = rest_of(egb_heap_held_(), keep_bytes);
+    const size_t gone  = gone_bytes();
+    size_t       more  = 0;  // bytes of pages
+    for (size_t i = 0; i < EGB_HEAP_CLASSES && more + gone < room; i++) {
+        egb_page_walk walk = {NULL, 0, true, false};
+        egb_heap_lock_classes_();
+        more += trim_pages(i, &walk, room - gone - more);
+        egb_heap_unlock_classes_();
+    }
+    return given + more;
 }
 
 // ---- numbers ------------------------------------------------------------------------------------

@@ -23,6 +23,23 @@ size_t egb_pool_give_idle_(egb_pool pool, size_t bytes);
 // The bytes of the pool's wholly free chunks. Takes no lock; the answer may be outdated.
 size_t egb_pool_idle_(egb_pool pool);
 
+// ---- free_pages.c -------------------------------------------------------------------------------
+
+// A walk over the chunks of a pool that are partly free, from the one that alloc would use last.
+typedef struct egb_page_walk {
+    const void* next;     // the chunk that it goes on with; NULL: it begins, or is over
+    size_t      given;    // bytes of pages
+    bool        at_once;  // chunks that blocks were just taken from, too
+    bool        is_over;
+} egb_page_walk;
+
+// One step: gives pages that hold only free blocks back to the system, of chunks that no block was
+// taken from for a whole turn. Blocks in magazines count as in use.
+void egb_pool_give_pages_(egb_pool pool, egb_page_walk* walk);
+
+// The next turn begins.
+void egb_pool_begin_turn_(egb_pool pool);
+
 // ---- budget.c -----------------------------------------------------------------------------------
 
 // Charges `bytes` to the pool and its ancestors. Returns NULL; or the lowest pool whose budget is
