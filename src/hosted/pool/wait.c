@@ -243,7 +243,7 @@ static void sleep_for(egb_wait* wait, uint32_t most)
 }
 
 // False: it was answered at the last moment.
-static bool give_up(egb_pool pool, egb_wait* wait)
+static bool end_unanswered(egb_pool pool, egb_wait* wait)
 {
     egb_control* const control = egb_pool_lock_(pool);
     const bool         is_over = control != NULL && !is_answered(wait);
@@ -274,7 +274,7 @@ static void* wait_for_block(egb_pool pool, egb_wait* wait, uint64_t deadline)
             continue;
         }
         const uint32_t left = time_left(deadline);
-        if (left == 0 && give_up(pool, wait)) {
+        if (left == 0 && end_unanswered(pool, wait)) {
             wait->answer = EGB_TIMED_OUT;
             return NULL;
         }
