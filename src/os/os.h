@@ -233,8 +233,7 @@ void egb_os_prepare_calls_(void);
 
 // The calls that this thread is in, from `first` on, which is one of them, and `most` at most. 0:
 // not known. `is_fast`: the unwinder is not asked for a stack that is hard to read. If it is,
-// others may allocate here, and take the loader's lock. Code that is seen for the first time takes
-// that lock in any case.
+// others may allocate here, and with a C library older than glibc 2.35 take the loader's lock.
 size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_fast);
 
 // ---- the memory of this process, as a file ------------------------------------------------------

@@ -411,7 +411,7 @@ static egb_cfi_rule
 rule_by_record(const egb_cfi_module* module, const unsigned char* at, uintptr_t address)
 {
     const egb_cfi_rule   other  = {EGB_CFI_OTHER, EGB_CFI_KEPT, 0, 0};
-    const egb_cfi_rule   last   = {EGB_CFI_LAST, EGB_CFI_KEPT, 0, 0};
+    const egb_cfi_rule   none   = {EGB_CFI_NONE, EGB_CFI_KEPT, 0, 0};
     cfi_run              run    = {.place = 0};
     cfi_augmentation     with   = {0, false, false};
     bytes_left           in     = record_at(module, at);
@@ -430,7 +430,7 @@ rule_by_record(const egb_cfi_module* module, const unsigned char* at, uintptr_t 
         return other;
     }
     if (address <= begin || address - begin > bytes) {
-        return last;  // a gap: the unwinder ends there, too
+        return none;  // a gap
     }
     run.in    = in;
     run.place = begin;
@@ -469,8 +469,8 @@ find_entry(const unsigned char* header, const unsigned char* table, size_t count
 egb_cfi_rule egb_cfi_rule_(const egb_cfi_module* module, uintptr_t address)
 {
     const egb_cfi_rule other = {EGB_CFI_OTHER, EGB_CFI_KEPT, 0, 0};
-    const egb_cfi_rule last  = {EGB_CFI_LAST, EGB_CFI_KEPT, 0, 0};
-    if (module->header < module->from || module->header >= module->to) {
+    const egb_cfi_rule none  = {EGB_CFI_NONE, EGB_CFI_KEPT, 0, 0};
+    if (module->header == NULL || module->header < module->from || module->header >= module->to) {
         return other;
     }
     bytes_left     in             = {module->header, module->to, false};
@@ -489,7 +489,7 @@ egb_cfi_rule egb_cfi_rule_(const egb_cfi_module* module, uintptr_t address)
     }
     const unsigned char* const entry = find_entry(module->header, in.at, count, address);
     if (entry == NULL) {
-        return last;
+        return none;
     }
     const uint64_t record = entry_number(module->header, entry + 4);
     return rule_by_record(module, (const unsigned char*)(uintptr_t)record, address);

@@ -3,8 +3,8 @@
 // leads to the call around it. Sources: DWARF 5, 6.4; the System V ABI for x86-64, 3.6.2 and 4.2.4;
 // the Linux Standard Base, 10.6, for .eh_frame and .eh_frame_hdr.
 //
-// Only for x86-64. Nothing is called, allocated or written; no byte outside the module is read,
-// whatever the information says.
+// Only for x86-64. Nothing is called, allocated or written; no byte outside the part of the module
+// that has the header is read, whatever the information says.
 #ifndef EGGBOX_SRC_OS_POSIX_CFI_H
 #define EGGBOX_SRC_OS_POSIX_CFI_H
 
@@ -13,6 +13,7 @@
 // Where the top of the next call is: the stack pointer behind its return.
 typedef enum egb_cfi_top {
     EGB_CFI_OTHER,       // only the unwinder can tell
+    EGB_CFI_NONE,        // no function has the address
     EGB_CFI_LAST,        // no call is around this one
     EGB_CFI_BY_STACK,    // the offset is from the top of this call
     EGB_CFI_BY_FRAME,    // from the frame pointer
@@ -37,7 +38,7 @@ typedef struct egb_cfi_rule {
 
 #define EGB_CFI_OFFSET_MAX (1 << 20)
 
-// A program or library in memory, and its .eh_frame_hdr.
+// The part of a program or library in memory that has its .eh_frame_hdr, and that. No header: NULL.
 typedef struct egb_cfi_module {
     const unsigned char* from;
     const unsigned char* to;

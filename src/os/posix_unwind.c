@@ -37,11 +37,12 @@ static register_fn*  unwind_address;
 static register_fn*  unwind_top;
 static bool          can_unwind;  // atomic
 
-// Whether the unwinder takes the loader's lock. It takes none when the C library has
-// _dl_find_object() (glibc 2.35), since it asks that.
-static bool takes_lock;
+// The process whose threads may take the loader's lock to unwind. 0: none is taken, since the C
+// library has _dl_find_object() (glibc 2.35), and the unwinder asks it.
+static pid_t locking_process;
 
-// The unwinder may allocate, and would be called by that.
+// The unwinder may allocate, and would be called by that. What it told is learned before the next
+// walk begins, too.
 static __thread bool is_unwinding __attribute__((tls_model("initial-exec")));
 
 // ---- with the unwinder --------------------------------------------------------------------------
@@ -50,7 +51,8 @@ typedef struct unwinding {
     egb_os_call* calls;
     size_t       count;
     size_t       most;
-    uintptr_t    begin;  // the top of the first call
+    uintptr_t    begin;     // the top of the first call
+    uintptr_t    zero_top;  // of the return address 0, which ended the stack; 0: something else did
 } unwinding;
 
 static _Unwind_Reason_Code note_call(struct _Unwind_Context* context, void* user)
@@ -61,19 +63,32 @@ static _Unwind_Reason_Code note_call(struct _Unwind_Context* context, void* user
     if (all->count == 0 && top < all->begin) {
         return _URC_NO_REASON;  // further in
     }
-    if (all->count == all->most || one.address == NULL) {
+    if (all->count == all->most) {
+        return _URC_NORMAL_STOP;
+    }
+    if (one.address == NULL) {
+        all->zero_top = top;
         return _URC_NORMAL_STOP;
     }
     all->calls[all->count++] = one;
     return _URC_NO_REASON;
 }
 
+// In the child of a fork the lock may be held, for ever, by a thread that the child does not have.
+static bool may_hang(void)
+{
+    return locking_process != 0 && locking_process != getpid();
+}
+
 static void unwind(unwinding* all)
 {
     is_unwinding = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (!takes_lock || !egb_walk_is_child_()) {
+    if (!may_hang()) {
         (void)unwind_backtrace(note_call, all);
+    }
+    if (all->count != 0 && all->calls[0].top == all->begin) {
+        egb_walk_learn_(all->calls, all->count, all->count < all->most, all->zero_top);
     }
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     is_unwinding = false;
@@ -98,7 +113,7 @@ static void find_unwinder(void)
 }
 
 // On i386 the C library has an older part of the unwinder, too, which takes the lock.
-static bool has_lock(void)
+static bool takes_lock(void)
 {
   #if defined(__i386__)
     return true;
@@ -115,7 +130,7 @@ void egb_os_prepare_calls_(void)
     }
     is_unwinding = true;  // what the loader allocates needs no stack
     find_unwinder();
-    takes_lock             = has_lock();
+    locking_process        = takes_lock() ? getpid() : 0;
     const bool is_prepared = egb_walk_prepare_();
     is_unwinding           = false;
     if (unwind_backtrace != NULL && unwind_address != NULL && unwind_top != NULL && is_prepared) {
@@ -137,7 +152,6 @@ size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is
     }
     unwinding all = {.calls = calls, .most = most, .begin = first.top};
     unwind(&all);
-    egb_walk_learn_(calls, all.count, all.count < most);
     return all.count;
 }
 

@@ -1,36 +1,33 @@
 // SPDX-License-Identifier: MIT
 // The rule of a return address says where the next call's top, frame pointer and return address
-// are. It is right as long as the same code is at that address. After a library was unloaded
-// another one may be there, so an unload makes all rules old. It is noticed when a new rule is
-// learned: code that was never called before has such addresses, and a rule of other code leads,
-// as good as always, to a word that is no known return address. A wrong rule does no harm before
-// that: it reads no word outside the part of the stack that the unwinder has seen.
+// are. A walk reads rules and the stack, and calls nothing that another part of the program might
+// have, or hold a lock of.
+//
+// The code of the program itself stays, so a walk learns a rule there at once. A library may be
+// unloaded, and others read it only while a call in it has not returned: its rules are learned from
+// the calls that the unwinder told. Other code may come to the place of an unloaded library. That
+// is noticed with the first told call in it, and makes all rules old. Until then a rule of the
+// unloaded library leads, as good as always, to a word that is no known return address, and so to
+// the unwinder. A wrong rule does no harm: it reads no word outside the part of the stack that the
+// unwinder has seen.
 #include "posix_features.h"
 
 #include "posix_walk.h"
 
-#if defined(__linux__) && defined(__GNUC__)
-  #include <sys/types.h>
-  #include <unistd.h>
-
-static pid_t home_process;  // written once, before the first walk
-
-bool egb_walk_is_child_(void)
-{
-    return home_process != getpid();
-}
-
-#endif
-
 #if defined(__linux__) && defined(__GNUC__) && defined(__x86_64__)
   #include <dlfcn.h>
+#endif
+
+// In C libraries without _dl_find_object() (glibc 2.35) the loader tells of its libraries only
+// under its lock, which the caller may hold already, in another order.
+#if defined(DLFO_STRUCT_HAS_EH_DBASE) && defined(__x86_64__) && defined(__linux__)
   #include <link.h>
+  #include <sys/auxv.h>
 
   #include "posix_cfi.h"
 
-  // A static program may lack them.
+  // A static program lacks it.
   #pragma weak dlsym
-  #pragma weak dl_iterate_phdr
 
 enum {
     STACK_WORD_BYTES = sizeof(uintptr_t),
@@ -38,12 +35,14 @@ enum {
     RULES            = 1 << RULE_BITS,
     RULES_TRIED      = 8,
     STEP_MAX         = 1 << 17,  // from one call to the next, without a change of the stack
-    WALKS_MAX        = 2,
     AGES             = 1 << 16,
     FRAME_SHIFT      = 3,  // of the parts of a rule in a word
     IS_KNOWN_SHIFT   = 5,
     AGE_SHIFT        = 8,
-    OFFSET_UNIT      = 8
+    OFFSET_UNIT      = 8,
+    LIBRARIES        = 512,
+    PAGE_BYTES       = 4096,  // the smallest of the processor
+    MARK_BYTES       = 1024
 };
 
 // A return address and its rule. Both are atomic; 0: free, not known.
@@ -52,10 +51,9 @@ typedef struct rule_place {
     uint64_t rule;
 } rule_place;
 
-static rule_place* rules;  // as `home_process`
+static rule_place* rules;  // written once, before the first walk
 
-// How many unloads the rules know of, and their age, which a rule must have. Atomic.
-static uint64_t known_unloads;
+// The age that a rule must have. Atomic.
 static uint64_t rules_age;
 
 // The part of a stack that the unwinder has seen whole: all of it can be read. A thread may change
@@ -65,108 +63,163 @@ static __thread uintptr_t seen_to __attribute__((tls_model("initial-exec")));
 
 // ---- modules ------------------------------------------------------------------------------------
 
-  #if defined(DLFO_STRUCT_HAS_EH_DBASE)
+// The program or a library in memory.
+typedef struct loaded_module {
+    uintptr_t      from;
+    uintptr_t      to;
+    egb_cfi_module information;
+} loaded_module;
 
+// It takes no lock.
 typedef int find_object_fn(void* address, struct dl_find_object* found);
 
-// glibc 2.35 and later; takes no lock.
-static find_object_fn* find_object;
+static find_object_fn* find_object;  // as `rules`; NULL: no rules
+static loaded_module   program;
 
-static void prepare_find_object(void)
+// There may be holes in a module. All that is read of it lies in the part that has the header.
+// False: it has none, or may change it.
+static bool find_part(const struct dl_find_object* found, egb_cfi_module* out)
 {
-    *(void**)&find_object = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_dl_find_object");
-}
-
-static bool has_find_object(void)
-{
-    return find_object != NULL;
-}
-
-static bool find_by_object(uintptr_t address, egb_cfi_module* out)
-{
-    struct dl_find_object found;
-    if (find_object((void*)address, &found) != 0 || found.dlfo_eh_frame == NULL) {
+    const ElfW(Ehdr)* const file  = found->dlfo_map_start;
+    const size_t            bytes = sizeof *file + file->e_phnum * sizeof(ElfW(Phdr));
+    if (__builtin_memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff != sizeof *file ||
+        file->e_phentsize != sizeof(ElfW(Phdr)) || bytes > PAGE_BYTES) {
         return false;
     }
-    *out = (egb_cfi_module){found.dlfo_map_start, found.dlfo_map_end, found.dlfo_eh_frame};
+    const ElfW(Phdr)* const parts  = (const ElfW(Phdr)*)(file + 1);
+    const uintptr_t         base   = found->dlfo_link_map->l_addr;
+    const uintptr_t         header = (uintptr_t)found->dlfo_eh_frame - base;
+    for (size_t i = 0; i < file->e_phnum; i++) {
+        if (parts[i].p_type == PT_LOAD && (parts[i].p_flags & PF_W) == 0 &&
+            header - parts[i].p_vaddr < parts[i].p_filesz) {
+            const unsigned char* const from = (const unsigned char*)(base + parts[i].p_vaddr);
+            *out = (egb_cfi_module){from, from + parts[i].p_filesz, found->dlfo_eh_frame};
+            return true;
+        }
+    }
+    return false;
+}
+
+// False: no module has the address. The information of a module may be empty.
+static bool find_module(uintptr_t address, loaded_module* out)
+{
+    struct dl_find_object found;
+    if (find_object((void*)address, &found) != 0) {
+        return false;
+    }
+    *out = (loaded_module
+    ){(uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, {NULL, NULL, NULL}};
+    if (found.dlfo_eh_frame != NULL) {
+        (void)find_part(&found, &out->information);
+    }
     return true;
 }
 
-  #else
-
-static void prepare_find_object(void) {}
-
-static bool has_find_object(void)
+static bool is_in_program(uintptr_t address)
 {
-    return false;
+    return address >= program.from && address < program.to;
 }
 
-static bool find_by_object(uintptr_t address, egb_cfi_module* out)
+// ---- libraries that were seen -------------------------------------------------------------------
+
+typedef enum library_state { LIBRARY_NONE, LIBRARY_LOADED, LIBRARY_GONE } library_state;
+
+// Only the state changes once the place is no longer free.
+typedef struct known_library {
+    uintptr_t     from;
+    uintptr_t     to;
+    uint64_t      mark;
+    library_state state;  // atomic
+} known_library;
+
+static known_library libraries[LIBRARIES];
+static size_t        library_count;  // atomic; more than LIBRARIES: all places are taken
+
+static uint64_t mark_bytes(uint64_t mark, const unsigned char* from, size_t bytes)
 {
-    (void)address;
-    (void)out;
-    return false;
+    for (size_t i = 0; i + sizeof mark <= bytes; i += sizeof mark) {
+        uint64_t word = 0;
+        (void)__builtin_memcpy(&word, from + i, sizeof word);
+        mark = (mark ^ word) * 0x9E3779B97F4A7C15u;
+        mark ^= mark >> 32;
+    }
+    return mark;
 }
 
-  #endif
-
-typedef struct module_search {
-    uintptr_t      address;
-    egb_cfi_module found;
-    bool           is_found;
-} module_search;
-
-static bool is_in_segment(const struct dl_phdr_info* info, size_t i, uintptr_t address)
+// Of the file's header, where most linkers write an identity of the build, and of the information.
+static uint64_t mark_of(const loaded_module* module)
 {
-    const ElfW(Phdr)* const part = &info->dlpi_phdr[i];
-    return part->p_type == PT_LOAD && address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz;
+    const egb_cfi_module* const in   = &module->information;
+    const size_t                left = (size_t)(in->to - in->header);
+    const uint64_t mark = mark_bytes((uintptr_t)in->header, (const void*)module->from, MARK_BYTES);
+    return in->header == NULL ? mark
+                              : mark_bytes(mark, in->header, left < MARK_BYTES ? left : MARK_BYTES);
 }
 
-static const unsigned char* loaded_at(const struct dl_phdr_info* info, uintptr_t address)
+static bool add_library(const loaded_module* module, uint64_t mark)
 {
-    return (const unsigned char*)(info->dlpi_addr + address);
+    if (__atomic_load_n(&library_count, __ATOMIC_RELAXED) >= LIBRARIES) {
+        return false;
+    }
+    const size_t i = __atomic_fetch_add(&library_count, 1, __ATOMIC_RELAXED);
+    if (i >= LIBRARIES) {
+        return false;
+    }
+    libraries[i].from = module->from;
+    libraries[i].to   = module->to;
+    libraries[i].mark = mark;
+    __atomic_store_n(&libraries[i].state, LIBRARY_LOADED, __ATOMIC_RELEASE);
+    return true;
 }
 
-// The module is the segment that the information is in: all that is read of it lies there.
-static void take_module(const struct dl_phdr_info* info, uintptr_t header, egb_cfi_module* out)
+// The age changes first: a fork between the two leaves nothing out.
+static void change_state(known_library* library, library_state to)
 {
-    *out = (egb_cfi_module){NULL, NULL, loaded_at(info, header)};
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        if (is_in_segment(info, i, info->dlpi_addr + header)) {
-            out->from = loaded_at(info, info->dlpi_phdr[i].p_vaddr);
-            out->to   = out->from + info->dlpi_phdr[i].p_filesz;
+    (void)__atomic_fetch_add(&rules_age, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&library->state, to, __ATOMIC_RELEASE);
+}
+
+// A library that a call of this thread is in: no other thread can see another one at its place.
+// False: there is no room for it.
+static bool note_library(const loaded_module* module)
+{
+    const uint64_t mark  = mark_of(module);
+    known_library* same  = NULL;
+    size_t         count = __atomic_load_n(&library_count, __ATOMIC_RELAXED);
+    count                = count < LIBRARIES ? count : LIBRARIES;
+    for (size_t i = 0; i < count; i++) {
+        known_library* const one   = &libraries[i];
+        const library_state  state = __atomic_load_n(&one->state, __ATOMIC_ACQUIRE);
+        if (state == LIBRARY_NONE || one->from >= module->to || one->to <= module->from) {
+            continue;
+        }
+        if (one->from == module->from && one->to == module->to && one->mark == mark) {
+            same = one;
+        } else if (state == LIBRARY_LOADED) {
+            change_state(one, LIBRARY_GONE);
         }
     }
+    if (same == NULL) {
+        return add_library(module, mark);
+    }
+    if (__atomic_load_n(&same->state, __ATOMIC_RELAXED) == LIBRARY_GONE) {
+        change_state(same, LIBRARY_LOADED);
+    }
+    return true;
 }
 
-static int look_at_module(struct dl_phdr_info* info, size_t bytes, void* user)
+static bool note_libraries(const egb_os_call* calls, size_t count)
 {
-    module_search* const search = user;
-    uintptr_t            header = 0;
-    bool                 is_in  = false;
-    (void)bytes;
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        is_in  = is_in || is_in_segment(info, i, search->address);
-        header = info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME ? info->dlpi_phdr[i].p_vaddr : header;
+    loaded_module module = {0, 0, {NULL, NULL, NULL}};
+    for (size_t i = 0; i < count; i++) {
+        const uintptr_t address = (uintptr_t)calls[i].address - 1;
+        const bool      is_in   = address >= module.from && address < module.to;
+        if (!is_in && !is_in_program(address) && find_module(address, &module) &&
+            !note_library(&module)) {
+            return false;
+        }
     }
-    if (is_in && header != 0) {
-        take_module(info, header, &search->found);
-        search->is_found = true;
-    }
-    return is_in ? 1 : 0;
-}
-
-static bool find_module(uintptr_t address, egb_cfi_module* out)
-{
-    if (has_find_object()) {
-        return find_by_object(address, out);
-    }
-    module_search search = {.address = address};
-    if (dl_iterate_phdr != NULL) {
-        (void)dl_iterate_phdr(look_at_module, &search);
-    }
-    *out = search.found;
-    return search.is_found;
+    return true;
 }
 
 // ---- the rules ----------------------------------------------------------------------------------
@@ -196,6 +249,13 @@ static egb_cfi_top top_kind(uint64_t rule)
 static egb_cfi_frame frame_kind(uint64_t rule)
 {
     return (egb_cfi_frame)(rule >> FRAME_SHIFT & 3);
+}
+
+// Whether the rule leads to a next call, whose return address is the word below its top.
+static bool is_leading(uint64_t rule)
+{
+    return top_kind(rule) == EGB_CFI_BY_STACK || top_kind(rule) == EGB_CFI_BY_FRAME ||
+           top_kind(rule) == EGB_CFI_BY_POINTER;
 }
 
 static bool is_of_age(uint64_t rule, uint64_t age)
@@ -246,47 +306,33 @@ static uint64_t kept_rule(uint64_t address, uint64_t age)
     return is_of_age(rule, age) ? rule : 0;
 }
 
-static int note_unloads(struct dl_phdr_info* info, size_t bytes, void* user)
+// Code that no module has is not this one's to judge: a program may have told the unwinder of it.
+static uint64_t learn_rule(uint64_t address, const loaded_module* module, uint64_t age)
 {
-    const size_t needed = offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
-    if (bytes >= needed) {
-        *(uint64_t*)user = info->dlpi_subs;
-    }
-    return 1;
-}
-
-// Makes all rules old if something was unloaded.
-static void heed_unloads(void)
-{
-    uint64_t known   = __atomic_load_n(&known_unloads, __ATOMIC_RELAXED);
-    uint64_t unloads = known;
-    if (dl_iterate_phdr != NULL && !egb_walk_is_child_()) {
-        (void)dl_iterate_phdr(note_unloads, &unloads);
-    }
-    if (unloads != known &&
-        __atomic_compare_exchange_n(
-            &known_unloads, &known, unloads, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
-        )) {
-        (void)__atomic_fetch_add(&rules_age, 1, __ATOMIC_RELAXED);
-    }
-}
-
-// The rule of an address, for the age that is then. Code that no module has is not this one's to
-// judge: a program may have told the unwinder about it.
-static uint64_t learn_rule(uint64_t address)
-{
-    heed_unloads();
-    const uint64_t age    = age_now();
-    egb_cfi_rule   rule   = {EGB_CFI_OTHER, EGB_CFI_KEPT, 0, 0};
-    egb_cfi_module module = {NULL, NULL, NULL};
-    if (!has_find_object() && egb_walk_is_child_()) {
-        return word_of_rule(rule, age);
-    }
-    if (find_module(address - 1, &module)) {
-        rule = egb_cfi_rule_(&module, address);
+    egb_cfi_rule rule = {EGB_CFI_NONE, EGB_CFI_KEPT, 0, 0};
+    if (module != NULL) {
+        rule = egb_cfi_rule_(&module->information, address);
     }
     keep_rule(address, word_of_rule(rule, age));
     return word_of_rule(rule, age);
+}
+
+// 0: not known.
+static uint64_t rule_for_walk(uint64_t address, uint64_t age)
+{
+    const uint64_t rule = kept_rule(address, age);
+    return rule == 0 && is_in_program(address - 1) ? learn_rule(address, &program, age) : rule;
+}
+
+// For a call that the unwinder told.
+static uint64_t rule_of_told(uint64_t address, uint64_t age)
+{
+    const uint64_t rule = kept_rule(address, age);
+    loaded_module  module;
+    if (rule != 0) {
+        return rule;
+    }
+    return learn_rule(address, find_module(address - 1, &module) ? &module : NULL, age);
 }
 
 // ---- a walk -------------------------------------------------------------------------------------
@@ -329,54 +375,39 @@ static bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
     return true;
 }
 
-// With rules of one age. `is_old` when they became old on the way.
-static size_t
-walk_at_age(egb_os_call call, egb_os_call* calls, size_t most, uint64_t age, bool* is_old)
+size_t egb_walk_(egb_os_call call, egb_os_call* calls, size_t most)
 {
     const uintptr_t end = seen_to;
+    const uint64_t  age = age_now();
+    if (call.top < seen_from || call.top > end) {
+        return 0;
+    }
     for (size_t count = 0; count < most; count++) {
-        calls[count]           = call;
-        const uint64_t address = (uint64_t)(uintptr_t)call.address;
-        uint64_t       rule    = kept_rule(address, age);
-        if (rule == 0) {
-            rule    = learn_rule(address);
-            *is_old = !is_of_age(rule, age);
+        if (call.address == NULL) {
+            return call.top == end ? count : 0;  // the unwinder ended there, too
         }
-        if (top_kind(rule) == EGB_CFI_LAST) {
+        calls[count]        = call;
+        const uint64_t rule = rule_for_walk((uintptr_t)call.address, age);
+        if (rule != 0 && top_kind(rule) == EGB_CFI_LAST) {
             return count + 1;
         }
-        if (*is_old || top_kind(rule) == EGB_CFI_OTHER || !step(&call, rule, end)) {
+        if (!is_leading(rule) || !step(&call, rule, end)) {
             return 0;
         }
     }
     return most;
 }
 
-size_t egb_walk_(egb_os_call first, egb_os_call* calls, size_t most)
-{
-    size_t count  = 0;
-    bool   is_old = first.top >= seen_from && first.top <= seen_to;
-    for (size_t i = 0; i < WALKS_MAX && is_old; i++) {
-        is_old = false;
-        count  = walk_at_age(first, calls, most, age_now(), &is_old);
-    }
-    return is_old ? 0 : count;
-}
-
 // ---- what the unwinder told ---------------------------------------------------------------------
 
-// Whether a call's return address is the word below its top, as it is unless it is no call but the
-// return from a signal handler.
-static bool is_called(const egb_os_call* call)
-{
-    return word_at(call->top - STACK_WORD_BYTES) == (uintptr_t)call->address;
-}
-
-static bool is_step(const egb_os_call* one, const egb_os_call* next)
+// By a rule that leads, the unwinder has read the word below the next call's top. Otherwise that
+// may be no word that can be read: a signal may have come to code with no stack left.
+static bool is_step(const egb_os_call* one, uint64_t rule, const egb_os_call* next)
 {
     const uintptr_t distance = next->top - one->top;
-    return next->top > one->top && distance <= STEP_MAX && distance % STACK_WORD_BYTES == 0 &&
-           is_called(one) && is_called(next);
+    return is_leading(rule) && next->top > one->top && distance <= STEP_MAX &&
+           distance % STACK_WORD_BYTES == 0 &&
+           word_at(next->top - STACK_WORD_BYTES) == (uintptr_t)next->address;
 }
 
 // The part of a stack from `first` to `last`. If the stack ends there, it is another stack than the
@@ -388,45 +419,57 @@ static void learn_range(uintptr_t first, uintptr_t last, bool is_whole)
     seen_to            = is_same && seen_to > last ? seen_to : last;
 }
 
-// Where the unwinder ended in code of no module, the stack ends.
-static void learn_end(const egb_os_call* last)
+// A stack that the unwinder saw to its end, in a call with this rule. Where it has no information
+// and does not know the code, the stack ends. A signal that it knows ends no stack, even if nothing
+// came behind it that time.
+static void learn_end(const egb_os_call* last, uint64_t rule, uint64_t age)
 {
-    const uint64_t     address = (uint64_t)(uintptr_t)last->address;
-    const egb_cfi_rule end     = {EGB_CFI_LAST, EGB_CFI_KEPT, 0, 0};
-    const uint64_t     age     = age_now();
-    const uint64_t     rule    = kept_rule(address, age);
-    if (rule != 0 && top_kind(rule) == EGB_CFI_OTHER && is_called(last)) {
-        keep_rule(address, word_of_rule(end, age));
+    const egb_cfi_rule end = {EGB_CFI_LAST, EGB_CFI_KEPT, 0, 0};
+    if (top_kind(rule) == EGB_CFI_NONE) {
+        keep_rule((uintptr_t)last->address, word_of_rule(end, age));
     }
 }
 
-void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole)
+void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uintptr_t zero_top)
 {
-    if (count == 0) {
+    if (count == 0 || find_object == NULL || !note_libraries(calls, count)) {
         return;
     }
-    bool is_regular = true;
-    for (size_t i = 0; i + 1 < count && is_regular; i++) {
-        is_regular = is_step(&calls[i], &calls[i + 1]);
+    const egb_os_call* const last       = &calls[count - 1];
+    const uint64_t           age        = age_now();
+    uint64_t                 rule       = rule_of_told((uintptr_t)calls->address, age);
+    bool                     is_regular = true;
+    for (size_t i = 1; i < count; i++) {
+        is_regular = is_regular && is_step(&calls[i - 1], rule, &calls[i]);
+        rule       = rule_of_told((uintptr_t)calls[i].address, age);
     }
-    if (is_regular) {
-        learn_range(calls[0].top, calls[count - 1].top, is_whole);
+    if (!is_regular) {
+        return;
     }
-    if (is_whole) {
-        learn_end(&calls[count - 1]);
+    const egb_os_call zero = {NULL, zero_top, 0};
+    learn_range(calls->top, is_step(last, rule, &zero) ? zero_top : last->top, is_whole);
+    if (is_whole && zero_top == 0) {
+        learn_end(last, rule, age);
     }
+}
+
+static bool prepare_find_object(void)
+{
+    *(void**)&find_object = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_dl_find_object");
+    return find_object != NULL;
 }
 
 bool egb_walk_prepare_(void)
 {
-    const size_t      bytes = RULES * sizeof(rule_place);
-    rule_place* const fresh = egb_os_reserve_(bytes, egb_os_page_bytes_());
-    if (fresh == NULL || egb_os_commit_(fresh, bytes, 0, NULL) != EGB_OK) {
+    const size_t bytes = RULES * sizeof(rule_place);
+    if (!prepare_find_object()) {
+        return true;
+    }
+    rules = egb_os_reserve_(bytes, egb_os_page_bytes_());
+    if (rules == NULL || egb_os_commit_(rules, bytes, 0, NULL) != EGB_OK) {
         return false;
     }
-    prepare_find_object();
-    home_process = getpid();
-    rules        = fresh;
+    (void)find_module(getauxval(AT_ENTRY), &program);
     return true;
 }
 
@@ -434,23 +477,23 @@ bool egb_walk_prepare_(void)
 
 bool egb_walk_prepare_(void)
 {
-    home_process = getpid();
     return true;
 }
 
-size_t egb_walk_(egb_os_call first, egb_os_call* calls, size_t most)
+size_t egb_walk_(egb_os_call call, egb_os_call* calls, size_t most)
 {
-    (void)first;
+    (void)call;
     (void)calls;
     (void)most;
     return 0;
 }
 
-void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole)
+void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uintptr_t zero_top)
 {
     (void)calls;
     (void)count;
     (void)is_whole;
+    (void)zero_top;
 }
 
 #endif

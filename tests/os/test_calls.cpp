@@ -9,11 +9,17 @@ extern "C" {
 #include <alloca.h>
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -178,6 +184,66 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size egb_test_without_frame, . - egb_test_without_frame\n");
 
+// Calls on a stack that ends with the return address 0, from its `end` down.
+extern "C" void egb_test_on_stack(void* end, callee call);
+__asm__(".text\n"
+        ".type egb_test_on_stack, @function\n"
+        "egb_test_on_stack:\n"
+        "  pushq %rbx\n"
+        "  movq %rsp, %rbx\n"
+        "  movq %rdi, %rsp\n"
+        "  pushq %rbx\n"
+        "  pushq $0\n"
+        "  call egb_test_outermost\n"
+        "  addq $8, %rsp\n"
+        "  popq %rsp\n"
+        "  popq %rbx\n"
+        "  ret\n"
+        ".size egb_test_on_stack, . - egb_test_on_stack\n"
+        ".type egb_test_outermost, @function\n"
+        "egb_test_outermost:\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa_offset 16\n"  // as if it had been called from where the 0 is
+        "  subq $8, %rsp\n"
+        ".cfi_adjust_cfa_offset 8\n"
+        "  call *%rsi\n"
+        "  addq $8, %rsp\n"
+        ".cfi_adjust_cfa_offset -8\n"
+        "  ret\n"
+        ".cfi_endproc\n"
+        ".size egb_test_outermost, . - egb_test_outermost\n");
+
+// Writes below `low`, with the stack pointer there.
+extern "C" void egb_test_overflow(void* low);
+__asm__(".text\n"
+        ".type egb_test_overflow, @function\n"
+        "egb_test_overflow:\n"
+        ".cfi_startproc\n"
+        "  pushq %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "  movq %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "  movq %rdi, %rsp\n"
+        "  pushq %rax\n"
+        "  movq %rbp, %rsp\n"
+        "  popq %rbp\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "  ret\n"
+        ".cfi_endproc\n"
+        ".size egb_test_overflow, . - egb_test_overflow\n");
+
+// Returns from a signal handler, as the C library's code does, but without information.
+extern "C" void egb_test_restorer();
+__asm__(".text\n"
+        "  nop\n"
+        "  nop\n"
+        ".type egb_test_restorer, @function\n"
+        "egb_test_restorer:\n"
+        "  movq $15, %rax\n"
+        "  syscall\n"
+        ".size egb_test_restorer, . - egb_test_restorer\n");
+
 using through = int (*)(callee);
 
 constexpr through ways[] = {
@@ -231,6 +297,9 @@ class calls : public testing::Test
   protected:
     void SetUp() override
     {
+        if (dlsym(RTLD_DEFAULT, "_dl_find_object") == nullptr) {
+            GTEST_SKIP() << "without _dl_find_object() all calls are the unwinder's";
+        }
         egb_os_prepare_();
         egb_os_prepare_calls_();
         looked = 0;
@@ -242,6 +311,72 @@ class calls : public testing::Test
 void on_signal(int)
 {
     (void)look();
+}
+
+// Pages that can be used, one that cannot, and one more.
+constexpr std::size_t page       = 4096;
+constexpr std::size_t alternate  = 16 * page;
+unsigned char*        guard_page = nullptr;
+
+void on_overflow(int)
+{
+    (void)look();
+    if (mprotect(guard_page, page, PROT_READ | PROT_WRITE) != 0) {
+        _exit(1);
+    }
+}
+
+// After a call of address 0: it returns.
+void on_null_call(int, siginfo_t*, void* context)
+{
+    (void)look();
+    auto& registers    = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    auto  stack        = static_cast<std::uintptr_t>(registers[REG_RSP]);
+    registers[REG_RIP] = *reinterpret_cast<greg_t*>(stack);
+    registers[REG_RSP] += static_cast<greg_t>(sizeof(greg_t));
+}
+
+// The argument of the system's own sigaction.
+struct kernel_action {
+    void (*handler)(int);
+    unsigned long flags;
+    void (*restorer)();
+    unsigned long mask;
+};
+
+// With the loader's lock held, until the other thread has walked.
+struct meeting {
+    std::atomic<bool> is_locked{false};
+    std::atomic<bool> has_walked{false};
+};
+
+int on_module(dl_phdr_info*, std::size_t, void* user)
+{
+    auto& both     = *static_cast<meeting*>(user);
+    both.is_locked = true;
+    while (!both.has_walked) {
+        std::this_thread::yield();
+    }
+    return 1;
+}
+
+using entry = int (*)(callee);
+
+// The library, its function, and whether it was called three times as it should.
+bool call_library(const char* path, const void** place)
+{
+    void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* const found   = library == nullptr ? nullptr : dlsym(library, "through");
+    if (found == nullptr) {
+        return false;
+    }
+    *place = found;
+    for (int i = 0; i < 3; i++) {
+        (void)reinterpret_cast<entry>(found)(look);
+    }
+    const unsigned before = walked;
+    (void)reinterpret_cast<entry>(found)(look);
+    return walked > before && wrong == 0 && dlclose(library) == 0;
 }
 
 }  // namespace
@@ -305,22 +440,132 @@ TEST_F(calls, are_known_in_the_child_of_a_fork)
 // Rules of the first library are wrong for the second one, which is at the same place.
 TEST_F(calls, are_right_after_other_code_was_loaded_in_place_of_some)
 {
-    using entry        = int (*)(callee);
+    go_by(std::vector<std::size_t>(60, 2));
     const void* before = nullptr;
+    const void* place  = nullptr;
     unsigned    again  = 0;
     for (unsigned i = 0; i < 6; i++) {
-        void* const library =
-            dlopen(i % 2 == 0 ? UNLOAD_FIRST : UNLOAD_SECOND, RTLD_NOW | RTLD_LOCAL);
-        ASSERT_NE(library, nullptr) << dlerror();
-        void* const found = dlsym(library, "through");
-        ASSERT_NE(found, nullptr);
-        again += found == before ? 1u : 0u;
-        before = found;
-        for (int j = 0; j < 3; j++) {
-            EXPECT_EQ(reinterpret_cast<entry>(found)(look), 0);
-        }
-        EXPECT_EQ(wrong, 0u) << i;
-        ASSERT_EQ(dlclose(library), 0);
+        ASSERT_TRUE(call_library(i % 2 == 0 ? UNLOAD_FIRST : UNLOAD_SECOND, &place)) << i;
+        again += place == before ? 1u : 0u;
+        before = place;
     }
     RecordProperty("loaded_at_the_same_place", static_cast<int>(again));
+}
+
+TEST_F(calls, are_right_in_a_child_that_loads_other_code)
+{
+    go_by(std::vector<std::size_t>(60, 2));
+    const void* place = nullptr;
+    ASSERT_TRUE(call_library(UNLOAD_FIRST, &place));
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(call_library(UNLOAD_SECOND, &place) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
+// A program may take a lock in a callback of the loader, and call with that lock held. The library
+// has code that nobody called before.
+TEST_F(calls, take_no_lock_of_the_loader)
+{
+    void* const library = dlopen(UNLOAD_FIRST, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    const auto  found     = reinterpret_cast<entry>(dlsym(library, "through"));
+    unsigned    all_wrong = 1;
+    meeting     both;
+    std::thread other([&] {
+        while (!both.is_locked) {
+            std::this_thread::yield();
+        }
+        for (int i = 0; i < 3; i++) {
+            (void)found(look);
+        }
+        all_wrong       = wrong;
+        both.has_walked = true;
+    });
+    EXPECT_EQ(dl_iterate_phdr(on_module, &both), 1);
+    other.join();
+    EXPECT_EQ(all_wrong, 0u);
+    EXPECT_EQ(dlclose(library), 0);
+}
+
+// The alternate stack of signals is below the stack that has no room left: nothing between is read.
+TEST_F(calls, are_right_when_a_stack_is_full)
+{
+    void* const all = mmap(
+        nullptr, alternate + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0
+    );
+    ASSERT_NE(all, MAP_FAILED);
+    guard_page = static_cast<unsigned char*>(all) + alternate;
+    ASSERT_EQ(mprotect(guard_page, page, PROT_NONE), 0);
+    stack_t stack = {}, stack_before = {};
+    stack.ss_sp   = all;
+    stack.ss_size = alternate;
+    ASSERT_EQ(sigaltstack(&stack, &stack_before), 0);
+    struct sigaction by = {}, before = {};
+    by.sa_handler = on_overflow;
+    by.sa_flags   = SA_ONSTACK;
+    ASSERT_EQ(sigaction(SIGSEGV, &by, &before), 0);
+    egb_test_overflow(guard_page + page);
+    ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+    ASSERT_EQ(sigaltstack(&stack_before, nullptr), 0);
+    EXPECT_EQ(looked, 1u);
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_EQ(munmap(all, alternate + 2 * page), 0);
+}
+
+// The calls of that handler end with it, and those of the next handler do not.
+TEST_F(calls, through_a_signal_handler_are_right_after_a_call_of_nothing)
+{
+    void (*volatile nothing)() = nullptr;
+    go_by(std::vector<std::size_t>(60, 2));
+    wrong               = 0;
+    struct sigaction by = {}, before = {}, user = {}, user_before = {};
+    by.sa_sigaction = on_null_call;
+    by.sa_flags     = SA_SIGINFO;
+    user.sa_handler = on_signal;
+    ASSERT_EQ(sigaction(SIGSEGV, &by, &before), 0);
+    ASSERT_EQ(sigaction(SIGUSR1, &user, &user_before), 0);
+    nothing();
+    go_by(std::vector<std::size_t>(60, 2));
+    ASSERT_EQ(raise(SIGUSR1), 0);
+    ASSERT_EQ(raise(SIGUSR1), 0);
+    ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+    ASSERT_EQ(sigaction(SIGUSR1, &user_before, nullptr), 0);
+    EXPECT_EQ(wrong, 0u);
+}
+
+// The unwinder knows what returns from a signal handler by its bytes.
+TEST_F(calls, through_a_signal_handler_are_right_without_information)
+{
+    constexpr unsigned long has_restorer = 0x04000000;
+    go_by(std::vector<std::size_t>(60, 2));
+    looked           = 0;
+    wrong            = 0;
+    kernel_action by = {on_signal, has_restorer, egb_test_restorer, 0}, before = {};
+    ASSERT_EQ(syscall(SYS_rt_sigaction, SIGUSR1, &by, &before, sizeof by.mask), 0);
+    for (int i = 0; i < 3; i++) {
+        ASSERT_EQ(raise(SIGUSR1), 0);
+    }
+    ASSERT_EQ(syscall(SYS_rt_sigaction, SIGUSR1, &before, nullptr, sizeof by.mask), 0);
+    EXPECT_EQ(looked, 3u);
+    EXPECT_EQ(wrong, 0u);
+}
+
+TEST_F(calls, are_walked_where_a_stack_ends_with_0)
+{
+    constexpr std::size_t bytes = 64 * page;
+    void* const           all =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(all, MAP_FAILED);
+    for (int i = 0; i < 3; i++) {
+        plan = {0, 1, 0};
+        egb_test_on_stack(static_cast<unsigned char*>(all) + bytes / 2, go);
+    }
+    EXPECT_EQ(looked, 3u);
+    EXPECT_EQ(walked, 2u);
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_EQ(munmap(all, bytes), 0);
 }

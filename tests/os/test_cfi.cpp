@@ -158,12 +158,19 @@ TEST(cfi, tells_each_row_of_a_function_with_a_frame)
     expect_rule(all.rule(content, FUNCTION_BYTES), EGB_CFI_BY_FRAME, 16, EGB_CFI_BELOW_TOP, -16);
 }
 
-TEST(cfi, ends_outside_of_functions)
+TEST(cfi, knows_nothing_outside_of_functions)
 {
     const fenced all;
     const bytes  content = section(with_frame);
-    EXPECT_EQ(all.rule(content, 0).top, EGB_CFI_LAST);
-    EXPECT_EQ(all.rule(content, FUNCTION_BYTES + 1).top, EGB_CFI_LAST);
+    EXPECT_EQ(all.rule(content, 0).top, EGB_CFI_NONE);
+    EXPECT_EQ(all.rule(content, FUNCTION_BYTES + 1).top, EGB_CFI_NONE);
+    const egb_cfi_module empty = {nullptr, nullptr, nullptr};
+    EXPECT_EQ(egb_cfi_rule_(&empty, 0x1000).top, EGB_CFI_OTHER);
+}
+
+TEST(cfi, ends_where_the_return_address_is_undefined)
+{
+    const fenced all;
     EXPECT_EQ(all.rule(section({0x07, 16}), 0x20).top, EGB_CFI_LAST);
 }
 
