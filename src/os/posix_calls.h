@@ -11,7 +11,6 @@
 
 #if EGB_IS_MALLOC && defined(__linux__)
   #include <errno.h>
-  #include <sched.h>
   #include <signal.h>
   #include <sys/mman.h>
   #include <sys/syscall.h>
@@ -97,7 +96,6 @@ static inline long egb_call_(long number, long a, long b, long c, long d, long e
   #define getpid()          ((pid_t)syscall(SYS_getpid))
   #define getppid()         ((pid_t)syscall(SYS_getppid))
   #define kill(pid, number) ((int)syscall(SYS_kill, pid, number))
-  #define sched_yield()     ((int)syscall(SYS_sched_yield))
 
   #define read(file, to, bytes)    ((ssize_t)syscall(SYS_read, file, to, bytes))
   #define write(file, from, bytes) ((ssize_t)syscall(SYS_write, file, from, bytes))

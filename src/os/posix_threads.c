@@ -253,7 +253,7 @@ void egb_posix_prepare_waits_(void)
     (void)pthread_once(&rooms_are_made, make_all_rooms);
 }
 
-static void wait_in_room(waiting_room* room, uint32_t milliseconds)
+static void sleep_in_room(waiting_room* room, uint32_t milliseconds)
 {
     struct timespec limit = {(time_t)(milliseconds / 1000), (long)(milliseconds % 1000) * 1000000};
     if (milliseconds == 0) {
@@ -269,6 +269,16 @@ static void wait_in_room(waiting_room* room, uint32_t milliseconds)
     limit.tv_nsec = (now.tv_nsec + limit.tv_nsec) % 1000000000;
     (void)pthread_cond_timedwait(&room->change, &room->lock, &limit);
   #endif
+}
+
+// A thread that is cancelled in here would keep the lock of the room for ever. As with a futex, it
+// is cancelled later.
+static void wait_in_room(waiting_room* room, uint32_t milliseconds)
+{
+    int before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    sleep_in_room(room, milliseconds);
+    (void)pthread_setcancelstate(before, &before);
 }
 
 void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)

@@ -4,10 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <future>
 #include <thread>
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,3 +73,57 @@ TEST(pool_fork, caches_of_threads_that_are_gone_are_forgotten_in_the_child)
     egb_magazine_close(&mine);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }
+
+// A handler of a signal may fork while its thread waits. The child has that thread, whose wait is
+// over there, and goes on in the parent. ThreadSanitizer keeps signals back until a better moment.
+#if !defined(__SANITIZE_THREAD__)
+namespace
+{
+
+std::atomic<pid_t> forked{-1};
+
+void fork_in_handler(int)
+{
+    forked = fork();
+}
+
+}  // namespace
+
+TEST(pool_fork, a_thread_that_forks_in_a_wait_waits_no_more_in_the_child)
+{
+    egb_pool_options options{};
+    options.block_bytes = 64;
+    options.max_blocks  = 1;
+    egb_pool pool{};
+    ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+    void* const held          = egb_pool_alloc(pool);
+    void (*const before)(int) = std::signal(SIGUSR1, fork_in_handler);
+    std::thread waiting([pool] {
+        void*            block  = nullptr;
+        const egb_status answer = egb_pool_alloc_for(pool, &block, EGB_FOREVER);
+        if (forked == 0) {
+            const bool is_right = answer == EGB_CANCELLED && block == nullptr &&
+                                  egb_pool_alloc_for(pool, &block, 1) == EGB_TIMED_OUT;
+            _exit(is_right ? 0 : 1);
+        }
+        EXPECT_EQ(answer, EGB_OK);
+        egb_pool_free(pool, block);
+    });
+    while (egb_pool_waiting(pool) == 0) {
+        std::this_thread::yield();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it sleeps by then
+    EXPECT_EQ(pthread_kill(waiting.native_handle(), SIGUSR1), 0);
+    while (forked == -1) {
+        std::this_thread::yield();
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(forked, &status, 0), forked);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(egb_pool_waiting(pool), 1u);
+    egb_pool_free(pool, held);
+    waiting.join();
+    (void)std::signal(SIGUSR1, before);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+#endif

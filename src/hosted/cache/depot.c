@@ -230,10 +230,11 @@ egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch)
 }
 
 // The heap has many pools, and the threads of many programs end at one time: what they leave there
-// would be a block or two in each chunk. A few blocks make the start of the next thread faster.
+// would be a block or two in each chunk. A few blocks make the start of the next thread faster. A
+// thread that waits for a block finds it in its chunk.
 static bool may_leave(const egb_depot* depot, size_t blocks)
 {
-    return egb_depot_has_room_(depot, blocks) &&
+    return egb_depot_has_room_(depot, blocks) && !egb_depot_is_waited_for_(depot) &&
            (!depot->is_shared ||
             (depot->blocks + blocks) * depot->block_bytes <= EGB_DEPOT_BYTES_LEFT);
 }

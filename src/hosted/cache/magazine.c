@@ -231,11 +231,14 @@ void egb_magazine_discard_(egb_depot* depot, egb_magazine_* magazine)
 }
 
 // A thread that ended in the middle of a push, by a fork, may have left a block where it would have
-// found that there is no room: egb_push_ended_().
+// found that there is no room: egb_push_ended_(). Or `top` was led aside, and the block is there.
 static void put_back_beyond(egb_depot* depot, egb_magazine_* magazine)
 {
-    egb_entry_* const end = magazine->loaded->entries + magazine->loaded->room;
-    if (EGB_LOAD_(magazine->top) > (uintptr_t)end) {
+    egb_entry_* const end   = magazine->loaded->entries + magazine->loaded->room;
+    egb_entry_* const aside = &magazine->loaded->front.aside;
+    if (EGB_LOAD_(magazine->top) == (uintptr_t)(aside + 1)) {
+        egb_put_back_(depot, aside->block);
+    } else if (EGB_LOAD_(magazine->top) > (uintptr_t)end) {
         if (magazine->lowest <= (uintptr_t)end) {
             egb_put_back_(depot, end->block);
         }

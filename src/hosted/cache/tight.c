@@ -81,14 +81,17 @@ bool egb_depot_knows_all_(const egb_depot* depot)
 
 // Its thread finds no block to undo, and no room, when it frees the next one: it comes to the lock.
 // Whatever call it is in at this moment knows the entry that it is at, and ends as usual: it stores
-// a `top` of its own, and that is the magazine's again. No entry is written to.
+// a `top` of its own, and that is the magazine's again. No entry is written to. One that is led
+// aside already, or is not empty, is only read.
 static void lead_aside(egb_magazine_* magazine)
 {
     uintptr_t       top   = magazine->lowest;
     const uintptr_t aside = (uintptr_t)&magazine->loaded->front.aside;
-    (void)__atomic_compare_exchange_n(
-        &magazine->top, &top, aside, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED
-    );
+    if (EGB_LOAD_(magazine->top) == top) {
+        (void)__atomic_compare_exchange_n(
+            &magazine->top, &top, aside, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED
+        );
+    }
 }
 
 bool egb_magazine_take_back_aside_(const egb_depot* depot, egb_magazine_* magazine)

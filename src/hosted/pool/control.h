@@ -64,9 +64,11 @@ typedef struct egb_wait {
     struct egb_request* request;
     struct egb_wait*    next;        // in the line of the pool
     struct egb_wait*    next_short;  // among those who wait for a budget: kept by the budget lock
+    uint64_t            uncharged;   // egb_registry_.uncharged when the budget was asked
     bool                is_in_line;
-    bool                is_short;    // of a budget; the thread's own
-    bool                is_refused;  // by the system; the thread's own
+    bool                is_first;    // of the line; the thread's own
+    bool                is_short;    // of a budget; the thread's own once it is out of the line
+    bool                is_refused;  // by the system or the freeze; the thread's own
 } egb_wait;
 
 // wait.c: the threads that wait for a block, in the order of their arrival.

@@ -21,7 +21,7 @@ static bool is_answered(const egb_wait* wait)
     return __atomic_load_n(&wait->word, __ATOMIC_ACQUIRE) == EGB_WAIT_ANSWERED_;
 }
 
-// ---- the line: the pool is locked ---------------------------------------------------------------
+// ---- how a thread is told -----------------------------------------------------------------------
 
 static void tell_to_ask(egb_wait* wait)
 {
@@ -43,6 +43,67 @@ static void give_answer(egb_wait* wait, egb_status what, void* block)
     __atomic_store_n(&wait->word, EGB_WAIT_ANSWERED_, __ATOMIC_RELEASE);
     egb_os_wake_(&wait->word);
 }
+
+// ---- budgets ------------------------------------------------------------------------------------
+
+static uint64_t times_uncharged(void)
+{
+    return __atomic_load_n(&egb_registry_.uncharged, __ATOMIC_ACQUIRE);
+}
+
+void egb_budgets_wake_(void)
+{
+    (void)__atomic_add_fetch(&egb_registry_.uncharged, 1, __ATOMIC_RELEASE);
+    for (egb_wait* one = egb_registry_.short_of_budget; one != NULL; one = one->next_short) {
+        tell_to_ask(one);
+    }
+}
+
+// `before`: as it was when the budget was asked. It may have got bytes back meanwhile.
+static void begin_short(egb_wait* wait, uint64_t before)
+{
+    egb_os_lock_(&egb_registry_.budget_lock);
+    wait->uncharged = before;
+    if (!wait->is_short) {
+        wait->next_short              = egb_registry_.short_of_budget;
+        egb_registry_.short_of_budget = wait;
+        wait->is_short                = true;
+    }
+    if (times_uncharged() != before) {
+        tell_to_ask(wait);
+    }
+    egb_os_unlock_(&egb_registry_.budget_lock);
+}
+
+// In the child of a fork nobody is in the list, not even the thread that forked.
+static void end_short(egb_wait* wait)
+{
+    if (!wait->is_short) {
+        return;
+    }
+    egb_os_lock_(&egb_registry_.budget_lock);
+    egb_wait** at = &egb_registry_.short_of_budget;
+    while (*at != NULL && *at != wait) {
+        at = &(*at)->next_short;
+    }
+    if (*at != NULL) {
+        *at = wait->next_short;
+    }
+    wait->is_short = false;
+    egb_os_unlock_(&egb_registry_.budget_lock);
+}
+
+// The budget would say the same to `next`, unless it got bytes back since it was asked.
+static bool hand_on_short(const egb_wait* wait, egb_wait* next)
+{
+    const bool is_same = wait->is_short && times_uncharged() == wait->uncharged;
+    if (is_same) {
+        begin_short(next, wait->uncharged);
+    }
+    return is_same;
+}
+
+// ---- the line: the pool is locked ---------------------------------------------------------------
 
 // Whether the pool can get another chunk, as far as it is its own to say.
 static bool may_grow(const egb_control* control)
@@ -76,7 +137,14 @@ static void join_line(egb_control* control, egb_wait* wait)
     control->depot.serve = serve;
 }
 
-// The one that is first now has not asked for a chunk yet.
+// The first of the line asks for chunks, and looks for blocks that become free without the lock.
+// The one that is first now has done neither yet.
+static bool is_to_begin(const egb_control* control, const egb_wait* before, egb_wait* first)
+{
+    return !egb_depot_knows_all_(&control->depot) ||
+           (may_grow(control) && !hand_on_short(before, first));
+}
+
 static void leave_line(egb_control* control, egb_wait* wait)
 {
     egb_line* const line   = &control->line;
@@ -94,7 +162,7 @@ static void leave_line(egb_control* control, egb_wait* wait)
     line->count--;
     if (line->first == NULL) {
         control->depot.serve = NULL;
-    } else if (before == NULL && may_grow(control)) {
+    } else if (before == NULL && is_to_begin(control, wait, line->first)) {
         tell_to_ask(line->first);
     }
 }
@@ -122,58 +190,17 @@ static void serve(egb_depot* depot)
 
 size_t egb_line_end_(egb_control* control, egb_status what)
 {
-    const size_t count = control->line.count;
-    while (control->line.first != NULL) {
-        egb_wait* const wait = control->line.first;
-        leave_line(control, wait);
-        give_answer(wait, what, NULL);
+    const size_t count   = control->line.count;
+    egb_wait*    one     = control->line.first;
+    control->line        = (egb_line){NULL, NULL, 0};
+    control->depot.serve = NULL;
+    while (one != NULL) {
+        egb_wait* const next = one->next;
+        one->is_in_line      = false;
+        give_answer(one, what, NULL);
+        one = next;
     }
     return count;
-}
-
-// ---- budgets ------------------------------------------------------------------------------------
-
-static uint64_t times_uncharged(void)
-{
-    return __atomic_load_n(&egb_registry_.uncharged, __ATOMIC_ACQUIRE);
-}
-
-void egb_budgets_wake_(void)
-{
-    (void)__atomic_add_fetch(&egb_registry_.uncharged, 1, __ATOMIC_RELEASE);
-    for (egb_wait* one = egb_registry_.short_of_budget; one != NULL; one = one->next_short) {
-        tell_to_ask(one);
-    }
-}
-
-// `before`: as it was when the budget was asked. It may have got bytes back meanwhile.
-static void begin_short(egb_wait* wait, uint64_t before)
-{
-    egb_os_lock_(&egb_registry_.budget_lock);
-    if (!wait->is_short) {
-        wait->next_short              = egb_registry_.short_of_budget;
-        egb_registry_.short_of_budget = wait;
-        wait->is_short                = true;
-    }
-    if (times_uncharged() != before) {
-        tell_to_ask(wait);
-    }
-    egb_os_unlock_(&egb_registry_.budget_lock);
-}
-
-static void end_short(egb_wait* wait)
-{
-    if (!wait->is_short) {
-        return;
-    }
-    egb_os_lock_(&egb_registry_.budget_lock);
-    egb_wait** at = &egb_registry_.short_of_budget;
-    while (*at != wait) {
-        at = &(*at)->next_short;
-    }
-    *at            = wait->next_short;
-    wait->is_short = false;
-    egb_os_unlock_(&egb_registry_.budget_lock);
 }
 
 // ---- an attempt ---------------------------------------------------------------------------------
@@ -185,33 +212,45 @@ static bool may_ask(const egb_control* control, const egb_wait* wait)
            has_block_now(control);
 }
 
-void* egb_line_take_(
-    egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request
-)
+// Whoever is refused looks by itself from now on. The attempt charged the budget and gave the bytes
+// back: as one of those that wait for these bytes the thread would wake itself for ever.
+static void
+end_attempt(egb_control* control, egb_wait* wait, const void* block, uint64_t before, bool may)
 {
-    egb_wait* const wait    = request->wait;
-    const uint64_t  before  = times_uncharged();
-    const bool      is_next = control->line.first == NULL || control->line.first == wait;
-    void*           block   = NULL;
-    if (wait != NULL && is_answered(wait)) {
-        return NULL;
-    }
-    control->source.refusal = EGB_OK;
-    if (is_next && may_ask(control, wait)) {
-        block = control->layout->take(control, magazine, pool, request);
-    }
-    if (wait == NULL) {
-        return block;
-    }
     const egb_status refusal = control->source.refusal;
-    wait->is_refused         = block == NULL && refusal == EGB_NO_MEMORY;
+    wait->is_refused         = block == NULL && (refusal == EGB_NO_MEMORY || !may);
+    if (wait->is_refused) {
+        end_short(wait);
+    }
     if (block != NULL && wait->is_in_line) {
         leave_line(control, wait);
     } else if (block == NULL && !wait->is_in_line) {
         join_line(control, wait);
     }
+    wait->is_first = control->line.first == wait;
     if (block == NULL && (refusal == EGB_LIMIT || refusal == EGB_INVALID)) {
         begin_short(wait, before);
+    }
+}
+
+void* egb_line_take_(
+    egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request
+)
+{
+    egb_wait* const wait    = request->wait;
+    const bool      is_next = control->line.first == NULL || control->line.first == wait;
+    if (wait != NULL && is_answered(wait)) {
+        return NULL;
+    }
+    const uint64_t before   = wait == NULL ? 0 : times_uncharged();
+    const bool     may      = may_ask(control, wait);
+    void*          block    = NULL;
+    control->source.refusal = EGB_OK;
+    if (is_next && may) {
+        block = control->layout->take(control, magazine, pool, request);
+    }
+    if (wait != NULL) {
+        end_attempt(control, wait, block, before, may);
     }
     return block;
 }
@@ -278,7 +317,7 @@ static void* wait_for_block(egb_pool pool, egb_wait* wait, uint64_t deadline)
             wait->answer = EGB_TIMED_OUT;
             return NULL;
         }
-        const bool     is_told = seen.knows_all && !wait->is_refused;
+        const bool     is_told = !wait->is_first || (seen.knows_all && !wait->is_refused);
         const uint32_t most    = deadline == UINT64_MAX ? 0 : left;
         sleep_for(wait, is_told || (most != 0 && most < pause) ? most : pause);
         pause = 2 * pause < PAUSE_MAX_MS ? 2 * pause : PAUSE_MAX_MS;
@@ -286,13 +325,22 @@ static void* wait_for_block(egb_pool pool, egb_wait* wait, uint64_t deadline)
     return NULL;
 }
 
+// The wait that this thread is in, for a fork.
+#if defined(_WIN32)
+static _Thread_local egb_wait* own_wait;
+#else
+static __thread egb_wait* own_wait __attribute__((tls_model("initial-exec")));
+#endif
+
 // The request has failed at once.
 static egb_status wait_in_line(egb_pool pool, egb_request* request, void** out, uint32_t timeout_ms)
 {
     egb_wait wait   = {.word = EGB_WAIT_SLEEP_, .answer = EGB_OK, .request = request};
     request->wait   = &wait;
     request->thread = egb_os_thread_number_();
+    own_wait        = &wait;
     *out            = wait_for_block(pool, &wait, end_of_wait(timeout_ms));
+    own_wait        = NULL;
     end_short(&wait);
     if (*out == NULL && is_answered(&wait)) {
         *out = wait.block;
@@ -348,6 +396,7 @@ size_t egb_pool_waiting(egb_pool pool)
 
 // ---- a fork -------------------------------------------------------------------------------------
 
+// The thread that forks may be waiting itself, and fork in a handler of a signal.
 void egb_lines_reset_(void)
 {
     const egb_line nobody = {NULL, NULL, 0};
@@ -357,4 +406,8 @@ void egb_lines_reset_(void)
         egb_registry_.controls[slot].depot.serve = NULL;
     }
     egb_registry_.short_of_budget = NULL;
+    if (own_wait != NULL && own_wait->is_in_line) {
+        own_wait->is_in_line = false;
+        give_answer(own_wait, EGB_CANCELLED, NULL);
+    }
 }

@@ -5,8 +5,8 @@
 //
 // A block comes by a free, which has the lock while the pool is tight (cache/tight.h): whoever
 // unlocks the pool gives it away first (`egb_depot.serve`). Or the pool gets a chunk: the first of
-// the line asks for it, at first and whenever a budget above the pool got bytes back. The system
-// tells nobody that it has memory again: the first asks it from time to time.
+// the line asks for it, at first and whenever a budget above the pool got bytes back. Nobody tells
+// that the system has memory again, or that the freeze is over: the first asks from time to time.
 #ifndef EGGBOX_SRC_HOSTED_POOL_WAIT_H
 #define EGGBOX_SRC_HOSTED_POOL_WAIT_H
 
@@ -28,7 +28,8 @@ size_t egb_line_end_(egb_control* control, egb_status answer);
 // The budget lock is held: the threads that wait for bytes of a budget are to ask again.
 void egb_budgets_wake_(void);
 
-// In the child of a fork, which has none of the threads that wait.
+// In the child of a fork, which has none of the threads that wait. If the thread that forks waits,
+// and the fork is in a handler of a signal, its wait ends there: EGB_CANCELLED.
 void egb_lines_reset_(void);
 
 #endif  // EGGBOX_SRC_HOSTED_POOL_WAIT_H
