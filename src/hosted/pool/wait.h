@@ -21,7 +21,7 @@ void* egb_line_take_(
 );
 
 // Ends all waits. Returns how many there were.
-size_t egb_line_end_(egb_control* control, egb_status answer);
+size_t egb_line_end_(egb_control* control, egb_status what);
 
 // ---- with other locks ---------------------------------------------------------------------------
 
