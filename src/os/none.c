@@ -145,10 +145,11 @@ void egb_os_lock_reset_(egb_os_mutex* mutex)
     (void)mutex;
 }
 
-void egb_os_forget_(void* region, size_t bytes)
+bool egb_os_forget_(void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;
+    return false;
 }
 
 void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)

@@ -116,8 +116,9 @@ void egb_os_release_(void* region, size_t bytes);
 bool egb_os_can_split_(void);
 
 // Lets the system take the pages of a committed part of a range: the contents are lost, and it
-// reads as zero or as before. It may be written to again. A hint.
-void egb_os_forget_(void* region, size_t bytes);
+// reads as zero or as before. It may be written to again. A hint. Returns whether the system took
+// it; if not, some pages may be lost all the same.
+bool egb_os_forget_(void* region, size_t bytes);
 
 // Whether egb_os_protect_() works.
 bool egb_os_can_protect_(void);

@@ -110,14 +110,16 @@ void* egb_os_reserve_(size_t bytes, size_t align)
     return start;
 }
 
-// Takes the memory away; the range stays, and is zero when it is touched again.
-static void discard_pages(void* region, size_t bytes)
+// Takes the memory away; the range stays, and is zero when it is touched again. Locked memory is
+// refused, and if it is only a part, what stands in front of it may be gone.
+static bool discard_pages(void* region, size_t bytes)
 {
 #if defined(MADV_DONTNEED)
-    (void)madvise(region, bytes, MADV_DONTNEED);
+    return madvise(region, bytes, MADV_DONTNEED) == 0;
 #else
     (void)region;
     (void)bytes;
+    return false;
 #endif
 }
 
@@ -128,7 +130,7 @@ void egb_os_release_(void* region, size_t bytes)
 {
     const int before = errno;
     if (munmap(region, bytes) != 0) {
-        discard_pages(region, bytes);
+        (void)discard_pages(region, bytes);
     }
     errno = before;
 }
@@ -138,11 +140,12 @@ bool egb_os_can_split_(void)
     return true;
 }
 
-void egb_os_forget_(void* region, size_t bytes)
+bool egb_os_forget_(void* region, size_t bytes)
 {
-    const int before = errno;
-    discard_pages(region, bytes);
-    errno = before;
+    const int  before   = errno;
+    const bool is_taken = discard_pages(region, bytes);
+    errno               = before;
+    return is_taken;
 }
 
 bool egb_os_can_protect_(void)

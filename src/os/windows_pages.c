@@ -150,16 +150,17 @@ static size_t resident_bytes(char* region, size_t bytes)
     return found;
 }
 
-void egb_os_forget_(void* region, size_t bytes)
+bool egb_os_forget_(void* region, size_t bytes)
 {
-    const DWORD before = GetLastError();
-    (void)VirtualAlloc(region, bytes, MEM_RESET, PAGE_READWRITE);
+    const DWORD before   = GetLastError();
+    const bool  is_taken = VirtualAlloc(region, bytes, MEM_RESET, PAGE_READWRITE) != NULL;
     SetLastError(before);
+    return is_taken;
 }
 
 egb_status egb_os_shut_(void* region, size_t bytes)
 {
-    egb_os_forget_(region, bytes);
+    (void)egb_os_forget_(region, bytes);
     return egb_os_protect_(region, bytes, false);
 }
 

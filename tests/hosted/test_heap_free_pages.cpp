@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Pages that hold free blocks only go back to the system, also where a block of their chunk is in
-// use. The linker leads the library's look at the clock here.
+// use. The linker leads the library's look at the clock here, its steps, and its requests.
 #include "events.hpp"
 #include "heaps.hpp"
+
+#include "pool/backing.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <thread>
 
@@ -20,10 +23,49 @@ std::uint64_t now = 1000000;
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
+// What the library looks at while it has a class locked.
+struct walk_numbers {
+    std::size_t steps;
+    std::size_t bytes;       // of all steps
+    std::size_t bytes_most;  // of one step
+};
+
+std::mutex   walks;
+walk_numbers walked;
+
+// What the system does with requests to take pages.
+enum class answer { yes, no, half };
+
+std::atomic<answer> answer_of_system{answer::yes};
+
 }  // namespace
 
 extern "C" {
 std::uint64_t __wrap_egb_os_milliseconds_(void);
+void          __real_egb_pool_give_pages_(egb_pool pool, egb_page_walk* walk);
+void          __wrap_egb_pool_give_pages_(egb_pool pool, egb_page_walk* walk);
+bool          __real_egb_os_forget_(void* region, size_t bytes);
+bool          __wrap_egb_os_forget_(void* region, size_t bytes);
+
+void __wrap_egb_pool_give_pages_(egb_pool pool, egb_page_walk* walk)
+{
+    const std::size_t before = walk->looked;
+    __real_egb_pool_give_pages_(pool, walk);
+    const std::size_t                 bytes = walk->looked - before;
+    const std::lock_guard<std::mutex> lock(walks);
+    walked.steps++;
+    walked.bytes += bytes;
+    walked.bytes_most = std::max(walked.bytes_most, bytes);
+}
+
+bool __wrap_egb_os_forget_(void* region, size_t bytes)
+{
+    if (answer_of_system == answer::half) {
+        const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+        (void)__real_egb_os_forget_(region, bytes / page / 2 * page);
+    }
+    return answer_of_system == answer::yes && __real_egb_os_forget_(region, bytes);
+}
 
 std::uint64_t __wrap_egb_os_milliseconds_(void)
 {
@@ -77,12 +119,10 @@ void give(const std::vector<void*>& blocks)
     }
 }
 
-// One block in so many bytes stays when blocks are thinned out.
-constexpr std::size_t distance = 16384;
-
+// One block in four pages stays when blocks are thinned out.
 bool stays(std::size_t index, std::size_t bytes)
 {
-    const std::size_t every = std::max<std::size_t>(2, distance / bytes);
+    const std::size_t every = std::max<std::size_t>(2, 4 * page_bytes() / bytes);
     return index % every == every / 2;
 }
 
@@ -104,6 +144,22 @@ void end_epoch()
 {
     now += 250;
     (void)egb_heap_purge();
+}
+
+// Every other block of a class goes, and no page fits between those that stay.
+std::vector<void*> take_without_free_pages(std::size_t sum)
+{
+    const std::size_t        bytes  = page_bytes() / 4 * 3;
+    const std::vector<void*> blocks = take(bytes, sum / bytes);
+    std::vector<void*>       stay;
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        if (i % 2 == 0) {
+            stay.push_back(blocks[i]);
+        } else {
+            egb_free(blocks[i]);
+        }
+    }
+    return stay;
 }
 
 class heap_free_pages : public testing::Test
@@ -256,6 +312,97 @@ TEST_F(heap_free_pages, a_write_to_a_free_block_is_noticed)
             EXPECT_EQ(seen.take_all(), EGB_MISUSE_OVERWRITTEN) << bytes << " early " << is_early;
             give(again);
             give(stay);
+        }
+    }
+}
+
+// Other threads wait while a step looks at chunks, also where it finds nothing to give.
+TEST_F(heap_free_pages, a_walk_in_vain_is_cut_into_steps)
+{
+    const std::size_t        sum  = 160 * MiB;
+    const std::vector<void*> stay = take_without_free_pages(sum);
+    walked                        = {};
+    for (int epoch = 0; epoch < 60; epoch++) {
+        const walk_numbers before = walked;
+        end_epoch();
+        EXPECT_LE(walked.steps - before.steps, 32u);
+        EXPECT_LE(walked.bytes - before.bytes, 136 * MiB);
+    }
+    EXPECT_GE(walked.bytes, sum * 7 / 8) << "a walk goes on in the next epoch";
+    EXPECT_LE(walked.bytes_most, 8 * MiB);
+    give(stay);
+}
+
+TEST_F(heap_free_pages, an_alloc_looks_at_few_chunks)
+{
+    const std::vector<void*> stay  = take_without_free_pages(96 * MiB);
+    const std::size_t        bytes = 16384;
+    std::vector<void*>       other(64 * MiB / bytes);
+    std::size_t              most = 0;
+    walked                        = {};
+    for (void*& block : other) {
+        const std::size_t before = walked.steps;
+        block                    = egb_malloc(bytes);
+        most                     = std::max(most, walked.steps - before);
+    }
+    EXPECT_GE(most, 1u);
+    EXPECT_LE(most, 4u);
+    EXPECT_LE(walked.bytes_most, 8 * MiB);
+    give(other);
+    give(stay);
+}
+
+// The pages of most of their blocks went before: that does not keep the rest.
+TEST_F(heap_free_pages, chunks_go_that_are_wholly_free_later)
+{
+    const auto held = [] {
+        return subtree_of(egb_heap_pool()).bytes_held;
+    };
+    const std::vector<void*> blocks = take(512, 65536);
+    std::vector<void*>       stay;
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        if (i % 256 == 0) {
+            stay.push_back(blocks[i]);
+        } else {
+            egb_free(blocks[i]);
+        }
+    }
+    for (int i = 0; i < 20; i++) {
+        end_epoch();
+    }
+    EXPECT_LE(resident(blocks, 512), 4 * MiB);
+    EXPECT_GE(held(), 16 * MiB);
+    give(stay);
+    for (int i = 0; i < 20; i++) {
+        end_epoch();
+    }
+    EXPECT_LE(held(), 2 * MiB);
+}
+
+// Locked memory is refused, and the pages in front of it may be gone.
+TEST_F(heap_free_pages, what_the_system_refuses_does_not_count)
+{
+    for (const answer refusal : {answer::no, answer::half}) {
+        for (const std::size_t bytes : {std::size_t{48}, std::size_t{512}, std::size_t{4608}}) {
+            events                   seen;
+            const std::vector<void*> blocks = take(bytes, MiB / bytes);
+            const std::vector<void*> stay   = thin_out(blocks, bytes);
+            for (const egb_heap_class& one : heap_numbers().classes) {
+                (void)egb_pool_trim(one.pool, 0);  // wholly free chunks
+            }
+            answer_of_system = refusal;
+            (void)egb_heap_trim(SIZE_MAX);
+            walked                   = {};
+            const std::size_t before = resident(stay, bytes);
+            EXPECT_EQ(egb_heap_trim(0), 0u) << bytes;
+            EXPECT_NE(walked.bytes, 0u) << bytes;
+            EXPECT_EQ(resident(stay, bytes), before);
+            answer_of_system               = answer::yes;
+            const std::vector<void*> again = take(bytes, MiB / bytes);
+            EXPECT_TRUE(seen.none()) << bytes;
+            give(again);
+            give(stay);
+            (void)egb_heap_trim(0);
         }
     }
 }

@@ -18,7 +18,7 @@ enum { EPOCH_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };
 enum { EPOCHS_PER_RECLAIM = 2 };
 
 // The least that is worth taking the blocks out of all threads' magazines; the most while a class
-// is locked.
+// is locked, and of its pages in an epoch, as it is locked again at once.
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
@@ -51,7 +51,11 @@ static struct {
 // The turns of chunks (pool/free_pages.c) end with the epoch, and after so many checks for growth.
 enum { CHECKS_PER_TURN = 8 };
 
-// Walks of passing on. Protected by the lock of the classes.
+// The most steps of a class's walk (pool/free_pages.c) in an epoch, and in a check for growth,
+// whatever they find. The walk goes on there in the next one.
+enum { STEPS_PER_EPOCH = 32, STEPS_PER_CHECK = 4 };
+
+// Protected by the lock of the classes.
 static uint32_t growth_checks;
 static struct {
     egb_page_walk walk;
@@ -67,7 +71,8 @@ typedef struct class_bytes {
     size_t spare;  // of the rest: all but what is in use
 } class_bytes;
 
-// With the bytes around the blocks. Blocks in magazines count as in use.
+// With the bytes around the blocks. Blocks in magazines count as in use. A wholly free chunk can be
+// spared as a whole, whatever of it the system has.
 static class_bytes bytes_of_class(size_t index)
 {
     class_bytes        bytes   = {0, 0, 0};
@@ -81,6 +86,8 @@ static class_bytes bytes_of_class(size_t index)
     bytes.held          = growing->held;
     bytes.gone          = of_block * growing->gone;
     bytes.spare         = bytes.held - egb_smaller_(of_block * in_use + bytes.gone, bytes.held);
+    bytes.spare         = egb_larger_(bytes.spare, growing->idle);
+    bytes.gone          = egb_smaller_(bytes.gone, bytes.held - growing->idle);
     egb_pool_unlock_(control);
     return bytes;
 }
@@ -116,14 +123,21 @@ static size_t trim_class(size_t index, size_t spare, bool to_cache)
     return 0;
 }
 
-// Gives pages between blocks in use back, at least `most` bytes if the walk gets so far.
-static size_t trim_pages(size_t index, egb_page_walk* walk, size_t most)
+// Gives pages between blocks in use back: a step, where the last one ended. `spare`: the bytes that
+// the class could spare. The lock is held. Returns the bytes given.
+static size_t page_step(size_t index, size_t spare, bool* is_over)
 {
-    const size_t before = walk->given;
-    while (!walk->is_over && walk->given - before < most) {
-        egb_pool_give_pages_(egb_heap_pool_of_class_(index), walk);
+    egb_page_walk* const walk   = &page_walks[index].walk;
+    const size_t         before = walk->given;
+    egb_pool_give_pages_(egb_heap_pool_of_class_(index), walk);
+    const size_t given = walk->given - before;
+    *is_over           = walk->is_over;
+    if (walk->is_over) {
+        const egb_page_walk anew = {NULL, 0, 0, false, false};
+        page_walks[index].stuck  = walk->given < SPARE_BYTES_MIN ? spare : 0;
+        *walk                    = anew;
     }
-    return walk->given - before;
+    return given;
 }
 
 static void begin_turn(void)
@@ -140,19 +154,21 @@ static size_t part_of_epoch(size_t bytes)
     return egb_smaller_(bytes, egb_larger_(bytes / 2, EPOCH_BYTES_MAX));
 }
 
-static size_t trim_pages_of_epoch(size_t index, size_t most)
+static size_t trim_pages_of_epoch(size_t index, size_t spare, size_t most)
 {
-    egb_page_walk walk = {NULL, 0, false, false};
-    while (!walk.is_over && walk.given < most) {
-        egb_heap_lock_classes_();
-        (void)trim_pages(index, &walk, egb_smaller_(most - walk.given, TRIM_BYTES_MAX));
-        if (walk.given >= SPARE_BYTES_MIN) {
+    const size_t part    = egb_smaller_(most, TRIM_BYTES_MAX);
+    size_t       given   = 0;
+    bool         is_over = false;
+    for (unsigned i = 0; i < STEPS_PER_EPOCH && !is_over && given < part; i++) {
+        egb_heap_lock_classes_();  // anew: nobody waits for long
+        given += page_step(index, spare, &is_over);
+        if (given >= SPARE_BYTES_MIN) {
             last_epoch[index].pause   = 0;
             last_epoch[index].in_vain = 0;
         }
         egb_heap_unlock_classes_();
     }
-    return walk.given;
+    return given;
 }
 
 static size_t trim_classes(void)
@@ -178,7 +194,7 @@ static size_t trim_classes(void)
             given += last;
         }
         if (rest != 0) {
-            given += trim_pages_of_epoch(i, most - egb_smaller_(given, most));
+            given += trim_pages_of_epoch(i, rest, most - egb_smaller_(given, most));
         }
     }
     return given;
@@ -235,20 +251,14 @@ static size_t class_with_most(size_t* most, bool (*can)(size_t index, size_t spa
     return sum >= all / 4 ? which : EGB_HEAP_CLASSES;
 }
 
-// A walk goes on where it ended at the last check.
 static void pass_on_pages(void)
 {
     size_t       spare;
-    const size_t which = class_with_most(&spare, can_pass_on_pages);
-    if (which == EGB_HEAP_CLASSES) {
-        return;
-    }
-    egb_page_walk* const walk = &page_walks[which].walk;
-    (void)trim_pages(which, walk, GROWTH_BYTES);
-    if (walk->is_over) {
-        page_walks[which].stuck = walk->given < SPARE_BYTES_MIN ? spare : 0;
-        walk->given             = 0;
-        walk->is_over           = false;
+    const size_t which   = class_with_most(&spare, can_pass_on_pages);
+    size_t       given   = 0;
+    bool         is_over = which == EGB_HEAP_CLASSES;
+    for (unsigned i = 0; i < STEPS_PER_CHECK && !is_over && given < GROWTH_BYTES; i++) {
+        given += page_step(which, spare, &is_over);
     }
 }
 
@@ -445,6 +455,16 @@ static size_t gone_bytes(void)
     return sum;
 }
 
+// No lock of the classes: the walk is of this call alone.
+static size_t trim_pages_at_once(size_t index, size_t most)
+{
+    egb_page_walk walk = {NULL, 0, 0, true, false};
+    while (!walk.is_over && walk.given < most) {
+        egb_pool_give_pages_(egb_heap_pool_of_class_(index), &walk);
+    }
+    return walk.given;
+}
+
 size_t egb_heap_trim(size_t keep_bytes)
 {
     const size_t given = egb_heap_give_up_(keep_bytes);
@@ -452,10 +472,7 @@ size_t egb_heap_trim(size_t keep_bytes)
     const size_t gone  = gone_bytes();
     size_t       more  = 0;  // bytes of pages
     for (size_t i = 0; i < EGB_HEAP_CLASSES && more + gone < room; i++) {
-        egb_page_walk walk = {NULL, 0, true, false};
-        egb_heap_lock_classes_();
-        more += trim_pages(i, &walk, room - gone - more);
-        egb_heap_unlock_classes_();
+        more += trim_pages_at_once(i, room - gone - more);
     }
     return given + more;
 }

@@ -29,12 +29,14 @@ size_t egb_pool_idle_(egb_pool pool);
 typedef struct egb_page_walk {
     const void* next;     // the chunk that it goes on with; NULL: it begins, or is over
     size_t      given;    // bytes of pages
+    size_t      looked;   // bytes of the chunks that were looked at
     bool        at_once;  // chunks that blocks were just taken from, too
     bool        is_over;
 } egb_page_walk;
 
 // One step: gives pages that hold only free blocks back to the system, of chunks that no block was
-// taken from for a whole turn. Blocks in magazines count as in use.
+// taken from for a whole turn. Blocks in magazines count as in use. A step looks at 4 MiB and a
+// chunk at most, whatever it finds.
 void egb_pool_give_pages_(egb_pool pool, egb_page_walk* walk);
 
 // The next turn begins.

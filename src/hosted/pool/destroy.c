@@ -34,7 +34,7 @@ static void forget_blocks(egb_chunk_* chunk, void* user)
     const uintptr_t end =
         first + chunk->shape.blocks * (size_t)chunk->fixed.stride * EGB_WORD_BYTES;
     egb_chunk_map_forget_(chunk);
-    egb_os_forget_((void*)first, egb_round_down_(end - first, page));
+    (void)egb_os_forget_((void*)first, egb_round_down_(end - first, page));
 }
 
 static void unlink_static(egb_control* control)

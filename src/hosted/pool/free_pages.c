@@ -13,8 +13,10 @@
 #include "layout.h"
 #include "registry.h"
 
-// So much is given, and looked at, with the pool locked.
-static const size_t STEP_BYTES = (size_t)1 << 20;
+// A step ends with the chunk that gets so far, in what it gives or in what it looks at: the pool is
+// locked, and other threads wait for its blocks.
+static const size_t GIVEN_BYTES  = (size_t)1 << 20;
+static const size_t LOOKED_BYTES = (size_t)4 << 20;
 enum { STEP_CHUNKS = 64 };
 
 // The blocks of a chunk that a range of pages has parts of.
@@ -76,20 +78,24 @@ static bool page_may_go(const egb_chunk_* chunk, uintptr_t page, size_t page_byt
     return are_free(chunk, blocks) && are_sound(chunk, blocks, page);
 }
 
-// Those that nobody had yet stay what they are.
-static void let_go(egb_chunk_* chunk, uintptr_t start, uintptr_t end)
+// Those that nobody had yet stay what they are. All are sound before: if the system refuses, those
+// that are not any more were on pages that it took before it came to one that is locked. Returns
+// the bytes given.
+static size_t let_go(egb_chunk_* chunk, uintptr_t start, uintptr_t end)
 {
-    const block_span blocks = blocks_in(chunk, start, end);
-    size_t           gone   = 0;
+    const block_span blocks   = blocks_in(chunk, start, end);
+    const bool       is_taken = egb_os_forget_((void*)start, end - start);
+    size_t           gone     = 0;
     for (size_t i = blocks.from; i < blocks.end; i++) {
         unsigned char* const state = &chunk->shape.states[i];
-        if (own_state(chunk, i) == EGB_STATE_IN_CHUNK_) {
+        if (own_state(chunk, i) == EGB_STATE_IN_CHUNK_ &&
+            (is_taken || !egb_bitmap_is_sound_(chunk, i))) {
             EGB_STORE_(*state, (unsigned char)(EGB_LOAD_(*state) | EGB_STATE_GONE_));
             gone++;
         }
     }
     chunk->owner->gone += gone;
-    egb_os_forget_((void*)start, end - start);
+    return is_taken ? end - start : 0;
 }
 
 // A request to the system for each run of such pages.
@@ -106,8 +112,7 @@ static size_t give_pages_of(egb_chunk_* chunk)
             continue;
         }
         if (start < at) {
-            let_go(chunk, start, at);
-            given += at - start;
+            given += let_go(chunk, start, at);
         }
         start = at + page;
     }
@@ -143,18 +148,21 @@ static egb_chunk_* next_of(const egb_growing* growing, const egb_page_walk* walk
 
 static void walk_on(const egb_growing* growing, egb_page_walk* walk)
 {
-    egb_chunk_*  chunk  = next_of(growing, walk);
-    const size_t before = walk->given;
-    for (size_t i = 0; i < STEP_CHUNKS && chunk != NULL; i++) {
+    egb_chunk_* chunk  = next_of(growing, walk);
+    size_t      given  = 0;
+    size_t      looked = 0;
+    for (size_t i = 0;
+         i < STEP_CHUNKS && chunk != NULL && given < GIVEN_BYTES && looked < LOOKED_BYTES;
+         i++) {
         if (is_to_look_at(chunk, walk->at_once)) {
-            walk->given += give_pages_of(chunk);
+            given += give_pages_of(chunk);
+            looked += chunk->range.bytes;
             chunk->turn = LOOKED_AT;
         }
         chunk = chunk == growing->available ? NULL : chunk->previous;
-        if (walk->given - before >= STEP_BYTES) {
-            break;
-        }
     }
+    walk->given += given;
+    walk->looked += looked;
     walk->next    = chunk == NULL ? NULL : chunk->range.start;
     walk->is_over = chunk == NULL;
 }
