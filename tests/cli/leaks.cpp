@@ -42,7 +42,8 @@ NEVER_INLINED void leave_on_stack(uintptr_t complement)
 
 NEVER_INLINED void clear_stack()
 {
-    leave_on_stack(~uintptr_t{0});
+    volatile char room[16384];
+    memset(const_cast<char*>(room), 0, sizeof room);
 }
 
 NEVER_INLINED void forget()
