@@ -25,7 +25,8 @@ PAIRS_C = [
     (POOL + "char store[EGB_POOL_BYTES(0, 4)];", POOL + "char store[EGB_POOL_BYTES(6, 4)];"),
     (POOL + "char store[EGB_POOL_BYTES(64, UINT64_C(1) << 58)];",
      POOL + "char store[EGB_POOL_BYTES_AT(EGB_LEVEL_TRACK, 64, 64, 1 << 10)];"),
-    ("EGB_FIXED_DEFINE_UNCHECKED(pool, short, 4);", "EGB_FIXED_DEFINE_UNCHECKED(pool, void*, 4);"),
+    ("typedef char part[sizeof(void*) - 4]; EGB_FIXED_DEFINE_UNCHECKED(pool, part, 4);",
+     "EGB_FIXED_DEFINE_UNCHECKED(pool, void*, 4);"),
     ("EGB_FIXED_DEFINE(pool, struct item, UINT64_C(0x100000000));",
      "EGB_FIXED_DEFINE(pool, struct item, 64);"),
 ]

@@ -317,8 +317,8 @@ TEST_F(pool_lanes, threads_one_after_the_other_keep_away_from_who_stays)
         for (int i = 0; i < 12; i++) {
             std::thread([&] {
                 char* const other = static_cast<char*>(egb_pool_alloc(one));
-                EXPECT_GE(std::abs(other - mine), 128)
-                    << bytes;  // no more is in their line of states
+                // The first line of states has those of 4 blocks at least.
+                EXPECT_GE(std::abs(other - mine), static_cast<std::ptrdiff_t>(4 * bytes)) << bytes;
                 egb_pool_free(one, other);
             }).join();
         }
@@ -351,7 +351,7 @@ TEST_F(pool_lanes, of_fresh_blocks_the_next_one_is_near_and_not_right_behind)
             behind += distance == static_cast<std::ptrdiff_t>(bytes) ? 1U : 0U;
             near += std::abs(distance) < static_cast<std::ptrdiff_t>(32 * bytes) ? 1U : 0U;
         }
-        EXPECT_EQ(behind, 0u) << bytes;
+        EXPECT_LE(behind, stats_of(one).chunks) << bytes;  // a line of states may end with one
         EXPECT_GE(near + stats_of(one).chunks, blocks.size()) << bytes;
         give_all(one, blocks);
     }
