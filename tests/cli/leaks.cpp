@@ -30,7 +30,6 @@ thread_local void* of_thread;
 
 #define NEVER_INLINED __attribute__((noinline))
 
-// Words that were left on the stack are no pointers of the program any more.
 // The complement of a word, so that the word itself is only where it is left.
 NEVER_INLINED void leave_on_stack(uintptr_t complement)
 {
@@ -40,6 +39,7 @@ NEVER_INLINED void leave_on_stack(uintptr_t complement)
     }
 }
 
+// Words that were left on the stack are no pointers of the program any more.
 NEVER_INLINED void clear_stack()
 {
     volatile char room[16384];
