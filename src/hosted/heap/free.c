@@ -90,24 +90,31 @@ static void free_elsewhere(void* block, const void* site)
     egb_free_refused_(block, site);
 }
 
-EGB_INLINE void free_from(void* block, const void* site)
+// What a magazine did not take as it came.
+static void free_on(egb_push push, void* block, const void* site)
 {
-    const egb_push push = free_home(block);
     if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
         free_ended(block, site);
-    } else if (EGB_UNLIKELY(push == EGB_PUSH_NO)) {
+    } else {
         free_elsewhere(block, site);
     }
 }
 
+// The caller's address is loaded only where it is used.
 void egb_free(void* block)
 {
-    free_from(block, EGB_CALLER());
+    const egb_push push = free_home(block);
+    if (EGB_UNLIKELY(push != EGB_PUSH_DONE)) {
+        free_on(push, block, EGB_CALLER());
+    }
 }
 
 void egb_free_from_(void* block, const void* site)
 {
-    free_from(block, site);
+    const egb_push push = free_home(block);
+    if (EGB_UNLIKELY(push != EGB_PUSH_DONE)) {
+        free_on(push, block, site);
+    }
 }
 
 // The table in which alloc finds the pool of a small size leads to the magazine, too. The block
