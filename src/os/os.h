@@ -22,6 +22,16 @@ void egb_os_write_error_(const char* text, size_t bytes);
   #define EGB_IS_MALLOC 0  // 1: this library is to be the C library's malloc
 #endif
 
+// A small variable that the first calls of a process need. It stands among the data with initial
+// values: a page or two that the loader has written to as a rule. Among the zeros it would be on a
+// page with parts of long tables, and bring that page into memory: first for a read, and then for a
+// write.
+#if defined(__ELF__)
+  #define EGB_AMONG_DATA_ __attribute__((section(".data")))
+#else
+  #define EGB_AMONG_DATA_
+#endif
+
 // Ends the program at once, as abort() does. Does not return.
 void egb_os_abort_(void);
 

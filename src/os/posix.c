@@ -58,7 +58,8 @@ static void* find_in_c_library(const char* name)
     return library == NULL ? NULL : dlsym(library, name);
 }
 
-static uintptr_t break_at_first;  // where the memory below the program's break starts; atomic
+EGB_AMONG_DATA_ static uintptr_t
+    break_at_first;  // where the memory below the program's break starts; atomic
 
 static uintptr_t current_break(void)
 {
@@ -109,7 +110,7 @@ static void find_break(void) {}
 // Not the system call, which takes ten times as long, and which sandboxes need not permit.
 typedef int clock_function(clockid_t clock, struct timespec* now);
 
-static clock_function* c_library_clock;  // atomic
+EGB_AMONG_DATA_ static clock_function* c_library_clock;  // atomic
 
 static void find_clock(void)
 {

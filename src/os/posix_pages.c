@@ -24,8 +24,9 @@
 
 size_t egb_os_page_bytes_(void)
 {
-    static size_t known;  // atomic; the C library looks for it among a hundred other answers
-    size_t        bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    EGB_AMONG_DATA_ static size_t
+           known;  // atomic; the C library looks for it among a hundred other answers
+    size_t bytes = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (bytes == 0) {
         const long answer = sysconf(_SC_PAGESIZE);
         bytes             = answer > 0 ? (size_t)answer : 0;

@@ -345,8 +345,8 @@ void egb_os_thread_is_forked_(void)
 
 // ---- the end of a thread ------------------------------------------------------------------------
 
-static pthread_key_t thread_exit_key;
-static bool          thread_exit_is_named;  // atomic
+EGB_AMONG_DATA_ static pthread_key_t thread_exit_key;
+EGB_AMONG_DATA_ static bool          thread_exit_is_named;  // atomic
 
 bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {

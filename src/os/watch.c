@@ -140,8 +140,8 @@ static void tell_open(const void* start, size_t bytes, bool is_open)
 bool egb_os_is_watched_(void)
 {
     enum { UNKNOWN, NO, YES };
-    static unsigned char answer;  // atomic; the same whoever finds it out
-    unsigned char        known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+    EGB_AMONG_DATA_ static unsigned char answer;  // atomic; the same whoever finds it out
+    unsigned char                        known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
     if (known == UNKNOWN) {
         known = sanitizer_listens() || has_valgrind() ? YES : NO;
         __atomic_store_n(&answer, known, __ATOMIC_RELAXED);

@@ -12,3 +12,5 @@ if(NOT APPLE AND NOT BUILD_SHARED_LIBS)
   set_source_files_properties(${threads} PROPERTIES
     COMPILE_OPTIONS -U__linux__ SKIP_PRECOMPILE_HEADERS ON)
 endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/first_calls.cmake)

@@ -76,7 +76,7 @@ egb_status __wrap_egb_os_commit_(
 )
 {
     const std::lock_guard<std::mutex> lock(books);
-    (void)found(regions, start, bytes);
+    expect_out(*regions, start, bytes);
     return is_refused() ? EGB_NO_MEMORY
                         : __real_egb_os_commit_(start, bytes, page_options, obtained);
 }

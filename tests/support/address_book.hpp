@@ -25,6 +25,19 @@ inline region* found(address_book* book, void* start, std::size_t bytes)
     return at == book->end() ? nullptr : &at->second;
 }
 
+// A region that has these bytes, and perhaps more where the system takes a region back in parts.
+inline void expect_out(const address_book& book, void* start, std::size_t bytes)
+{
+    const auto next = book.upper_bound(start);
+    ASSERT_TRUE(next != book.begin()) << "it was not reserved";
+    const auto& [first, one] = *std::prev(next);
+    const auto before =
+        static_cast<std::size_t>(static_cast<char*>(start) - static_cast<char*>(first));
+    EXPECT_LE(before, one.bytes) << "it was not reserved";
+    EXPECT_LE(bytes, one.bytes - before) << "it was not reserved as a whole";
+    EXPECT_TRUE(egb_os_can_split_() || (before == 0 && bytes == one.bytes));
+}
+
 // Takes a range off the books: a region, or any part of some that lie side by side.
 inline bool taken_off(address_book* book, void* start, std::size_t bytes)
 {

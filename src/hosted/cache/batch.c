@@ -12,6 +12,7 @@
 
 typedef struct egb_batch_slab {
     EGB_ALIGNAS_(128) egb_os_mutex lock;
+    bool        is_used;
     egb_growing batches;
 } egb_batch_slab;
 
@@ -32,6 +33,9 @@ const egb_entry_* egb_no_entry_(void)
     return &no_entry;
 }
 
+// Of a thread with one pool. More have longer chunks.
+enum { FIRST_BATCHES = 4 };
+
 static bool is_open(egb_batch_slab* slab, size_t length)
 {
     if (slab->batches.options.block_bytes != 0) {
@@ -39,10 +43,12 @@ static bool is_open(egb_batch_slab* slab, size_t length)
     }
     const size_t bytes =
         offsetof(egb_batch, entries) + (egb_batch_rooms_[length] + (size_t)1) * sizeof(egb_entry_);
-    const egb_growing_options options = {
-        .block_bytes = egb_round_up_(bytes, EGB_ALIGNOF_(egb_batch)),
-        .block_align = EGB_ALIGNOF_(egb_batch),
-        .backing     = egb_plain_backing_(),
+    const size_t              block_bytes = egb_round_up_(bytes, EGB_ALIGNOF_(egb_batch));
+    const egb_growing_options options     = {
+            .block_bytes = block_bytes,
+            .block_align = EGB_ALIGNOF_(egb_batch),
+            .chunk_bytes = FIRST_BATCHES * block_bytes,
+            .backing     = egb_plain_backing_(),
     };
     return egb_growing_init(&slab->batches, &options) == EGB_OK;
 }
@@ -62,6 +68,8 @@ egb_batch* egb_batch_new_(size_t lane, size_t blocks, size_t length)
 {
     const size_t          least = length_for(blocks, length);
     egb_batch_slab* const slab  = &slabs[lane][least];
+    // A page that is read first comes twice: for the read, and for the write that follows.
+    EGB_STORE_(slab->is_used, true);
     egb_os_lock_(&slab->lock);
     egb_growing* const batches = &slab->batches;
     const bool         can_get = egb_growing_has_free_(batches) || !egb_is_frozen_();

@@ -6,22 +6,32 @@
 #include "../region/pages.h"
 #include "peak.h"
 
-egb_thread_registry egb_threads_;
+EGB_AMONG_DATA_ egb_thread_registry egb_threads_;
 
 // The table of a thread before its first magazine, and after its end. It is never written, and
 // hardly ever read. It is zero at first, so that programs do not grow: key zero is only that of the
 // null pool, and its first place is prepared before any program's constructors.
-static egb_thread_ no_table_yet;
-static egb_thread_ no_table_any_more;
+//
+// The second table begins two places further in the same memory, for which nobody has a key either:
+// the first places of both are on one page.
+static struct {
+    egb_thread_   yet;
+    egb_magazine_ rest_of_any_more[2];
+} no_table;
+
+static egb_thread_* no_table_any_more(void)
+{
+    return (egb_thread_*)(void*)&no_table.yet.magazines[1];
+}
 
 __attribute__((constructor(101))) static void make_first_places(void)
 {
-    egb_magazine_clear_(&no_table_yet.magazines[0]);
-    egb_magazine_clear_(&no_table_any_more.magazines[0]);
+    egb_magazine_clear_(&no_table.yet.magazines[0]);
+    egb_magazine_clear_(&no_table_any_more()->magazines[0]);
 }
 
 #if defined(_WIN32)
-static _Thread_local egb_thread_* here = &no_table_yet;
+static _Thread_local egb_thread_* here = &no_table.yet;
 
 egb_thread_* egb_thread_self_(void)
 {
@@ -33,7 +43,7 @@ static void set_here(egb_thread_* thread)
     here = thread;
 }
 #else
-__thread egb_thread_* egb_thread_here_ __attribute__((tls_model("initial-exec"))) = &no_table_yet;
+__thread egb_thread_* egb_thread_here_ __attribute__((tls_model("initial-exec"))) = &no_table.yet;
 
 static void set_here(egb_thread_* thread)
 {
@@ -52,7 +62,7 @@ static void do_nothing(void) {}
 
 static void (*set_first_table(void))(void)
 {
-    set_here(&no_table_yet);
+    set_here(&no_table.yet);
     return do_nothing;
 }
 
@@ -77,9 +87,9 @@ void egb_magazine_let_go_(egb_magazine_* magazine)
 // and the thread has no magazines, as at its end.
 static bool arm(egb_thread_* thread)
 {
-    set_here(&no_table_any_more);
+    set_here(no_table_any_more());
     const bool is_armed = egb_os_arm_thread_exit_(thread);
-    set_here(&no_table_yet);
+    set_here(&no_table.yet);
     return is_armed;
 }
 
@@ -171,7 +181,7 @@ static bool end_table(egb_thread_* thread)
 // the list alone.
 static void at_exit(void* argument)
 {
-    set_here(&no_table_any_more);
+    set_here(no_table_any_more());
     let_go_of_all(argument);
     egb_os_lock_(&egb_threads_.lock);
     const bool is_kept = end_table(argument);
@@ -242,11 +252,11 @@ void egb_owned_unlink_(egb_magazine* cache)
 egb_magazine_* egb_thread_get_magazine_(const egb_depot* depot, uint64_t key)
 {
     egb_thread_* thread = egb_thread_self_();
-    if (thread == &no_table_any_more || !EGB_LOAD_(egb_threads_.can_take)) {
+    if (thread == no_table_any_more() || !EGB_LOAD_(egb_threads_.can_take)) {
         return NULL;
     }
     const bool has_magazines = EGB_LOAD_(depot->batch_blocks) != 0;
-    if (thread == &no_table_yet) {
+    if (thread == &no_table.yet) {
         thread = has_magazines ? new_table() : NULL;
         if (thread == NULL) {
             return NULL;

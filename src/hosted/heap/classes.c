@@ -21,18 +21,18 @@ typedef struct size_class {
     EGB_ALIGNAS_(8) uint64_t key;  // its pool's, atomic; 0: no pool yet
 } size_class;
 
-static egb_os_mutex classes_lock;  // protects the making of pools
-static size_class   classes[EGB_HEAP_CLASSES];
-EGB_ALIGNAS_(8) static uint64_t top_key;  // the key of the pool above them, atomic
+EGB_AMONG_DATA_ static egb_os_mutex classes_lock;  // protects the making of pools
+EGB_AMONG_DATA_ static size_class   classes[EGB_HEAP_CLASSES];
+EGB_AMONG_DATA_ EGB_ALIGNAS_(8) static uint64_t top_key;  // the key of the pool above them, atomic
 
 // The requests of each class while they are counted. They may be counted in memory that outlives
 // the process (eggbox/live.h), on top of those from before. All atomic.
 EGB_ALIGNAS_(8) static egb_live_class own_requests[EGB_HEAP_CLASSES];
 static egb_live_class* request_counts = own_requests;
 
-static bool           is_measured;   // atomic
-static egb_fault_plan large_faults;  // both made before the key of that pool
-static egb_level      large_level;
+EGB_AMONG_DATA_ static bool           is_measured;   // atomic
+EGB_AMONG_DATA_ static egb_fault_plan large_faults;  // both made before the key of that pool
+EGB_AMONG_DATA_ static egb_level      large_level;
 
 // ---- the lock of the classes --------------------------------------------------------------------
 

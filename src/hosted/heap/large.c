@@ -13,9 +13,9 @@ EGB_STATIC_ASSERT(EGB_HEAP_STEP_BYTES_ == 16, "guard_page.c aligns as size class
 
 static bool fails_on_purpose_here(const void* site)
 {
-    static uint64_t count;  // atomic
-    egb_fault_plan  plan = egb_heap_large_faults_();
-    plan.count           = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
+    EGB_AMONG_DATA_ static uint64_t count;  // atomic
+    egb_fault_plan                  plan = egb_heap_large_faults_();
+    plan.count                           = __atomic_fetch_add(&count, 1, __ATOMIC_RELAXED);
     return egb_fault_is_planned_(&plan) && egb_fault_is_due_(&plan, site);
 }
 

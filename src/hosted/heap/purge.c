@@ -36,9 +36,9 @@ static const size_t GROWTH_BYTES = (size_t)4 << 20;
 // After a trim in vain a class is left alone for twice as many epochs as before.
 enum { PAUSE_EPOCHS_MAX = 8 };
 
-static size_t   held_at_check;  // bytes, atomic
-static uint32_t cold_calls;     // atomic; some are lost
-static uint32_t epoch_began;    // milliseconds, atomic
+EGB_AMONG_DATA_ static size_t   held_at_check;  // bytes, atomic
+EGB_AMONG_DATA_ static uint32_t cold_calls;     // atomic; some are lost
+EGB_AMONG_DATA_ static uint32_t epoch_began;    // milliseconds, atomic
 
 // The state of a class in the last epoch. Protected by the lock of the classes.
 static struct {

@@ -9,7 +9,7 @@
 #include "registry.h"
 #include "wait.h"
 
-static egb_fork_hook*       hooks;     // atomic; the first that is to lock
+EGB_AMONG_DATA_ static egb_fork_hook* hooks;  // atomic; the first that is to lock
 static const egb_fork_hook* prepared;  // those that have locked for the fork that is under way
 
 void egb_fork_add_hook_(egb_fork_hook* hook)

@@ -4,7 +4,7 @@
 #include "../report/text.h"
 #include "registry.h"
 
-egb_live_slot* egb_live_slot_;
+EGB_AMONG_DATA_ egb_live_slot* egb_live_slot_;
 
 // The key last: whoever reads a key finds the name of that pool.
 static void describe_live(egb_live_pool* place, const egb_control* control, uint64_t key)

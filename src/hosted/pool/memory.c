@@ -133,5 +133,6 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
         return egb_pool_give_up_(pool, keep_bytes, false);
     }
     (void)egb_batch_slabs_trim_();
+    egb_plain_trim_();
     return egb_region_cache_trim_(keep_bytes, SIZE_MAX);
 }

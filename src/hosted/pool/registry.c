@@ -10,7 +10,7 @@
 #include "live.h"
 #include "redzone.h"
 
-egb_pool_registry egb_registry_;
+EGB_AMONG_DATA_ egb_pool_registry egb_registry_;
 
 // The C library's malloc has the heap's pools, and no others.
 enum { SLOTS_MAX = EGB_IS_MALLOC ? 1024 : EGB_POOLS_MAX + 1, SLOTS_LEAST = 64 };

@@ -73,7 +73,7 @@ egb_status egb_block_check(const void* block)
 // ---- at the end ---------------------------------------------------------------------------------
 
 // The number of this process. The child of a vfork has its parent's memory, and another number.
-static uint64_t checked_process;
+EGB_AMONG_DATA_ static uint64_t checked_process;
 
 static void note_the_process(void)
 {

@@ -27,7 +27,6 @@ static struct {
     egb_heap_stats now;
     uint64_t       requested_before[EGB_HEAP_CLASSES];
     egb_earlier    large;
-    uint64_t       started_ns;
     const char*    mark;        // the ending of the mark that announces it; NULL: there is none
     bool           has_failed;  // and a note says so
     int            error;       // of the last one
@@ -36,7 +35,8 @@ static struct {
     char           path[EGB_REPORT_PATH_MAX + 64];
     char           whole_path[EGB_REPORT_PATH_MAX + 64];
 } report;
-static bool report_is_busy;  // atomic: a thread is writing
+EGB_AMONG_DATA_ static uint64_t started_ns;
+static bool                     report_is_busy;  // atomic: a thread is writing
 
 // In the child of a fork the thread that was writing a report no longer exists.
 static void reset_report(void)
@@ -51,14 +51,14 @@ static egb_fork_hook report_fork_hook = {.in_child = reset_report};
 __attribute__((constructor)) void egb_report_note_start_(void)
 {
     egb_fork_add_hook_(&report_fork_hook);
-    if (report.started_ns == 0) {  // else a restart came first, and the files have its name
-        report.started_ns = egb_os_nanoseconds_();
+    if (started_ns == 0) {  // else a restart came first, and the files have its name
+        started_ns = egb_os_nanoseconds_();
     }
 }
 
 void egb_report_restart(void)
 {
-    report.started_ns = 0;
+    started_ns        = 0;
     report.mark       = NULL;
     report.has_failed = false;
     egb_report_note_start_();
@@ -138,7 +138,7 @@ static const char* level_of_classes(void)
 
 static void write_process(egb_json* out, const egb_os_process* process)
 {
-    const uint64_t took = (egb_os_nanoseconds_() - report.started_ns) / 1000;
+    const uint64_t took = (egb_os_nanoseconds_() - started_ns) / 1000;
     egb_json_number_(out, "schema", 1);
     egb_json_word_(out, "kind", "eggbox-process");
     egb_json_member_(out, "program", report.text, egb_os_program_(report.text, sizeof report.text));
@@ -146,7 +146,7 @@ static void write_process(egb_json* out, const egb_os_process* process)
     egb_json_number_(out, "pid", process->pid);
     egb_json_number_(out, "parent_pid", process->parent_pid);
     egb_json_number_(out, "process_started", process->started_ticks);
-    egb_json_number_(out, "started_ns", report.started_ns);
+    egb_json_number_(out, "started_ns", started_ns);
     egb_json_number_(out, "duration_s", took / 1000000);
     egb_json_byte_(out, '.');
     egb_json_digits_(out, took % 1000000, 6);
@@ -358,7 +358,7 @@ static void make_path(char* to, const char* folder, uint64_t pid, const char* en
     to = add_to_path(to, "/");
     to = add_number_to_path(to, pid);
     to = add_to_path(to, "-");
-    to = add_number_to_path(to, report.started_ns);
+    to = add_number_to_path(to, started_ns);
     (void)add_to_path(to, ending);
 }
 
@@ -464,7 +464,7 @@ static void announce(const char* folder, const char* mark)
     make_path(report.path, folder, egb_os_process_number_(), mark);
     egb_os_note_(length == 0 ? "?" : report.text, report.path);
     report.mark = mark;
-    egb_live_note_start_(report.started_ns, version_text, level_of_classes());
+    egb_live_note_start_(started_ns, version_text, level_of_classes());
     egb_ended_watch_();
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
 }

@@ -16,11 +16,11 @@
 #include "live.h"
 #include "report.h"
 
-// Empty: no report. A copy, because a program may change its environment.
+// A copy, because a program may change its environment.
 static char wished_folder[EGB_REPORT_PATH_MAX];
 
-// The number of the process.
-static uint64_t wished_by;
+// The number of the process; 0: no report.
+EGB_AMONG_DATA_ static uint64_t wished_by;
 
 static void in_forked_child(void)
 {
@@ -52,7 +52,7 @@ bool egb_report_begin_(void)
 // The child of a vfork has its parent's memory, and another number.
 static bool is_wished(void)
 {
-    return wished_folder[0] != '\0' && egb_os_process_number_() == wished_by;
+    return wished_by != 0 && egb_os_process_number_() == wished_by;
 }
 
 void egb_report_go_on_(void)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "ask.h"
 
+#include "../../os/os.h"
 #include "chunk_cache.h"
 #include "eggbox/atomic_hot.h"
 #include "keep.h"
 
-static bool is_frozen;     // atomic
-static bool refused_once;  // atomic: a request was refused, and no report told yet
+EGB_AMONG_DATA_ static bool is_frozen;     // atomic
+EGB_AMONG_DATA_ static bool refused_once;  // atomic: a request was refused, and no report told yet
 
 void egb_freeze_(bool is_on)
 {

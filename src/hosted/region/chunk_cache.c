@@ -28,13 +28,13 @@ enum { EVICTED_MAX = 32 };
 
 static const egb_cached_chunk no_region = {NULL, 0, 0, 0, 0, 0};
 
-static egb_os_mutex cache_lock;  // protects all that follows
+EGB_AMONG_DATA_ static egb_os_mutex cache_lock;  // protects all that follows
 
 // Oldest first.
-static egb_cached_chunk regions[REGIONS_MAX];
-static size_t           cached_count;
-static size_t           cached_bytes;   // bytes of addresses
-static size_t           cached_memory;  // bytes of pages that may be in memory
+static egb_cached_chunk       regions[REGIONS_MAX];
+EGB_AMONG_DATA_ static size_t cached_count;
+EGB_AMONG_DATA_ static size_t cached_bytes;   // bytes of addresses
+EGB_AMONG_DATA_ static size_t cached_memory;  // bytes of pages that may be in memory
 
 static size_t in_pages(size_t bytes)
 {

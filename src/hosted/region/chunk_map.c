@@ -16,8 +16,11 @@ static bool make_leaf(size_t unit)
         return false;
     }
     egb_leaf** const place = &egb_leaves_[unit >> EGB_LEAF_BITS];
-    egb_leaf*        there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    if (there != NULL) {
+    egb_leaf*        there = NULL;
+    // Not a load: the page that is read first comes twice, for the read and for the write below.
+    if (!__atomic_compare_exchange_n(
+            place, &there, NULL, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE
+        )) {
         return true;
     }
     egb_leaf* const made = egb_pages_(sizeof(egb_leaf));

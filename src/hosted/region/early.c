@@ -17,7 +17,7 @@ typedef struct early_head {
 bool egb_early_is_over_;
 
 EGB_ALIGNAS_(16) static unsigned char memory[EARLY_BYTES];  // no page of it is there before its use
-static size_t used;                                         // atomic
+EGB_AMONG_DATA_ static size_t used;                         // atomic
 
 void* egb_early_alloc_(size_t align, size_t bytes)
 {

@@ -21,10 +21,10 @@ static const size_t QUARANTINE_BYTES_MAX = (size_t)1 << (sizeof(void*) > 4 ? 30 
 
 static const uint64_t EVERY_MAX = 999999999;
 
-static bool     large_has_guard_pages;  // atomic, as all below
-static uint32_t sample_every;           // 0: no small request is sampled
-static intptr_t sample_left;            // blocks till the next sample, due at 1; may go below
-static uint32_t sample_random;
+EGB_AMONG_DATA_ static bool     large_has_guard_pages;  // atomic, as all below
+EGB_AMONG_DATA_ static uint32_t sample_every;           // 0: no small request is sampled
+EGB_AMONG_DATA_ static intptr_t sample_left;  // blocks till the next sample, due at 1; may go below
+EGB_AMONG_DATA_ static uint32_t sample_random;
 
 typedef struct wanted_pages {
     bool     large;

@@ -24,15 +24,15 @@ enum { MILLISECONDS_PER_READ = 1000 };
 // a need the limit falls.
 enum { SOON_EPOCHS = 4, FALL_EPOCHS = 16 };
 
-static bool     is_left_to_time;  // atomic, as all that follow
-static size_t   limit;            // 0: the least
-static uint32_t given_lately;     // epochs until memory that went counts as not needed
-static uint32_t epochs_alike;
-static size_t   share = SIZE_MAX;
-static size_t   got;      // bytes, until they are GOT_LEAST
-static uint32_t read_at;  // milliseconds
-static bool     is_read_no_more;
-static uint32_t is_reading;
+EGB_AMONG_DATA_ static bool     is_left_to_time;  // atomic, as all that follow
+EGB_AMONG_DATA_ static size_t   limit;            // 0: the least
+EGB_AMONG_DATA_ static uint32_t given_lately;  // epochs until memory that went counts as not needed
+EGB_AMONG_DATA_ static uint32_t epochs_alike;
+static size_t                   share = SIZE_MAX;
+EGB_AMONG_DATA_ static size_t   got;      // bytes, until they are GOT_LEAST
+EGB_AMONG_DATA_ static uint32_t read_at;  // milliseconds
+EGB_AMONG_DATA_ static bool     is_read_no_more;
+EGB_AMONG_DATA_ static uint32_t is_reading;
 
 size_t egb_keep_share_(void)
 {

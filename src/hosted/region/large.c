@@ -10,12 +10,12 @@
 // fresh one, if its pages are used.
 enum { ZEROED_BYTES_MAX = 1 << 20 };
 
-static egb_os_mutex      large_lock;  // protects all that follows, and large_cache.c
-static egb_large_numbers numbers;     // without the numbers that others count
+EGB_AMONG_DATA_ static egb_os_mutex large_lock;    // protects all that follows, and large_cache.c
+EGB_AMONG_DATA_ static egb_large_numbers numbers;  // without the numbers that others count
 
 // Copies of them, for eyes outside the process: NULL: none. And those from before that.
-static egb_live_large*   live;
-static egb_large_numbers before_live;
+EGB_AMONG_DATA_ static egb_live_large* live;
+static egb_large_numbers               before_live;
 
 static void note_live(void)
 {

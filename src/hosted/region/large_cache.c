@@ -12,11 +12,11 @@
 // a New Dynamic Memory Allocator for Real-Time Systems", 2004.
 enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4 };
 
-static egb_large_list bins[BINS];
-static uint64_t       used_bins;  // one bit for each list that is not empty
-static uint64_t       times_cached;
-static size_t         large_cached_count;
-static size_t         large_cached_bytes;
+static egb_large_list           bins[BINS];
+EGB_AMONG_DATA_ static uint64_t used_bins;  // one bit for each list that is not empty
+EGB_AMONG_DATA_ static uint64_t times_cached;
+EGB_AMONG_DATA_ static size_t   large_cached_count;
+EGB_AMONG_DATA_ static size_t   large_cached_bytes;
 
 static uint32_t epoch = 1;  // atomic
 

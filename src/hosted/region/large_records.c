@@ -4,8 +4,8 @@
 
 #include "../../os/os.h"
 
-static egb_growing records;
-static egb_range*  large_regions;  // of all records but new ones
+EGB_AMONG_DATA_ static egb_growing records;
+EGB_AMONG_DATA_ static egb_range*  large_regions;  // of all records but new ones
 
 // ---- records ------------------------------------------------------------------------------------
 
@@ -14,6 +14,7 @@ egb_large* egb_large_new_record_(void)
     const egb_growing_options options = {
         .block_bytes = sizeof(egb_large),
         .block_align = _Alignof(egb_large),
+        .chunk_bytes = sizeof(egb_large),  // a page at first
         .backing     = egb_plain_backing_(),
     };
     egb_large* large = NULL;
@@ -57,7 +58,7 @@ void egb_large_leave_(egb_large* large)
 
 void egb_large_note_mapping_(egb_large* large)
 {
-    static uint64_t mappings;
+    EGB_AMONG_DATA_ static uint64_t mappings;
     large->mapping = ++mappings;
 }
 

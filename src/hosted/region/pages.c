@@ -3,7 +3,9 @@
 #include "pages.h"
 
 #include "../../core/util.h"
+#include "../../os/os.h"
 #include "ask.h"
+#include "eggbox/atomic_hot.h"
 
 static size_t whole_units(size_t bytes, size_t unit)
 {
@@ -32,12 +34,64 @@ void egb_pages_release_(void* region, size_t bytes)
 
 // ---- the library's own pools --------------------------------------------------------------------
 
+// Where the unused rest of a unit begins, which goes to the end of that unit. A multiple of
+// EGB_UNIT_BYTES: there is none. Atomic; nobody has touched these pages.
+EGB_AMONG_DATA_ static uintptr_t rest_of_unit;
+
+static size_t bytes_of_rest(uintptr_t rest)
+{
+    return (size_t)(0 - rest) & (EGB_UNIT_BYTES - 1);
+}
+
+static bool move_rest(uintptr_t* from, uintptr_t to)
+{
+    return __atomic_compare_exchange_n(
+        &rest_of_unit, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
+    );
+}
+
+// What is left of a unit goes back: of the one before, or of this one if another thread has begun
+// one as well.
+static void* begin_unit(size_t bytes, uintptr_t rest)
+{
+    char* const unit = egb_ask_reserve_(EGB_UNIT_BYTES, EGB_UNIT_BYTES);
+    if (unit == NULL) {
+        return NULL;
+    }
+    if (!move_rest(&rest, (uintptr_t)unit + bytes)) {
+        egb_os_release_(unit + bytes, EGB_UNIT_BYTES - bytes);
+    } else if (bytes_of_rest(rest) != 0) {
+        egb_os_release_((void*)rest, bytes_of_rest(rest));
+    }
+    return unit;
+}
+
+// A piece of a unit, so that the first chunks of several pools are one request to the system.
+static void* take_piece(size_t bytes)
+{
+    uintptr_t rest = __atomic_load_n(&rest_of_unit, __ATOMIC_ACQUIRE);
+    while (bytes <= bytes_of_rest(rest)) {
+        if (move_rest(&rest, rest + bytes)) {
+            return (void*)rest;
+        }
+    }
+    return begin_unit(bytes, rest);
+}
+
+void egb_plain_trim_(void)
+{
+    const uintptr_t rest = __atomic_exchange_n(&rest_of_unit, 0, __ATOMIC_ACQ_REL);
+    if (bytes_of_rest(rest) != 0) {
+        egb_os_release_((void*)rest, bytes_of_rest(rest));
+    }
+}
+
 // NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
 static void* reserve_pages(void* user, size_t least, size_t* bytes)
 {
     (void)user;
     (void)least;
-    return egb_ask_reserve_(*bytes, EGB_UNIT_BYTES);
+    return *bytes < EGB_UNIT_BYTES ? take_piece(*bytes) : egb_ask_reserve_(*bytes, EGB_UNIT_BYTES);
 }
 
 static egb_status commit_pages(void* user, void* region, size_t bytes)
@@ -54,8 +108,10 @@ static void release_pages(void* user, void* region, size_t bytes)
 
 egb_backing egb_plain_backing_(void)
 {
+    const size_t page    = egb_os_page_bytes_();
+    const size_t granule = egb_os_can_split_() && page < EGB_UNIT_BYTES ? page : EGB_UNIT_BYTES;
     const egb_backing backing = {
-        reserve_pages, commit_pages, release_pages, NULL, EGB_UNIT_BYTES, true, 0
+        reserve_pages, commit_pages, release_pages, NULL, granule, true, 0
     };
     return backing;
 }

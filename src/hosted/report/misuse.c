@@ -15,9 +15,9 @@
 
 // A function and its `user`, read as one value: `version` is odd while they change, and even and
 // larger afterwards.
-static atomic_uint            version;
-static _Atomic(egb_misuse_fn) current_function;  // NULL: the default
-static _Atomic(void*)         current_user;
+EGB_AMONG_DATA_ static atomic_uint            version;
+EGB_AMONG_DATA_ static _Atomic(egb_misuse_fn) current_function;  // NULL: the default
+EGB_AMONG_DATA_ static _Atomic(void*)         current_user;
 
 void egb_misuse_set_handler(egb_misuse_fn handler, void* user)
 {

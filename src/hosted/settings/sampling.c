@@ -4,15 +4,15 @@
 #include "../../core/util.h"
 #include "../../os/os.h"
 
-static uint64_t period = EGB_SAMPLE_PERIOD;  // atomic
-static uint64_t seed;                        // atomic; of the next sampler
-static bool     is_steady;                   // atomic; for tests
+static uint64_t                 period = EGB_SAMPLE_PERIOD;  // atomic
+EGB_AMONG_DATA_ static uint64_t seed;                        // atomic; of the next sampler
+EGB_AMONG_DATA_ static bool     is_steady;                   // atomic; for tests
 
 // Samples of the process, in windows of so many, at most one in so many nanoseconds.
 enum { PACE_NS = 2000000, WINDOW_SAMPLES = 64, HALVINGS_MAX = 12 };
-static uint64_t samples_taken;    // atomic
-static uint64_t window_began;     // atomic; when the window began, in nanoseconds
-static uint32_t period_halvings;  // atomic
+EGB_AMONG_DATA_ static uint64_t samples_taken;    // atomic
+EGB_AMONG_DATA_ static uint64_t window_began;     // atomic; when the window began, in nanoseconds
+EGB_AMONG_DATA_ static uint32_t period_halvings;  // atomic
 
 // ---- the setting --------------------------------------------------------------------------------
 
