@@ -101,6 +101,15 @@ static void take_large_from_heap(void)
     blocks[2] = egb_malloc(100000);
 }
 
+// As many calls as it takes until one looks at the clock. The first epoch begins with it.
+static void use_heap_for_long(void)
+{
+    for (int i = 0; i < 100; i++) {
+        egb_free(blocks[2]);
+        take_large_from_heap();
+    }
+}
+
 // ---- the count ----------------------------------------------------------------------------------
 
 typedef struct step {
@@ -178,6 +187,7 @@ int main(void)
         {"take its first block", take_first_of_second_pool, 2, 4},
         {"take a block from the heap", take_from_heap, 7, 4},
         {"take a large block from the heap", take_large_from_heap, 2, 4},
+        {"take 100 more, one at a time", use_heap_for_long, 6, 0},
     };
     static step thread_step = {"take the first block of a thread", take_first, 9, 8};
     pthread_t   thread;

@@ -38,7 +38,7 @@ enum { PAUSE_EPOCHS_MAX = 8 };
 
 EGB_AMONG_DATA_ static size_t   held_at_check;  // bytes, atomic
 EGB_AMONG_DATA_ static uint32_t cold_calls;     // atomic; some are lost
-EGB_AMONG_DATA_ static uint32_t epoch_began;    // milliseconds, atomic
+EGB_AMONG_DATA_ static uint32_t epoch_began;    // milliseconds, atomic; 0: none began yet
 
 // The state of a class in the last epoch. Protected by the lock of the classes.
 static struct {
@@ -346,15 +346,23 @@ void egb_heap_wake_purger_(void)
     }
 }
 
-// Ends the epoch if it is over. Returns the bytes given back.
-static size_t look_at_clock(void)
+// Whether an epoch has ended, and the next one begins. The first one begins with the first look.
+static bool epoch_ends(void)
 {
     const uint32_t now   = (uint32_t)egb_os_milliseconds_();
     uint32_t       began = EGB_LOAD_(epoch_began);
-    if (now - began < EPOCH_MILLISECONDS ||
-        !__atomic_compare_exchange_n(
-            &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
-        )) {
+    const bool     first = began == 0;
+    return (first || now - began >= EPOCH_MILLISECONDS) &&
+           __atomic_compare_exchange_n(
+               &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+           ) &&
+           !first;
+}
+
+// Returns the bytes given back.
+static size_t look_at_clock(void)
+{
+    if (!epoch_ends()) {
         return 0;
     }
     const uint32_t current = egb_region_next_epoch_();
