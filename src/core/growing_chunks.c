@@ -70,6 +70,17 @@ void egb_available_remove_(egb_growing* pool, egb_chunk_* chunk)
     chunk->previous = NULL;
 }
 
+void egb_growing_prefer_recycled_(egb_growing* pool)
+{
+    egb_chunk_* const first  = pool->available;
+    egb_chunk_* const second = first == NULL ? NULL : first->next;
+    if (second != NULL && first->shape.states != NULL && first->groups == 0 &&
+        second->groups != 0) {
+        egb_available_remove_(pool, first);
+        egb_available_add_last_(pool, first);
+    }
+}
+
 void egb_growing_prefer_(egb_growing* pool, egb_chunk_* chunk)
 {
     if (chunk != pool->available) {

@@ -26,6 +26,21 @@ long page_faults()
     return used.ru_minflt;
 }
 
+// All blocks are taken in the order of a list, and given back in it: the first chunk of all becomes
+// free first, and the last one, half of which nobody had yet, remains the first to serve.
+long faults_of_pass(egb_pool pool, std::vector<void*>& blocks)
+{
+    const long before = page_faults();
+    for (void*& block : blocks) {
+        block                               = egb_pool_alloc(pool);
+        *static_cast<volatile char*>(block) = 1;
+    }
+    for (void* const block : blocks) {
+        egb_pool_free(pool, block);
+    }
+    return page_faults() - before;
+}
+
 // Blocks of a page each in the first chunk, which is one unit. The first of them is taken, the
 // others are still fresh: so far nothing has touched their pages.
 struct first_chunk {
@@ -229,3 +244,14 @@ TEST(pool_pages, large_pages_are_reported_as_far_as_they_are_there)
 }
 
 #endif
+
+TEST(pool_pages, a_second_pass_has_the_blocks_of_the_first)
+{
+    const guard        pool(make(496));
+    std::vector<void*> blocks(10000);
+    const long         first = faults_of_pass(pool, blocks);
+    EXPECT_GT(first, 1000);
+    for (int pass = 2; pass <= 4; pass++) {
+        EXPECT_LE(faults_of_pass(pool, blocks), 10) << "pass " << pass;
+    }
+}

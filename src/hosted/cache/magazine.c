@@ -313,15 +313,19 @@ static size_t run_blocks_max(const egb_depot* depot)
 // Refills take blocks from existing chunks: only for the first block may the system be asked.
 static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
-    uint32_t count  = 0;
-    bool     is_end = false;
-    if (depot->attached > 1 && egb_has_own_chunks_(depot)) {
+    uint32_t   count   = 0;
+    bool       is_end  = false;
+    const bool has_own = depot->attached > 1 && egb_has_own_chunks_(depot);
+    if (has_own) {
         egb_lane_prefer_own_chunk_(depot, magazine->lane);
     }
     const size_t wanted = egb_smaller_(magazine->refill_max, batch->room);
     while (count < wanted && !is_end && (count == 0 || depot->growing.available != NULL)) {
-        egb_chunk_*  chunk;
-        void*        run[EGB_STATES_IN_LINE];
+        egb_chunk_* chunk;
+        void*       run[EGB_STATES_IN_LINE];
+        if (!has_own) {
+            egb_growing_prefer_recycled_(&depot->growing);
+        }
         const size_t taken = take_run(depot, &chunk, run, wanted - count);
         if (taken == 0) {
             break;
