@@ -72,6 +72,16 @@ static bool is_sound(unsigned state, const egb_word* words, size_t stride)
                                   has_marks(words, stride, is_gone));
 }
 
+// A page that the system has taken would come back twice if it were read first: for the read of the
+// marks, and for a write. So a word behind them is written, which means nothing in a free block.
+static void bring_back(unsigned state, egb_word* words, size_t stride)
+{
+    enum { MARKED_WORDS = 2 };
+    if ((state & EGB_STATE_GONE_) != 0 && wants_marks(stride) && stride > MARKED_WORDS) {
+        *(volatile egb_word*)&words[MARKED_WORDS] = 0;
+    }
+}
+
 bool egb_bitmap_is_sound_(const egb_chunk_* chunk, size_t index)
 {
     const size_t stride = chunk->fixed.stride;
@@ -239,6 +249,7 @@ static size_t take_of_group(egb_chunk_* chunk, void** blocks, size_t count)
     while (index < end && taken < count) {
         egb_word* const words = first + index * stride;
         const unsigned  state = get_state(&shape, index);
+        bring_back(state, words, stride);
         if (!is_sound(state, words, stride)) {
             break;
         }

@@ -7,6 +7,7 @@
 #include "pool/backing.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -119,6 +120,13 @@ void give(const std::vector<void*>& blocks)
     }
 }
 
+std::size_t page_faults()
+{
+    rusage used = {};
+    getrusage(RUSAGE_SELF, &used);
+    return static_cast<std::size_t>(used.ru_minflt);
+}
+
 // One block in four pages stays when blocks are thinned out.
 bool stays(std::size_t index, std::size_t bytes)
 {
@@ -201,6 +209,28 @@ TEST_F(heap_free_pages, a_trim_gives_them_back)
         }
         give(stay);
         EXPECT_NE(egb_heap_trim(0), 0u);
+    }
+}
+
+TEST_F(heap_free_pages, a_page_that_comes_back_is_one_page_fault)
+{
+    for (const std::size_t bytes : {16u, 112u, 512u, 896u}) {
+        const std::vector<void*> blocks = take(bytes, 8 * MiB / bytes);
+        const std::vector<void*> stay   = thin_out(blocks, bytes);
+        const std::size_t        before = resident(blocks, bytes);
+        ASSERT_NE(egb_heap_trim(0), 0u) << bytes;
+        const std::size_t pages = (before - resident(blocks, bytes)) / page_bytes();
+        ASSERT_GE(pages, MiB / page_bytes()) << bytes;
+        std::vector<void*> again(blocks.size() - stay.size());
+        const std::size_t  faults = page_faults();
+        for (void*& block : again) {
+            block                               = egb_malloc(bytes);
+            *static_cast<volatile char*>(block) = 1;
+        }
+        EXPECT_LE(page_faults() - faults, pages + again.size() * sizeof(void*) / page_bytes() + 64)
+            << bytes << ": " << pages << " pages";
+        give(again);
+        give(stay);
     }
 }
 
