@@ -51,8 +51,9 @@ typedef struct egb_damage {
 // The next block to be taken is one of this chunk, which is in the list.
 void egb_growing_prefer_(egb_growing* pool, egb_chunk_* chunk);
 
-// If the first chunk of the list has fresh blocks alone, and the second one others, the first goes to
-// the end: pages of the second are in memory. For chunks with states; others have this order anyway.
+// If the first chunk of the list has fresh blocks alone, and the second one others, the first goes
+// to the end: pages of the second are in memory. For chunks with states; others have this order
+// anyway.
 void egb_growing_prefer_recycled_(egb_growing* pool);
 
 // Gets one more chunk and adds it to the list, at its end. NULL: the backing refused, and the pool
