@@ -19,9 +19,14 @@ static struct {
     egb_magazine_ rest_of_any_more[2];
 } no_table;
 
+EGB_STATIC_ASSERT(
+    offsetof(egb_thread_, magazines) + sizeof(egb_magazine_) <= sizeof no_table.rest_of_any_more,
+    "the first place of the second table is behind that of the first"
+);
+
 static egb_thread_* no_table_any_more(void)
 {
-    return (egb_thread_*)(void*)&no_table.yet.magazines[1];
+    return (egb_thread_*)(void*)((char*)&no_table.yet + sizeof no_table.rest_of_any_more);
 }
 
 __attribute__((constructor(101))) static void make_first_places(void)
