@@ -32,6 +32,7 @@ static bool push_cold(egb_fixed* pool, size_t distance)
                                      : egb_fixed_push_plain_(pool, distance);
 }
 
+// Not by egb_fixed_free_by_(): the proof follows no pointers to functions.
 void egb_fixed_free_cold_(egb_fixed* pool, void* block)
 {
     if (block == NULL ||

@@ -74,9 +74,5 @@ void* egb_fixed_alloc_bits_(egb_fixed* pool)
 
 void egb_fixed_free_bits_(egb_fixed* pool, void* block)
 {
-    if (block == NULL || (egb_fixed_is_made_(pool) &&
-                          egb_fixed_push_live_(pool, egb_fixed_distance_(pool, block)))) {
-        return;
-    }
-    egb_fixed_report_free_(pool, block, EGB_CALLER());
+    egb_fixed_free_by_(pool, block, egb_fixed_push_live_, EGB_CALLER());
 }

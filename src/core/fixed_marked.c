@@ -50,9 +50,5 @@ bool egb_fixed_push_marked_(egb_fixed* pool, size_t distance)
 
 void egb_fixed_free_marked_(egb_fixed* pool, void* block)
 {
-    if (block == NULL || (egb_fixed_is_made_(pool) &&
-                          egb_fixed_push_marked_(pool, egb_fixed_distance_(pool, block)))) {
-        return;
-    }
-    egb_fixed_report_free_(pool, block, EGB_CALLER());
+    egb_fixed_free_by_(pool, block, egb_fixed_push_marked_, EGB_CALLER());
 }

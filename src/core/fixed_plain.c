@@ -80,9 +80,5 @@ bool egb_fixed_push_plain_(egb_fixed* pool, size_t distance)
 
 void egb_fixed_free_tiny_(egb_fixed* pool, void* block)
 {
-    if (block == NULL || (egb_fixed_is_made_(pool) &&
-                          egb_fixed_push_plain_(pool, egb_fixed_distance_(pool, block)))) {
-        return;
-    }
-    egb_fixed_report_free_(pool, block, EGB_CALLER());
+    egb_fixed_free_by_(pool, block, egb_fixed_push_plain_, EGB_CALLER());
 }

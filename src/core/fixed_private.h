@@ -103,6 +103,19 @@ static inline bool egb_fixed_is_made_or_told_(const egb_fixed* pool, const void*
     return is_made;
 }
 
+// The cold half of free for a pool of one mode; `push` is that mode's. The calls below take any
+// distance. The compiler puts this into each caller: `push` is then an ordinary call.
+static inline EGB_ALWAYS_INLINE void egb_fixed_free_by_(
+    egb_fixed* pool, void* block, bool (*push)(egb_fixed* pool, size_t distance), const void* site
+)
+{
+    if (block == NULL ||
+        (egb_fixed_is_made_(pool) && push(pool, egb_fixed_distance_(pool, block)))) {
+        return;
+    }
+    egb_fixed_report_free_(pool, block, site);
+}
+
 // The newest free block's distance in every mode.
 uint32_t egb_fixed_head_(const egb_fixed* pool);
 
