@@ -12,7 +12,9 @@
   #include "here.hpp"
   #include "pool.h"
   #include "pool_ptr.hpp"
+  #include "wait.hpp"
 
+  #include <chrono>
   #include <cstddef>
   #include <new>
   #include <type_traits>
@@ -61,6 +63,22 @@ class pool_handle
         );
     }
 
+    /// Constructs a T in a block of the pool, and waits for the block as long as `limit`: forever,
+    /// or any duration. It is rounded up to milliseconds.
+    ///
+    ///     auto [job, status] = jobs.make_for(100ms, work);
+    ///
+    /// Returns  the object, or why there is none: see wait_result. If T's constructor throws, the
+    ///          next thread that waits gets the block, and the exception passes on.
+    /// Cost     egb_pool_alloc_for(), and T's constructor.
+    template <class Rep, class Period, class... Args>
+    wait_result<T*> make_for(std::chrono::duration<Rep, Period> limit, Args&&... args) const
+        noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        const wait_result<void*> block = alloc_for(limit);
+        return {make_at(block.pointer, std::forward<Args>(args)...), block.status};
+    }
+
     /// Destroys an object of the pool and frees its block. nullptr: no effect. Any other address
     /// than that of a block in use is misuse: the handler is told, the destructor is not called.
     /// (At level "off" only addresses that are no block of this pool are noticed.)
@@ -81,6 +99,29 @@ class pool_handle
     [[nodiscard]] EGB_ALWAYS_INLINE void* alloc(here place = here{}) const noexcept
     {
         return egb_pool_alloc_at(pool_, place.file, place.line);
+    }
+
+    /// A block without an object in it: egb_pool_alloc_for().
+    template <class Rep, class Period>
+    EGB_ALWAYS_INLINE wait_result<void*> alloc_for(std::chrono::duration<Rep, Period> limit
+    ) const noexcept
+    {
+        wait_result<void*> given{nullptr, EGB_INVALID};
+        given.status = egb_pool_alloc_for(pool_, &given.pointer, milliseconds_of_(limit));
+        return given;
+    }
+
+    /// Ends the wait of every thread that waits now: they get EGB_CANCELLED. Returns how many there
+    /// were: egb_pool_cancel().
+    std::size_t cancel() const noexcept
+    {
+        return egb_pool_cancel(pool_);
+    }
+
+    /// Threads that wait for a block now: egb_pool_waiting().
+    [[nodiscard]] std::size_t waiting() const noexcept
+    {
+        return egb_pool_waiting(pool_);
     }
 
     /// Gives back a block without an object in it: egb_pool_free().
@@ -159,7 +200,8 @@ using pool_options = egb_pool_options;
 ///
 /// Its end destroys the pool and its descendants, with EGB_DESTROY_FORCE; it does not destroy the
 /// objects still in them. No other thread may use the pool<T> itself then, or while it is moved;
-/// handles of it may be used at any time. Can be moved, not copied.
+/// handles of it may be used at any time: threads that wait with one get EGB_STALE. Can be moved,
+/// not copied.
 template <class T>
 class pool
 {
@@ -235,6 +277,32 @@ class pool
         handle_.free(block);
     }
 
+    /// As pool_handle: wait for a block, with an object in it or without; end the waits of others.
+    template <class Rep, class Period, class... Args>
+    wait_result<T*> make_for(
+        std::chrono::duration<Rep, Period> limit, Args&&... args
+    ) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        return handle_.make_for(limit, std::forward<Args>(args)...);
+    }
+
+    template <class Rep, class Period>
+    EGB_ALWAYS_INLINE wait_result<void*> alloc_for(std::chrono::duration<Rep, Period> limit
+    ) noexcept
+    {
+        return handle_.alloc_for(limit);
+    }
+
+    std::size_t cancel() noexcept
+    {
+        return handle_.cancel();
+    }
+
+    [[nodiscard]] std::size_t waiting() const noexcept
+    {
+        return handle_.waiting();
+    }
+
     /// make(), with an owner that is one pointer wide: empty if there is no block. The owner must
     /// end before the pool does.
     template <class... Args>
@@ -242,6 +310,16 @@ class pool
     ) noexcept(noexcept(std::declval<const pool_handle<T>&>().make(std::forward<Args>(args)...)))
     {
         return pool_ptr<T>(make(std::forward<Args>(args)...));
+    }
+
+    /// make_for(), with such an owner.
+    template <class Rep, class Period, class... Args>
+    wait_result<pool_ptr<T>> make_unique_for(
+        std::chrono::duration<Rep, Period> limit, Args&&... args
+    ) noexcept(std::is_nothrow_constructible_v<T, Args...>)
+    {
+        const wait_result<T*> made = make_for(limit, std::forward<Args>(args)...);
+        return {pool_ptr<T>(made.pointer), made.status};
     }
 
     /// egb_pool_reserve()

@@ -52,6 +52,19 @@ struct message : eggbox::pooled<message> {
     int number         = 3;
 };
 
+// With one block, which is free, in use, and free again.
+bool waits_work()
+{
+    eggbox::pool_options options{};
+    options.max_blocks = 1;
+    eggbox::pool<thing> pool(options);
+    const auto          first  = pool.make_unique_for(eggbox::forever, 4);
+    const auto          second = pool.make_for(std::chrono::microseconds(1), 5);
+    const auto          third  = pool.alloc_for(std::chrono::seconds(0));
+    return first && first.pointer->value == 4 && second.status == EGB_TIMED_OUT &&
+           third.status == EGB_EMPTY && pool.cancel() == 0 && pool.waiting() == 0;
+}
+
 // Containers, resources and operator new.
 bool faces_work()
 {
@@ -85,6 +98,9 @@ int main()
 {
     if (!pools_work()) {
         return 2;
+    }
+    if (!waits_work()) {
+        return 5;
     }
     if (!faces_work()) {
         return 3;
