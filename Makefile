@@ -75,7 +75,7 @@ sizes: | build
 	@python3 scripts/freertos.py fetch
 	$(call preset,embed-m0plus)
 	$(call preset,embed)
-	python3 scripts/size_table.py
+	python3 scripts/size_table.py --compare
 	python3 scripts/cost_table.py
 
 bench: | build

@@ -5,7 +5,8 @@
 Text is the size of the function's section at -Os, its literals included; stack is its own frame, as
 the compiler states it, without that of the functions it calls. Then it links tests/embed/whole.c,
 a program with one static pool, for each kind of pool. Exits with 1 if a budget on Cortex-M4 is
-exceeded, with 2 if something does not compile.
+exceeded, with 2 if something does not compile. docs/embedded.md has the tables: --compare also
+exits with 1 if it has other numbers, --write puts them there.
 """
 
 import argparse
@@ -28,8 +29,15 @@ WHOLE = [
     ("live bits", "EGB_FIXED_DEFINE", 1, 1000),
 ]
 
+# The page has its tables between such a line and the last one. They are without some files.
+PAGE = ROOT / "docs/embedded.md"
+MARKS = {name: f"<!-- {name}: scripts/size_table.py --write -->"
+         for name in ("whole programs", "parts", "functions")}
+END_MARK = "<!-- to here -->"
+NOT_ON_PAGE = re.compile(r"growing|linkable|range|slots")
+
 # The hot halves are always inlined. The library has them as functions in this file.
-INLINE_FILE = "fixed.h, as functions"
+INLINE_FILE = "fixed.h and slots.h, as functions"
 INLINE_SOURCE = ROOT / "src/core/linkable.c"
 
 
@@ -106,19 +114,19 @@ def row(name, units, text, stack):
     cells = [f"{text(units[core])} | {stack(units[core])}" for core in CORES]
     m4 = units["cortex-m4"]
     constant = [m4.rodata, m4.data, m4.bss] if name.startswith("**") else ["", "", ""]
-    print(f"| {name} | {' | '.join(cells)} | {' | '.join(map(str, constant))} |")
+    return f"| {name} | {' | '.join(cells)} | {' | '.join(map(str, constant))} |"
 
 
-def print_table(files):
-    print("| function | M0+ text | stack | M4 text | stack | rodata | data | bss |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+def function_table(files):
+    yield "| function | M0+ text | stack | M4 text | stack | rodata | data | bss |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
     for file, units in files.items():
         functions = dict.fromkeys(name for core in CORES for name in units[core].text)
         for name in functions:
             # A function may be out of line on one core and inlined on the other.
-            row(f"`{name}`", units,
-                lambda u: u.text.get(name, "-"), lambda u: u.stack.get(name, "-"))
-        row(f"**{file}**", units, Unit.total, lambda u: max(u.stack.values()))
+            yield row(f"`{name}`", units,
+                      lambda u: u.text.get(name, "-"), lambda u: u.stack.get(name, "-"))
+        yield row(f"**{file}**", units, Unit.total, lambda u: max(u.stack.values()))
 
 
 def sum_of(files, wanted):
@@ -144,8 +152,8 @@ def whole_program(compiler, core, library, definition, handler, workplace):
                if kind in ("text", "rodata"))
 
 
-def print_whole(compiler, workplace, budgets):
-    """The table of whole programs; True if all keep to their budgets."""
+def sizes_of_whole(compiler, workplace):
+    """{program: [bytes on M0+, on M4, on M4 from one file]}"""
     archiver = re.sub(r"gcc(\.exe)?$", "ar", compiler)
     libraries = []  # (core, library)
     for core in CORES:
@@ -155,16 +163,52 @@ def print_whole(compiler, workplace, budgets):
     one_file = object_of(compiler, CORES[-1], ROOT / "src/eggbox.c", workplace,
                          "-DEGB_FREESTANDING=1")
     libraries.append((CORES[-1], one_file))
-    print("\n| a program with one static pool, bytes | M0+ | M4 | M4, one file | budget, M4 |\n"
-          "|---|--:|--:|--:|--:|")
-    is_kept = True
-    for name, definition, handler, most in WHOLE:
-        sizes = [whole_program(compiler, core, library, definition, handler, workplace)
-                 for core, library in libraries]
-        most = budgets.get(name, most)
-        is_kept = is_kept and sizes[1] <= most
-        print(f"| {name} | {' | '.join(f'{size:,}' for size in sizes)} | {most:,} |")
-    return is_kept
+    return {name: [whole_program(compiler, core, library, definition, handler, workplace)
+                   for core, library in libraries]
+            for name, definition, handler, _ in WHOLE}
+
+
+def whole_table(sizes, budgets):
+    yield "| a program with one static pool, bytes | M0+ | M4 | M4, one file | budget, M4 |"
+    yield "|---|--:|--:|--:|--:|"
+    for name, bytes_of in sizes.items():
+        yield f"| {name} | {' | '.join(f'{size:,}' for size in bytes_of)} | {budgets[name]:,} |"
+
+
+def part_table(files, budgeted):
+    report = [("fixed_misuse.c", None), ("fixed_shape.c", "egb_fixed_capacity")]
+    modes = [("fixed.c", None), ("fixed_live.c", None), ("fixed_plain.c", None),
+             ("fixed_list.c", None)]
+    yield "| bytes of text | M0+ | M4 |"
+    yield "|---|--:|--:|"
+    yield f"| alloc + free + default check + peak | {budgeted[0]:,} | {budgeted[1]:,} |"
+    for name, wanted in [
+        ("and to describe a misuse to the handler", report),
+        ("and the calls for a pool of any mode, with all modes", modes),
+        ("and init, resize, clear", [("fixed_make.c", None)]),
+    ]:
+        sums = sum_of(files, wanted)
+        yield f"| {name} | + {sums[0]:,} | + {sums[1]:,} |"
+
+
+def page_with(tables):
+    """The text of the page with these tables: {name: lines}."""
+    page = PAGE.read_text(encoding="utf-8")
+    for name, lines in tables.items():
+        before, rest = page.split(MARKS[name])
+        _, behind = rest.split(END_MARK, 1)
+        page = before + "\n".join([MARKS[name], *lines, END_MARK]) + behind
+    return page
+
+
+def is_page_right(tables, is_to_write):
+    made = page_with(tables)
+    if is_to_write:
+        PAGE.write_text(made, encoding="utf-8")
+    elif made != PAGE.read_text(encoding="utf-8"):
+        print(f"{PAGE} has other numbers: scripts/size_table.py --write, and read the difference")
+        return False
+    return True
 
 
 def budget_of(text):
@@ -178,31 +222,30 @@ def main():
     parser.add_argument("--budget", type=int, default=400, help="bytes on Cortex-M4")
     parser.add_argument("--whole", type=budget_of, action="append", default=[],
                         metavar="NAME=BYTES", help="another budget for a whole program")
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    budgets = {name: most for name, _, _, most in WHOLE} | dict(options.whole)
     with tempfile.TemporaryDirectory() as name:
         workplace = pathlib.Path(name)
         files = compile_all(options.compiler, workplace)
-        print_table(files)
-        is_kept = print_whole(options.compiler, workplace, dict(options.whole))
+        sizes = sizes_of_whole(options.compiler, workplace)
 
     hot = [(INLINE_FILE, "egb_fixed_alloc"), (INLINE_FILE, "egb_fixed_free"),
            ("fixed_marked.c", None), ("fixed_shape.c", "egb_fixed_peak")]
-    report = [("fixed_misuse.c", None), ("fixed_shape.c", "egb_fixed_capacity")]
-    modes = [("fixed.c", None), ("fixed_live.c", None), ("fixed_plain.c", None),
-             ("fixed_list.c", None)]
-    budget = sum_of(files, hot)
-    print("\n| bytes of text | M0+ | M4 |\n|---|--:|--:|")
-    print(f"| alloc + free + default check + peak | {budget[0]} | {budget[1]} |")
-    for name, wanted in [
-        ("and to describe a misuse to the handler", report),
-        ("and the calls for a pool of any mode, with all modes", modes),
-        ("and init, resize, clear", [("fixed_make.c", None)]),
-    ]:
-        print(f"| {name} | + {sum_of(files, wanted)[0]} | + {sum_of(files, wanted)[1]} |")
-    verdict = "kept" if budget[1] <= options.budget else "EXCEEDED"
-    print(f"\nbudget, Cortex-M4 -Os: {budget[1]} of {options.budget} bytes, {verdict}")
+    budgeted = sum_of(files, hot)
+    on_page = {file: units for file, units in files.items() if not NOT_ON_PAGE.match(file)}
+    tables = {"whole programs": [*whole_table(sizes, budgets)],
+              "parts": [*part_table(files, budgeted)],
+              "functions": [*function_table(on_page)]}
+    for lines in ([*function_table(files)], tables["whole programs"], tables["parts"]):
+        print("\n".join(lines) + "\n")
+    verdict = "kept" if budgeted[1] <= options.budget else "EXCEEDED"
+    is_kept = all(bytes_of[1] <= budgets[name] for name, bytes_of in sizes.items())
+    print(f"budget, Cortex-M4 -Os: {budgeted[1]} of {options.budget} bytes, {verdict}")
     print(f"budgets of whole programs: {'kept' if is_kept else 'EXCEEDED'}")
-    return 0 if verdict == "kept" and is_kept else 1
+    is_right = not (options.compare or options.write) or is_page_right(tables, options.write)
+    return 0 if verdict == "kept" and is_kept and is_right else 1
 
 
 if __name__ == "__main__":
