@@ -88,47 +88,35 @@ struct key_hash {
     }
 };
 
-struct state {
-    std::array<std::int8_t, PLACES> memory{};
-    std::array<store, 4>            buffer{};  // the owner's, oldest first
+// Memory, and the stores of the owner on their way there.
+template <std::size_t Places, std::size_t Stores>
+struct buffered_memory {
+    std::array<std::int8_t, Places> memory{};
+    std::array<store, Stores>       buffer{};  // oldest first
     std::int8_t                     buffered = 0;
-    std::int8_t                     lowest   = 0;  // kept by the lock
-    std::int8_t                     lock     = NOTHING;
-    std::uint8_t                    gone     = 0;  // blocks that were unmapped, a bit for each
-    std::array<thread_state, 3>     threads;       // the owner, and the takers
 
-    state_key key() const
+    // `up` is added to each value, to fit.
+    void add_to_key(packed* all, int up) const
     {
-        packed all;
         for (const std::int8_t one : memory) {
-            all.add(one);
+            all->add(one + up);
         }
         for (std::int8_t i = 0; i < static_cast<std::int8_t>(buffer.size()); i++) {
             const store one = i < buffered ? buffer[static_cast<std::size_t>(i)] : store{0, 0};
-            all.add(one.place);
-            all.add(one.value);
+            all->add(one.place);
+            all->add(one.value + up);
         }
-        for (const int number : {+buffered, +lowest, +lock, +gone}) {
-            all.add(number);
-        }
-        for (const thread_state& one : threads) {
-            for (const int number : {+one.step, +one.top, +one.at, +one.block, +one.hand}) {
-                all.add(number);
-            }
-        }
-        for (const thread_state& one : threads) {
-            all.add(one.script);
-        }
-        all.add(threads[0].is_last_try);
-        return all.words;
     }
 
-    // ---- memory as the owner sees it ------------------------------------------------------------
+    std::int8_t& at(int place)
+    {
+        return memory[static_cast<std::size_t>(place)];
+    }
 
     // The oldest store reaches memory.
     void drain_one()
     {
-        memory[static_cast<std::size_t>(buffer[0].place)] = buffer[0].value;
+        at(buffer[0].place) = buffer[0].value;
         for (std::size_t i = 1; i < buffer.size(); i++) {
             buffer[i - 1] = buffer[i];
         }
@@ -163,8 +151,32 @@ struct state {
         }
         return memory[static_cast<std::size_t>(place)];
     }
+};
 
-    // ---- blocks ---------------------------------------------------------------------------------
+struct state : buffered_memory<PLACES, 4> {
+    std::int8_t                 lowest = 0;  // kept by the lock
+    std::int8_t                 lock   = NOTHING;
+    std::uint8_t                gone   = 0;  // blocks that were unmapped, a bit for each
+    std::array<thread_state, 3> threads;     // the owner, and the takers
+
+    state_key key() const
+    {
+        packed all;
+        add_to_key(&all, 0);
+        for (const int number : {+buffered, +lowest, +lock, +gone}) {
+            all.add(number);
+        }
+        for (const thread_state& one : threads) {
+            for (const int number : {+one.step, +one.top, +one.at, +one.block, +one.hand}) {
+                all.add(number);
+            }
+        }
+        for (const thread_state& one : threads) {
+            all.add(one.script);
+        }
+        all.add(threads[0].is_last_try);
+        return all.words;
+    }
 
     // The takers have them in the chunks.
     std::uint8_t in_chunks() const

@@ -151,25 +151,29 @@ class search
         switch (now->step) {
             case IDLE: return begin(now);
             case LOWER:
-                now->top  = static_cast<std::int8_t>(now->reads(TOP) - 1);
+                now->top  = static_cast<std::int8_t>(now->owner_reads(TOP) - 1);
                 now->step = POP;
-                return now->writes(TOP, now->top);
-            case POP: now->step = now->top >= now->reads(BOTTOM) ? HAVE : RESTORE; return true;
+                return now->owner_writes(TOP, now->top);
+            case POP:
+                now->step = now->top >= now->owner_reads(BOTTOM) ? HAVE : RESTORE;
+                return true;
             case HAVE:
-                is_safe_  = add_to(&now->hand, now->reads(entry_at(now->top))) && is_safe_;
+                is_safe_  = add_to(&now->hand, now->owner_reads(entry_at(now->top))) && is_safe_;
                 now->step = IDLE;
                 return true;
-            case RESTORE: now->step = ALLOC; return now->writes(TOP, now->top + 1);
+            case RESTORE: now->step = ALLOC; return now->owner_writes(TOP, now->top + 1);
             case ALLOC: return with_lock(now) && alloc_cold(now);
             case REMEMBER: return look_at_entry(now);
             case RAISE: return raise(now);
-            case ROOM_LEFT: now->step = now->reads(FULL) > now->top ? IDLE : TAKE_BACK; return true;
-            case TAKE_BACK: now->step = IS_BACK; return now->writes(TOP, now->top);
+            case ROOM_LEFT:
+                now->step = now->owner_reads(FULL) > now->top ? IDLE : TAKE_BACK;
+                return true;
+            case TAKE_BACK: now->step = IS_BACK; return now->owner_writes(TOP, now->top);
             case IS_BACK: return is_back(now);
-            case PUT_AGAIN: now->step = WAIT_BACK; return now->writes(TOP, now->top + 1);
+            case PUT_AGAIN: now->step = WAIT_BACK; return now->owner_writes(TOP, now->top + 1);
             case WAIT_BACK: return with_lock(now) && wait_back(now);
             case FREE: return with_lock(now) && free_cold(now);
-            case WRITE: now->step = RAISE; return now->writes(entry_at(now->top), now->block);
+            case WRITE: now->step = RAISE; return now->owner_writes(entry_at(now->top), now->block);
             default: return false;
         }
     }
@@ -278,10 +282,11 @@ class search
     bool look_at_entry(state* now)
     {
         now->step              = IDLE;
-        now->top               = now->reads(TOP);
+        now->top               = now->owner_reads(TOP);
         const bool is_in_order = script_[static_cast<std::size_t>(now->script) - 1] == 's';
-        const int  remembered  = now->top == ENTRIES ? +NOTHING : now->reads(entry_at(now->top));
-        int        block       = remembered;
+        const int  remembered =
+            now->top == ENTRIES ? +NOTHING : now->owner_reads(entry_at(now->top));
+        int block = remembered;
         for (int i = 0; !is_in_order && i < BLOCKS; i++) {
             block = has(now->hand, i) && i != remembered ? i : block;
         }
@@ -292,7 +297,8 @@ class search
         if (!is_safe_) {
             return true;
         }
-        if (fault_ == fault::room_before_top && !is_in_order && now->reads(FULL) <= now->top) {
+        if (fault_ == fault::room_before_top && !is_in_order &&
+            now->owner_reads(FULL) <= now->top) {
             return true;
         }
         now->block = static_cast<std::int8_t>(block);
@@ -305,15 +311,15 @@ class search
         const bool is_push = script_[static_cast<std::size_t>(now->script) - 1] == 'f';
         take_from(&now->hand, now->block);
         now->step = is_push && fault_ != fault::room_before_top ? +ROOM_LEFT : +IDLE;
-        return now->writes(TOP, now->top + 1);
+        return now->owner_writes(TOP, now->top + 1);
     }
 
     bool is_back(state* now)
     {
-        if (now->top >= now->reads(BOTTOM)) {
+        if (now->top >= now->owner_reads(BOTTOM)) {
             taken_back++;
             now->step = FREE;
-            return now->writes(entry_at(now->top), NOTHING);
+            return now->owner_writes(entry_at(now->top), NOTHING);
         }
         now->step = fault_ == fault::closed_is_taken ? +IDLE : +PUT_AGAIN;
         return true;
