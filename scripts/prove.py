@@ -38,6 +38,15 @@ INSERTIONS = [
         loop assigns at, left;
         loop variant left; */
 """),
+    # The rest are hints: the provers find no way to the goal behind them without.
+    (COLD, "        if (left == 0 || !egb_fixed_step_(pool, touched, &at)) {\n", """\
+        //@ assert state[wanted] == FREE ==> stack[rank[wanted]] == wanted;
+        //@ assert state[wanted] == FREE ==> rank[wanted] + 1 < left + free_count - touched;
+"""),
+    (COLD, "    return fresh;\n", """\
+    //@ assert same_shape{Pre, Here}(pool);
+    //@ assert next_fresh(pool) == \\at(next_fresh(pool), Pre);
+"""),
 ]
 
 # (the fault, file, shipped text, mutated text, functions that must lose goals)
