@@ -170,20 +170,12 @@ std::vector<void*> take_without_free_pages(std::size_t sum)
     return stay;
 }
 
-class heap_free_pages : public testing::Test
+class heap_free_pages : public emptied_heap
 {
   protected:
     void SetUp() override
     {
-        for (int i = 0; i < 70; i++) {  // no class is left alone any more
-            end_epoch();
-        }
-        (void)egb_heap_trim(0);
-    }
-
-    void TearDown() override
-    {
-        EXPECT_EQ(heap_in_use(), 0u);
+        empty(end_epoch);
     }
 };
 

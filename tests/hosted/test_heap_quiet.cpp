@@ -83,23 +83,15 @@ std::size_t kept()
     return heap_numbers().cached_bytes;
 }
 
-class heap_quiet : public testing::Test
+class heap_quiet : public emptied_heap
 {
   protected:
     void SetUp() override
     {
-        for (int i = 0; i < 70; i++) {  // no class is left alone any more
-            pass_quietly();
-        }
-        (void)egb_heap_trim(0);
+        empty(pass_quietly);
         (void)egb_heap_purge();  // from now on only time decides
         cold_calls();
         ASSERT_EQ(kept(), 0u);
-    }
-
-    void TearDown() override
-    {
-        EXPECT_EQ(heap_in_use(), 0u);
     }
 };
 

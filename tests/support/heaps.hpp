@@ -80,4 +80,24 @@ struct all_given_back {
     }
 };
 
+// Tests of what the heap gives back to the system, and when.
+class emptied_heap : public testing::Test
+{
+  protected:
+    // `pass` lets an epoch of the purge pass. After so many no class is left alone any more.
+    template <class Pass>
+    static void empty(Pass pass)
+    {
+        for (int i = 0; i < 70; i++) {
+            pass();
+        }
+        (void)egb_heap_trim(0);
+    }
+
+    void TearDown() override
+    {
+        EXPECT_EQ(heap_in_use(), 0u);
+    }
+};
+
 #endif  // EGGBOX_TESTS_SUPPORT_HEAPS_HPP
