@@ -81,6 +81,7 @@
   #include "hosted/heap/purge.c"
   #include "hosted/heap/realloc.c"
   #include "hosted/heap/sizes.c"
+  #include "hosted/heap/stats.c"
   #include "hosted/pool/alloc.c"
   #include "hosted/pool/ask.c"
   #include "hosted/pool/backing.c"

@@ -181,3 +181,15 @@ void egb_pool_each_block(egb_pool pool, egb_block_visit_fn visit, void* user)
         visit_window(pool, &window, &caller);
     }
 }
+
+// ---- blocks of a pool that the caller has locked ------------------------------------------------
+
+void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user)
+{
+    egb_walk walk = {NULL, 0, 0};
+    while (egb_walk_next_(control, &walk)) {
+        if (egb_is_live_state_(EGB_LOAD_(walk.chunk->shape.states[egb_walk_index_(&walk)]))) {
+            visit(egb_walk_block_(&walk), user);
+        }
+    }
+}

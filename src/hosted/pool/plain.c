@@ -172,16 +172,6 @@ static size_t plain_bytes_of(const egb_control* control, const void* block)
     return control->block_bytes;
 }
 
-void egb_each_live_(const egb_control* control, egb_block_visit_fn visit, void* user)
-{
-    egb_walk walk = {NULL, 0, 0};
-    while (egb_walk_next_(control, &walk)) {
-        if (egb_is_live_state_(EGB_LOAD_(walk.chunk->shape.states[egb_walk_index_(&walk)]))) {
-            visit(egb_walk_block_(&walk), user);
-        }
-    }
-}
-
 size_t egb_plain_lead_(egb_level level, size_t align)
 {
     (void)level;
