@@ -46,6 +46,7 @@ UNTRACED = {
 }
 
 GTEST = re.compile(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", re.M)
+INCLUDE = re.compile(r"^\s*include\(([\w/]+\.cmake)\)$", re.M)
 HEAD_CONTRACT = re.compile(r"(Threads|Cost|Progress|Signals|Fork)  ")
 PRIVATE_PART = re.compile(r"// ---- .*private")
 PRIVATE_FIELDS = re.compile(r"treat every field as private", re.I)
@@ -174,11 +175,17 @@ def headers_of(root):
             if file.name not in UNTRACED]
 
 
+def with_included(file):
+    """The text of a CMakeLists.txt, with that of the files of the tree that it includes."""
+    return INCLUDE.sub(lambda found: (file.parent / found.group(1)).read_text(encoding="utf-8"),
+                       file.read_text(encoding="utf-8"))
+
+
 class Tests:
     """The tests that a clause may name: those of programs and scripts that CMake knows."""
 
     def __init__(self, root):
-        self.cmake = {file.parent: file.read_text(encoding="utf-8")
+        self.cmake = {file.parent: with_included(file)
                       for file in (root / "tests").rglob("CMakeLists.txt")}
         self.names = misuse_catalogue.tests_of(root)
         for file in (root / "tests").rglob("*.cpp"):
