@@ -56,7 +56,7 @@ int main()
     job_queue         queue;  // ends before the pool, whose jobs are in it
     std::thread       producer([handle = pool.handle(), &queue] {
         for (int number = 1;; number++) {
-            const auto [made, status] = handle.make_for(eggbox::forever, number);
+            const auto [made, status] = handle.make_for(eggbox::wait_forever, number);
             if (status != EGB_OK) {
                 std::printf("producer: %s\n", egb_status_text(status));
                 return;

@@ -63,8 +63,8 @@ class pool_handle
         );
     }
 
-    /// Constructs a T in a block of the pool, and waits for the block as long as `limit`: forever,
-    /// or any duration. It is rounded up to milliseconds.
+    /// Constructs a T in a block of the pool, and waits for the block as long as `limit`:
+    /// wait_forever, or any duration. It is rounded up to milliseconds.
     ///
     ///     auto [job, status] = jobs.make_for(100ms, work);
     ///

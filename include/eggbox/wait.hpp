@@ -18,7 +18,7 @@ namespace eggbox
 {
 
 /// A wait without an end.
-inline constexpr std::chrono::milliseconds forever{(std::chrono::milliseconds::max)()};
+inline constexpr std::chrono::milliseconds wait_forever{(std::chrono::milliseconds::max)()};
 
 /// What a wait gave: a pointer, or the reason why there is none.
 ///
@@ -43,7 +43,7 @@ struct [[nodiscard]] wait_result {
 };
 
 // The duration in milliseconds, rounded up. Nothing, a negative duration and not-a-number are 0.
-// 2^32 - 1 ms, which is 49 days, and more are EGB_FOREVER. A double holds all that lies between.
+// 2^32 - 1 ms, which is 49 days, and more are EGB_FOREVER. A double holds each nanosecond between.
 template <class Rep, class Period>
 [[nodiscard]] constexpr std::uint32_t milliseconds_of_(std::chrono::duration<Rep, Period> limit
 ) noexcept

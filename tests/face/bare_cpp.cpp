@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The C++ face compiled without exceptions and run-time type information: it must work the same.
+// Macros of Qt's headers are no names of the face. (`slots` is one.)
+#define forever               for (;;)
+#define foreach(element, all) for (element : all)
+#define signals               public
 #include "eggbox/allocator.hpp"
 #include "eggbox/eggbox.hpp"
 #include "eggbox/memory_resource.hpp"
@@ -58,7 +62,7 @@ bool waits_work()
     eggbox::pool_options options{};
     options.max_blocks = 1;
     eggbox::pool<thing> pool(options);
-    const auto          first  = pool.make_unique_for(eggbox::forever, 4);
+    const auto          first  = pool.make_unique_for(eggbox::wait_forever, 4);
     const auto          second = pool.make_for(std::chrono::microseconds(1), 5);
     const auto          third  = pool.alloc_for(std::chrono::seconds(0));
     return first && first.pointer->value == 4 && second.status == EGB_TIMED_OUT &&

@@ -16,12 +16,12 @@ namespace
 {
 
 using namespace std::chrono_literals;
-using eggbox::forever;
 using eggbox::milliseconds_of_;
 using eggbox::pool;
 using eggbox::pool_handle;
 using eggbox::pool_options;
 using eggbox::pool_ptr;
+using eggbox::wait_forever;
 using eggbox::wait_result;
 
 struct job {
@@ -66,7 +66,7 @@ class producer
 {
   public:
     explicit producer(pool_handle<job> jobs)
-        : thread_([this, jobs] { made = jobs.make_for(forever, 7, std::make_unique<int>(8)); })
+        : thread_([this, jobs] { made = jobs.make_for(wait_forever, 7, std::make_unique<int>(8)); })
     {
         until_waiting(jobs, 1);
     }
@@ -121,7 +121,7 @@ TEST_F(pool_wait_face, a_duration_becomes_milliseconds_and_never_fewer_than_it_s
     static_assert(milliseconds_of_(std::chrono::milliseconds(EGB_FOREVER)) == EGB_FOREVER, "");
     static_assert(milliseconds_of_((std::chrono::hours::max)()) == EGB_FOREVER, "");
     static_assert(milliseconds_of_((std::chrono::hours::min)()) == 0, "");
-    static_assert(milliseconds_of_(forever) == EGB_FOREVER, "");
+    static_assert(milliseconds_of_(wait_forever) == EGB_FOREVER, "");
     EXPECT_EQ(milliseconds_of_(duration<double>(std::numeric_limits<double>::quiet_NaN())), 0u);
     EXPECT_EQ(
         milliseconds_of_(duration<double>(std::numeric_limits<double>::infinity())), EGB_FOREVER
@@ -137,7 +137,7 @@ TEST_F(pool_wait_face, a_free_block_is_had_at_once_with_the_object_in_it)
     EXPECT_EQ(jobs.in_use(), 1u);
     jobs.destroy(first);
     {
-        const wait_result<pool_ptr<job>> owned = jobs.make_unique_for(forever, 1, nullptr);
+        const wait_result<pool_ptr<job>> owned = jobs.make_unique_for(wait_forever, 1, nullptr);
         EXPECT_TRUE(owned);
         EXPECT_EQ(owned.pointer->number, 1);
         EXPECT_EQ(job::alive, 1);
@@ -209,9 +209,9 @@ TEST_F(pool_wait_face, the_end_of_the_pool_ends_the_waits)
         one.end();
         EXPECT_EQ(one.made.status, EGB_STALE);
     }
-    EXPECT_EQ(handle.make_for(forever, 1, nullptr).status, EGB_STALE);
+    EXPECT_EQ(handle.make_for(wait_forever, 1, nullptr).status, EGB_STALE);
     EXPECT_EQ(misuse.take_kind(), EGB_MISUSE_STALE);
-    EXPECT_EQ(pool_handle<job>().alloc_for(forever).status, EGB_INVALID);
+    EXPECT_EQ(pool_handle<job>().alloc_for(wait_forever).status, EGB_INVALID);
     EXPECT_EQ(misuse.take_kind(), EGB_MISUSE_NO_POOL);
     EXPECT_EQ(handle.cancel() + handle.waiting(), 0u);
 }
@@ -221,7 +221,7 @@ TEST_F(pool_wait_face, the_block_of_a_constructor_that_throws_goes_to_the_next_t
     struct thrower {
         thrower(pool_handle<thrower> all, std::thread& next, wait_result<void*>& given)
         {
-            next = std::thread([all, &given] { given = all.alloc_for(forever); });
+            next = std::thread([all, &given] { given = all.alloc_for(wait_forever); });
             until_waiting(all, 1);
             throw std::runtime_error("no");
         }
@@ -232,7 +232,9 @@ TEST_F(pool_wait_face, the_block_of_a_constructor_that_throws_goes_to_the_next_t
     pool<thrower>      throwers(limited(1));
     std::thread        next;
     wait_result<void*> given{nullptr, EGB_BUSY};
-    EXPECT_THROW((void)throwers.make_for(forever, throwers.handle(), next, given), std::exception);
+    EXPECT_THROW(
+        (void)throwers.make_for(wait_forever, throwers.handle(), next, given), std::exception
+    );
     next.join();
     EXPECT_TRUE(given);
     EXPECT_EQ(throwers.in_use(), 1u);
