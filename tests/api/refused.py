@@ -45,8 +45,8 @@ PAIRS_CXX = [
 
 def older_cxx_failures(root, cxx):
     """Each header of the C++ face says in C++14 which C++ it needs, and nothing else."""
-    for header in ("eggbox", "fixed_pool", "pool", "pool_ptr", "allocator", "memory_resource",
-                   "pooled"):
+    for header in ("eggbox", "fixed_pool", "pool", "pool_ptr", "wait", "allocator",
+                   "memory_resource", "pooled"):
         text = f'#include "eggbox/{header}.hpp"\nint main() {{ return 0; }}\n'
         said = compile_text(cxx, "c++14", ".cpp", text, root) or ""
         errors = [line for line in said.splitlines() if "error:" in line]
