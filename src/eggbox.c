@@ -2,7 +2,8 @@
 // All of eggbox as one translation unit: compile this file, with include/ on the include path, and
 // nothing else is needed. Each name that it exports begins with egb_: the interfaces of older
 // libraries are in eggbox_compat.c. Without an operating system define EGB_FREESTANDING to 1: then
-// it is the core alone, and the program supplies egb_misuse().
+// it is the core alone, and the program supplies egb_misuse(). For Windows define EGB_OWN_MISUSE to
+// 1 if the program supplies it: no function gives way to another one of the same name there.
 #if !defined(EGB_FREESTANDING)
   #define EGB_FREESTANDING 0
 #endif

@@ -101,8 +101,9 @@ const char* egb_misuse_text(egb_misuse_kind kind);
 ///
 /// In the hosted library this function passes the event on to the function set with
 /// egb_misuse_set_handler(), by default a report on stderr, once per site. A program may replace
-/// it at link time by defining a function of this name. A program without the hosted library must
-/// define it; ten lines that light a lamp will do.
+/// it at link time by defining a function of this name; for Windows the one-file build, eggbox.c,
+/// is then compiled with EGB_OWN_MISUSE=1. A program without the hosted library must define it; ten
+/// lines that light a lamp will do.
 ///
 /// The handler may return: the misused call then does nothing and the pool is intact. It may leave
 /// by longjmp instead, and the pool is intact too; it must not leave by a C++ exception. It may use

@@ -310,6 +310,14 @@ static void report_and_end(const egb_misuse_event* event)
     egb_os_abort_();
 }
 
+#if defined(EGB_OWN_MISUSE) && EGB_OWN_MISUSE
+
+// The program's own takes the place of this one, in a build where the linker cannot choose.
+void egb_misuse_of_library_(const egb_misuse_event* event);
+
+  #define egb_misuse egb_misuse_of_library_
+#endif
+
 EGB_WEAK void egb_misuse(const egb_misuse_event* event)
 {
     egb_misuse_fn handler;
@@ -324,3 +332,5 @@ EGB_WEAK void egb_misuse(const egb_misuse_event* event)
         report_once_per_site(event);
     }
 }
+
+#undef egb_misuse
