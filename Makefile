@@ -59,6 +59,8 @@ test-all: test coverage sizes docs
 	$(call preset,aarch64)
 	$(call preset,armhf)
 	$(call preset,s390x)
+	$(call preset,riscv64)
+	$(call preset,ppc64le)
 	$(call preset,windows)
 	$(call preset,bench)
 	scripts/lint.sh

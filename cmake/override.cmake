@@ -18,6 +18,10 @@ target_compile_options(eggbox-malloc PRIVATE $<$<CONFIG:Debug>:-O2>)
 target_link_options(eggbox-malloc PRIVATE -fno-sanitize=all
   LINKER:-Bsymbolic-functions LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,defs
   LINKER:--as-needed)
+# When lld (19) shortens calls on RISC-V, it does not move the address of an IFUNC's resolver.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^riscv")
+  target_link_options(eggbox-malloc PRIVATE LINKER:--no-relax)
+endif()
 target_link_libraries(eggbox-malloc PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 eggbox_warnings(eggbox-malloc)
 set_target_properties(eggbox-malloc PROPERTIES LINKER_LANGUAGE C)

@@ -27,6 +27,8 @@ all="$test $bench gcc-multilib g++-multilib chromium doxygen
      libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross
      libc6-dev-armhf-cross libgcc-12-dev-armhf-cross libstdc++-12-dev-armhf-cross
      libc6-dev-s390x-cross libgcc-12-dev-s390x-cross libstdc++-12-dev-s390x-cross
+     libc6-dev-riscv64-cross libgcc-12-dev-riscv64-cross libstdc++-12-dev-riscv64-cross
+     libc6-dev-ppc64el-cross libgcc-12-dev-ppc64el-cross libstdc++-12-dev-ppc64el-cross
      gcc-mingw-w64-x86-64-posix g++-mingw-w64-x86-64-posix wine wine64"
 fuzz="$build $tool python3 googletest librapidcheck-dev libreadline-dev clang-19
       libclang-rt-19-dev"

@@ -8,23 +8,16 @@ musl-gcc finds the headers of musl alone. The one-file build serves two examples
 serves a program that knows nothing of it, and its report has the requests.
 """
 
-import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
+import client
+from client import run
+
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 COMPILE = ["musl-gcc", "-std=c11", "-O0", "-Wall", "-Wextra", "-Werror", "-I", ROOT / "include"]
-REQUESTS = 4 * 20000  # of tests/ports/client.c, besides those of realloc
-
-
-def run(*command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, **more)
-    if done.returncode != 0:
-        sys.exit(f"{command[:3]}: {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def examples(folder):
@@ -39,20 +32,13 @@ def examples(folder):
 
 
 def malloc_library(folder):
-    library, client = folder / "libeggbox-malloc.so", folder / "client"
+    library, program = folder / "libeggbox-malloc.so", folder / "client"
     run(*COMPILE, "-D_GNU_SOURCE", "-DEGB_IS_MALLOC=1", "-shared", "-fPIC", "-fvisibility=hidden",
         "-fno-builtin", "-fexceptions", "-Wl,-Bsymbolic-functions,-z,nodelete,-z,defs",
         ROOT / "src/eggbox.c", *sorted((ROOT / "src/override").glob("[!f]*.c")), "-o", library)
-    run(*COMPILE, ROOT / "tests/ports/client.c", "-o", client)
-    said = run(client, env=os.environ | {"LD_PRELOAD": library, "EGGBOX_REPORT": f"{folder}/"})
-    reports = list(folder.glob("*.json"))
-    if said != "right\n" or len(reports) != 1:
-        sys.exit(f"the client printed {said}, and left {reports}")
-    pools = json.loads(reports[0].read_text())["pools"]
-    requests = sum(pool["allocations"] for pool in pools)
-    if requests < REQUESTS:
-        sys.exit(f"only {requests} requests came to the pools")
-    return f"{requests} requests of a program went to pools"
+    run(*COMPILE, client.SOURCE, "-o", program)
+    return client.checked(folder, program, env=os.environ | {
+        "LD_PRELOAD": library, "EGGBOX_REPORT": f"{folder}/"})
 
 
 def main():
