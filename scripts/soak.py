@@ -21,12 +21,13 @@ TESTS = (
     r"heap_(fork|refused|quiet|model|large|guard_faults))$|"
     r"^compat\.program\.threads$|^cli\.(run|size_emit)$"
 )
+CHAOS_EVENTS = "20000"  # of shared.chaos, in each round: about a minute
 
 
 def run_round(preset, seed):
     """The number of tests that ran, and the output if one of them failed."""
     command = ["ctest", "--preset", preset, "-R", TESTS, "--output-on-failure", "--no-tests=error"]
-    environment = {**os.environ, "EGGBOX_SEED": str(seed)}
+    environment = {**os.environ, "EGGBOX_SEED": str(seed), "EGGBOX_CHAOS_EVENTS": CHAOS_EVENTS}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
