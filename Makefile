@@ -105,6 +105,9 @@ docs: | build
 	@echo "build/docs/html/index.html"
 
 python: | build
+	@scripts/setup.sh test
+	@cmake --preset release > build/release.log 2>&1 || { cat build/release.log; exit 1; }
+	@cmake --build --preset release -j $(JOBS) --target eggbox_command eggbox-malloc
 	python3 scripts/python.py wheels $(or $(PYTHONS),python3)
 
 rust:

@@ -446,13 +446,15 @@ class FramePool(_Ending):
     _end = close
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A pool with a name goes by that; one without goes as a descriptor, to processes of
-        multiprocessing."""
-        if self._name is not None:
-            return attach, (self._name, self.read_only)
+        """To a process that multiprocessing starts, a pool goes as a descriptor: it arrives even
+        where its name is gone, another pool's, or in another namespace. Elsewhere a pool with a
+        name goes by that, and one without as a descriptor, to processes of multiprocessing."""
+        from multiprocessing.context import get_spawning_popen
         from multiprocessing.reduction import DupFd
 
-        return _attach_sent, (DupFd(self.fileno()), self.read_only)
+        if self._name is not None and get_spawning_popen() is None:
+            return attach, (self._name, self.read_only)
+        return _attach_sent, (DupFd(self.fileno()), self.read_only, self._name)
 
     def __repr__(self) -> str:
         return f"<eggbox.FramePool {self._name!r} {self._shape} {self._dtype}>"
@@ -471,12 +473,14 @@ def attach_fd(fd: int, read_only: bool = True, *, prefault: bool = True) -> Fram
     return FramePool._of(_opened(_core.attach_fd(fd, flags), f"descriptor {fd}"), None)
 
 
-def _attach_sent(sent: Any, read_only: bool) -> FramePool:
+def _attach_sent(sent: Any, read_only: bool, name: str | None) -> FramePool:
     descriptor = sent.detach()
     try:
-        return attach_fd(descriptor, read_only)
+        pool = attach_fd(descriptor, read_only)
     finally:
         os.close(descriptor)
+    pool._name = name
+    return pool
 
 
 def ls() -> list[dict[str, Any]]:

@@ -293,6 +293,30 @@ class Processes(unittest.TestCase):
                     child.join()
                     self.assertEqual(child.exitcode, 0)
 
+    def test_that_are_spawned_get_the_pool_and_not_its_name(self):
+        for method in ("spawn", "forkserver"):
+            context = multiprocessing.get_context(method)
+            name = name_of(f"gone-{method}")
+            with self.subTest(method), small_pool(name) as pool, pool.alloc() as frame:
+                os.unlink(f"/dev/shm/eggbox-{name}")  # as another namespace, or a cleaner, does
+                frame.array[0, 0] = 43
+                with small_pool(name):  # another pool of this name
+                    queue = context.SimpleQueue()
+                    child = context.Process(
+                        target=workers.answer, args=(pool, frame.handle, queue)
+                    )
+                    child.start()
+                    child.join()
+                self.assertEqual(child.exitcode, 0)
+                self.assertEqual(queue.get(), (43, False, name))
+
+    def test_that_unpickle_a_name_get_the_pool_of_that_name_or_stale(self):
+        with small_pool(name_of("pickle")) as pool:
+            text = pickle.dumps(pool)
+            with pickle.loads(text) as other:
+                self.assertEqual((other.name, other.read_only), (pool.name, False))
+        self.assertRaises(eggbox.StaleError, pickle.loads, text)
+
     def test_that_are_killed_lose_nothing(self):
         with small_pool(on_full="raise") as pool:
             child = multiprocessing.get_context("fork").Process(
