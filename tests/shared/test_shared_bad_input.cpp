@@ -277,6 +277,61 @@ TEST(SharedDamage, while_others_are_at_work_ends_none_of_them)
     egb_shared_close(pool);
 }
 
+// Each single bit of the control part is wrong once, in a pool that has frames and is else whole: what
+// a number out of range leads to is not hidden by the damage before.
+void use_with_each_bit_wrong(egb_shared_full on_full)
+{
+    egb_shared_options options = shared_options(8, 3);
+    options.on_full            = on_full;
+    egb_shared* const pool     = make_shared_pool(options);
+    for (uint64_t i = 0; i < 5; i++) {
+        void* const block = egb_shared_alloc(pool);
+        ASSERT_EQ(egb_shared_publish(pool, block, &i, nullptr), EGB_OK);
+        egb_shared_release(pool, block);
+    }
+    std::vector<char> whole(16384);
+    char* const       control = static_cast<char*>(
+        mmap(nullptr, whole.size(), PROT_READ | PROT_WRITE, MAP_SHARED, egb_shared_fd(pool), 0)
+    );
+    ASSERT_NE(control, MAP_FAILED);
+    memcpy(whole.data(), control, whole.size());
+    while (whole.back() == 0) {
+        whole.pop_back();
+    }
+    for (size_t bit = 0; bit < whole.size() * 8; bit++) {
+        control[bit / 8] = static_cast<char>(control[bit / 8] ^ 1 << bit % 8);
+        egb_published out;
+        if (egb_shared_next(pool, 0, 0, &out) == EGB_OK) {
+            (void)*static_cast<volatile char*>(out.block);
+            egb_shared_release(pool, out.block);
+        }
+        if (egb_shared_take(pool, 0, &out) == EGB_OK) {
+            egb_shared_release(pool, out.block);
+        }
+        std::vector<void*> all;
+        while (void* const block = all.size() <= 8 ? egb_shared_alloc(pool) : nullptr) {
+            memset(block, 1, 100);
+            all.push_back(block);
+        }
+        if (!all.empty()) {
+            (void)!egb_shared_publish(pool, all[0], &bit, nullptr);
+        }
+        for (void* const block : all) {
+            egb_shared_release(pool, block);
+        }
+        (void)egb_shared_recover(pool);
+        memcpy(control, whole.data(), whole.size());
+    }
+    munmap(control, whole.size());
+    egb_shared_close(pool);
+}
+
+TEST(SharedDamage, of_each_single_bit_is_answered)
+{
+    use_with_each_bit_wrong(EGB_SHARED_FAIL);
+    use_with_each_bit_wrong(EGB_SHARED_DROP_OLDEST);
+}
+
 // ---- readers that stop --------------------------------------------------------------------------
 
 // What a reader that was stopped for very long sees: its frame as it was, and how many it missed.
