@@ -358,10 +358,11 @@ struct counts {
 };
 
 // The group of all processes but the survivor, so that it kills only its own.
-pid_t make_group()
+pid_t make_group(egb_shared* pool)
 {
     const pid_t keeper = fork();
     if (keeper == 0) {
+        egb_shared_close(pool);  // else it would be one that the survivor kills
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) {
             pause();
@@ -491,7 +492,7 @@ bool goes_on(const plan& wanted, uint64_t event, time_t begin)
 int survive(process& self, const plan& wanted)
 {
     counts       all;
-    const pid_t  group = make_group();
+    const pid_t  group = make_group(self.pool);
     const time_t begin = time(nullptr);
     for (uint64_t event = 1; goes_on(wanted, event, begin); event++) {
         disturb(self, group, all);
