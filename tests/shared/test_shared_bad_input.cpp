@@ -277,8 +277,8 @@ TEST(SharedDamage, while_others_are_at_work_ends_none_of_them)
     egb_shared_close(pool);
 }
 
-// Each single bit of the control part is wrong once, in a pool that has frames and is else whole: what
-// a number out of range leads to is not hidden by the damage before.
+// Each single bit of the control part is wrong once, in a pool that has frames and is else whole:
+// what a number out of range leads to is not hidden by the damage before.
 void use_with_each_bit_wrong(egb_shared_full on_full)
 {
     egb_shared_options options = shared_options(8, 3);
