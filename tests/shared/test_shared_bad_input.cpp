@@ -313,8 +313,9 @@ void use_with_each_bit_wrong(egb_shared_full on_full)
             memset(block, 1, 100);
             all.push_back(block);
         }
+        const uint64_t note = bit;
         if (!all.empty()) {
-            (void)!egb_shared_publish(pool, all[0], &bit, nullptr);
+            (void)!egb_shared_publish(pool, all[0], &note, nullptr);
         }
         for (void* const block : all) {
             egb_shared_release(pool, block);
