@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The work of one thread, and of two at the same time, each on its own pool (`apart`) or on one
-// pool for both (`together`): pairs, and batches of 1,000 that no thread's own store holds. Then
-// blocks that change hands: one thread takes and the other gives back (`handover`), and arrays of
-// blocks that go round, as in Larson's server (`larson`): one thread replaces the blocks that
-// another one took.
+// The work of one thread, and of two or more at the same time, up to one for each processor, each
+// on its own pool (`apart`) or on one pool for all (`together`): pairs, and batches of 1,000 that
+// no thread's own store holds. Then blocks that change hands: one thread takes and the other gives
+// back (`handover`), and arrays of blocks that go round, as in Larson's server (`larson`): one
+// thread replaces the blocks that another one took.
 //
 // P. Larson and M. Krishnan, "Memory Allocation for Long-Running Server Applications", 1998.
 //
-// Expected: two threads that share nothing take as long as one. Sharing shows in `together_batch`
+// Expected: threads that share nothing take as long as one. Sharing shows in `together_batch`
 // and `handover`. Times are wall time: see race.hpp.
 #include "race.hpp"
 #include "rivals/all.hpp"
@@ -277,23 +277,33 @@ void run_larson(benchmark::State& state, const task& job)
 
 // ---- all of them --------------------------------------------------------------------------------
 
+// 1, 2, 4, ... threads, as many as there are processors, but 2 in any case.
+std::vector<std::size_t> thread_counts()
+{
+    std::vector<std::size_t> counts{1, 2};
+    while (2 * counts.back() <= std::thread::hardware_concurrency()) {
+        counts.push_back(2 * counts.back());
+    }
+    return counts;
+}
+
 struct add_one {
     template <class Rival>
     void operator()(scale size) const
     {
         const std::size_t few = size.smoke ? 2000 : 400000;
-        add("apart_pair", {1, 2}, few, Rival::name, run_alike<pairs, true, Rival>);
-        add("together_pair", {1, 2}, few, Rival::name, run_alike<pairs, false, Rival>);
-        add("apart_batch", {1, 2}, few, Rival::name, run_alike<batches, true, Rival>);
-        add("together_batch", {1, 2}, few, Rival::name, run_alike<batches, false, Rival>);
-        add("larson", {1, 2}, few, Rival::name, run_larson<Rival>);
+        add("apart_pair", thread_counts(), few, Rival::name, run_alike<pairs, true, Rival>);
+        add("together_pair", thread_counts(), few, Rival::name, run_alike<pairs, false, Rival>);
+        add("apart_batch", thread_counts(), few, Rival::name, run_alike<batches, true, Rival>);
+        add("together_batch", thread_counts(), few, Rival::name, run_alike<batches, false, Rival>);
+        add("larson", thread_counts(), few, Rival::name, run_larson<Rival>);
         add_handover<Rival>(size);
     }
 
     static void add_none(scale size)
     {
         const std::size_t few = size.smoke ? 2000 : 400000;
-        add("apart_pair", {1, 2}, few, none::name, run_alike<pairs, true, none_apart>);
+        add("apart_pair", thread_counts(), few, none::name, run_alike<pairs, true, none_apart>);
     }
 
     // A multiple of the number of blocks that the queue publishes at once.

@@ -12,9 +12,11 @@
 namespace heap_bench
 {
 
-// The amount of work: all of it, or a hundredth, so that every pattern runs in milliseconds.
+// The amount of work of each thread: all of it, or a hundredth, so that every pattern runs in
+// milliseconds. And the number of threads, which is even, for the patterns that have several.
 struct scale {
-    bool smoke;
+    bool        smoke;
+    std::size_t threads = 2;
 
     std::size_t of(std::size_t count) const
     {

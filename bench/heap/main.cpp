@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Runs one pattern, or another program, and prints its time and memory: a line of JSON on stdout.
 //
-//     eggbox_heap_bench PATTERN                  one pattern, in this process
+//     eggbox_heap_bench PATTERN [THREADS]        one pattern, in this process; 2 threads, or an
+//                                                even number, for the patterns that have several
 //     eggbox_heap_bench --smoke                  every pattern with a hundredth of its work, twice
 //     eggbox_heap_bench --list                   their names
 //     eggbox_heap_bench run LIBRARY PROGRAM ...  a program with LIBRARY preloaded; its output
@@ -84,12 +85,12 @@ const char* malloc_file()
     return dladdr(address, &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : "unknown";
 }
 
-int run_pattern(const named_pattern& one)
+int run_pattern(const named_pattern& one, std::size_t threads)
 {
     rusage before{};
     getrusage(RUSAGE_SELF, &before);
     const std::uint64_t start = wall_ns();
-    const std::uint64_t check = one.run(scale{false});
+    const std::uint64_t check = one.run(scale{false, threads});
     const std::uint64_t wall  = wall_ns() - start;
     rusage              after{};
     getrusage(RUSAGE_SELF, &after);
@@ -166,7 +167,8 @@ int list()
 int usage()
 {
     std::fputs(
-        "usage: eggbox_heap_bench PATTERN | --smoke | --list | run LIBRARY PROGRAM ...\n", stderr
+        "usage: eggbox_heap_bench PATTERN [THREADS] | --smoke | --list | run LIBRARY PROGRAM ...\n",
+        stderr
     );
     return 2;
 }
@@ -187,9 +189,13 @@ int main(int argc, char** argv)
     if (std::strcmp(argv[1], "run") == 0) {
         return argc < 4 ? usage() : run_program(argv[2], argv + 3);
     }
+    const std::size_t threads = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 2;
+    if (threads == 0 || threads % 2 != 0) {
+        return usage();
+    }
     for (const named_pattern& one : patterns) {
         if (std::strcmp(argv[1], one.name) == 0) {
-            return run_pattern(one);
+            return run_pattern(one, threads);
         }
     }
     return usage();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Two threads: blocks that outlive the thread that took them, that are freed by another one, that
-// lie in one cache line. A thread that waits polls, and lets the other one run now and then.
+// Two threads or more: blocks that outlive the thread that took them, that are freed by another
+// one, that lie in one cache line. A thread that waits polls, and lets the other one run now and
+// then. Each thread does the same amount of work, however many there are.
 //
 // P. Larson and M. Krishnan, "Memory Allocation for Long-Running Server Applications", 1998.
 // E. Berger and others, "Hoard: A Scalable Memory Allocator for Multithreaded Applications", 2000.
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -17,14 +19,12 @@ namespace
 
 using namespace heap_bench;
 
-constexpr std::size_t thread_count = 2;
-
 template <class Work>
-std::uint64_t in_two_threads(const Work& work)
+std::uint64_t in_threads(std::size_t threads, const Work& work)
 {
-    std::array<std::uint64_t, thread_count> sums{};
-    std::vector<std::thread>                running;
-    for (std::size_t which = 0; which < thread_count; which++) {
+    std::vector<std::uint64_t> sums(threads);
+    std::vector<std::thread>   running;
+    for (std::size_t which = 0; which < threads; which++) {
         running.emplace_back([&, which] {
             bench::pin(which);
             sums[which] = work(which);
@@ -33,7 +33,7 @@ std::uint64_t in_two_threads(const Work& work)
     for (std::thread& one : running) {
         one.join();
     }
-    return sums[0] + sums[1];
+    return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
 // ---- a queue between two threads ----------------------------------------------------------------
@@ -106,7 +106,7 @@ void free_all_sent()
 std::array<std::atomic<unsigned char*>, 512> shared_objects{};
 
 // A request takes some blocks, which go with it; one in four leaves a block with a session, one in
-// eight one where the other thread finds and frees it.
+// eight one where another thread finds and frees it.
 std::uint64_t serve(random_numbers& random, std::vector<unsigned char*>& sessions)
 {
     std::array<unsigned char*, 24> own{};
@@ -135,7 +135,7 @@ std::uint64_t serve(random_numbers& random, std::vector<unsigned char*>& session
 // Each thread replaces random blocks of an array; then it ends, and a new one goes on with it.
 std::uint64_t heap_bench::larson(scale size)
 {
-    return in_two_threads([&](std::size_t which) {
+    return in_threads(size.threads, [&](std::size_t which) {
         random_numbers              random(17 + which);
         std::vector<unsigned char*> blocks(1000);
         std::uint64_t               sum = 0;
@@ -158,16 +158,17 @@ std::uint64_t heap_bench::larson(scale size)
     });
 }
 
-// One thread takes, the other one frees.
+// One thread of each two takes, the other one frees.
 std::uint64_t heap_bench::handover(scale size)
 {
-    queue             between;
-    const std::size_t count = size.of(1500000);
-    return in_two_threads([&](std::size_t which) {
+    std::vector<queue> queues(size.threads / 2);
+    const std::size_t  count = size.of(1500000);
+    return in_threads(size.threads, [&](std::size_t which) {
         random_numbers random(19);
-        std::uint64_t  sum = 0;
+        queue&         between = queues[which / 2];
+        std::uint64_t  sum     = 0;
         for (std::size_t i = 0; i < count; i++) {
-            if (which == 0) {
+            if (which % 2 == 0) {
                 between.push(filled(random.bytes(1024), static_cast<unsigned char>(i)));
             } else {
                 auto* const block = static_cast<unsigned char*>(between.pop());
@@ -179,10 +180,10 @@ std::uint64_t heap_bench::handover(scale size)
     });
 }
 
-// Each thread takes bundles and frees the waiting ones, mostly the other thread's.
+// Each thread takes bundles and frees the waiting ones, mostly other threads'.
 std::uint64_t heap_bench::cross_free(scale size)
 {
-    const std::uint64_t sum = in_two_threads([&](std::size_t which) {
+    const std::uint64_t sum = in_threads(size.threads, [&](std::size_t which) {
         random_numbers random(23 + which);
         std::uint64_t  taken = 0;
         for (std::size_t i = 0; i < size.of(20000); i++) {
@@ -193,7 +194,7 @@ std::uint64_t heap_bench::cross_free(scale size)
                 taken += bytes;
             }
             send(one);
-            if (i % 4 == which) {
+            if (i % (2 * size.threads) == which) {
                 free_all_sent();
             }
         }
@@ -203,12 +204,15 @@ std::uint64_t heap_bench::cross_free(scale size)
     return sum;
 }
 
-// Blocks taken side by side are written by two threads, and replaced now and then: threads whose
+// Blocks taken side by side are written by a thread each, and replaced now and then: threads whose
 // blocks share a cache line take it from each other.
 std::uint64_t heap_bench::scratch(scale size)
 {
-    std::array<unsigned char*, thread_count> first{filled(8, 1), filled(8, 1)};
-    return in_two_threads([&](std::size_t which) {
+    std::vector<unsigned char*> first(size.threads);
+    for (unsigned char*& block : first) {
+        block = filled(8, 1);
+    }
+    return in_threads(size.threads, [&](std::size_t which) {
         unsigned char* block = first[which];
         std::uint64_t  sum   = 0;
         for (std::size_t i = 0; i < size.of(400000); i++) {
@@ -230,7 +234,7 @@ std::uint64_t heap_bench::scratch(scale size)
 
 std::uint64_t heap_bench::server(scale size)
 {
-    const std::uint64_t sum = in_two_threads([&](std::size_t which) {
+    const std::uint64_t sum = in_threads(size.threads, [&](std::size_t which) {
         random_numbers              random(29 + which);
         std::vector<unsigned char*> sessions(20000);
         std::uint64_t               served = 0;
@@ -251,7 +255,7 @@ std::uint64_t heap_bench::server(scale size)
 // Buffers of 1 to 64 KiB, each page touched: a random one of many is replaced.
 std::uint64_t heap_bench::buffers(scale size)
 {
-    return in_two_threads([&](std::size_t which) {
+    return in_threads(size.threads, [&](std::size_t which) {
         random_numbers random(31 + which);
         return replace_paged(random, 500, size.of(2000000), [](random_numbers& numbers) {
             return 1024 + numbers.below(64512);
@@ -264,7 +268,7 @@ std::uint64_t heap_bench::short_lives(scale size)
 {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < size.of(3000); i++) {
-        sum += in_two_threads([](std::size_t which) {
+        sum += in_threads(size.threads, [](std::size_t which) {
             std::array<unsigned char*, 64> blocks{};
             for (std::size_t k = 0; k < blocks.size(); k++) {
                 blocks[k] = filled(16 + 8 * k, static_cast<unsigned char>(which));
