@@ -164,6 +164,11 @@ void egb_os_wake_(uint32_t* word)
     (void)word;
 }
 
+size_t egb_os_processors_(void)
+{
+    return 1;
+}
+
 uint32_t egb_os_thread_number_(void)
 {
     return 0;

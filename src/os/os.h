@@ -400,6 +400,9 @@ void egb_os_lock_reset_(egb_os_mutex* mutex);
 void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds);
 void egb_os_wake_(uint32_t* word);
 
+// The number of processors that the process may use; at least 1.
+size_t egb_os_processors_(void);
+
 // The system's number of the calling thread; 0: there is none.
 uint32_t egb_os_thread_number_(void);
 

@@ -343,6 +343,34 @@ void egb_os_thread_is_forked_(void)
 }
 #endif
 
+#if defined(__linux__)
+
+// As get_nprocs() of the C library, which malloc of glibc calls, too.
+size_t egb_os_processors_(void)
+{
+    unsigned char mask[1024];
+    const int     before = errno;
+    const long    bytes  = syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
+    size_t        count  = 0;
+    for (long i = 0; i < bytes; i++) {
+        count += (size_t)__builtin_popcount(mask[i]);
+    }
+    errno = before;
+    return count == 0 ? 1 : count;
+}
+
+#else
+
+size_t egb_os_processors_(void)
+{
+    const int  before = errno;
+    const long count  = sysconf(_SC_NPROCESSORS_ONLN);
+    errno             = before;
+    return count < 1 ? 1 : (size_t)count;
+}
+
+#endif
+
 // ---- the end of a thread ------------------------------------------------------------------------
 
 EGB_AMONG_DATA_ static pthread_key_t thread_exit_key;

@@ -71,6 +71,13 @@ void egb_os_wake_(uint32_t* word)
     WakeAllConditionVariable(&room->change);
 }
 
+size_t egb_os_processors_(void)
+{
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwNumberOfProcessors;
+}
+
 uint32_t egb_os_thread_number_(void)
 {
     return (uint32_t)GetCurrentThreadId();

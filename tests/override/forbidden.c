@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROUNDS = 20000, KEPT = 100, THREADS_MAX = 8 };
+enum { ROUNDS = 20000, KEPT = 100, THREADS_MAX = 12 };
 
 static const struct {
     const char* name;
@@ -26,6 +26,7 @@ static const struct {
     {"clock_gettime", SYS_clock_gettime},
     {"openat", SYS_openat},
     {"prlimit64", SYS_prlimit64},
+    {"sched_getaffinity", SYS_sched_getaffinity},
 };
 
 static int forbid(unsigned number, unsigned answer)

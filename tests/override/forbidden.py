@@ -13,12 +13,13 @@ LIBRARY, FORBIDDEN = sys.argv[1:3]
 # The call, and whether a program with threads survives it, too, when the kernel ends it for that.
 # The C library calls madvise at the end of a thread. Among threads the library needs membarrier.
 CALLS = {"membarrier": False, "mincore": True, "madvise": False, "clock_gettime": True,
-         "openat": True, "prlimit64": True}
+         "openat": True, "prlimit64": True, "sched_getaffinity": True}
 
 
 def main():
     for call, has_threads in CALLS.items():
-        for how, threads in (("errno", 0), ("errno", 3), ("kill", 0), ("kill", 3)):
+        for how, threads in (("errno", 0), ("errno", 3), ("kill", 0), ("kill", 3),
+                             ("kill", 12)):
             if how == "kill" and threads != 0 and not has_threads:
                 continue
             for setting in ({}, {"EGGBOX_CHECK": "guard"}):

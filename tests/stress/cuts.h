@@ -20,13 +20,20 @@ void end_free(egb_pool pool, void* block);
 // The entries between the newest one and the end of the room in this thread's magazine.
 ptrdiff_t room_left(egb_pool pool);
 
+// All blocks that this thread's magazine has room for.
+size_t room_of(egb_pool pool);
+
 // The block of the entry behind that room.
 const void* behind_room(egb_pool pool);
 
 // How many entries from there on remember a block, as far as the batch was ever long.
 size_t remembered_behind_room(egb_pool pool);
 
-// Whether this thread may have room for so many bytes more. The bytes of the blocks that open
+// How many blocks a batch has room for that holds so many when it is shortened for this thread's
+// magazine.
+size_t room_when_shortened(egb_pool pool, size_t held);
+
+// Whether this thread may claim so many bytes for one more pool. The bytes of the blocks that open
 // magazines of all threads have room for.
 bool   may_claim(size_t bytes);
 size_t claimed_bytes(void);

@@ -37,6 +37,11 @@ ptrdiff_t room_left(egb_pool pool)
     return end - (const egb_entry_*)EGB_LOAD_(magazine->top);
 }
 
+size_t room_of(egb_pool pool)
+{
+    return own_magazine(pool)->loaded->room;
+}
+
 const void* behind_room(egb_pool pool)
 {
     const egb_batch* const batch = own_magazine(pool)->loaded;
@@ -53,9 +58,22 @@ size_t remembered_behind_room(egb_pool pool)
     return count;
 }
 
+size_t room_when_shortened(egb_pool pool, size_t held)
+{
+    const egb_magazine_* const magazine = own_magazine(pool);
+    const egb_depot* const     depot    = magazine->depot;
+    egb_batch* const batch = egb_batch_new_(0, depot->batch_blocks, EGB_BATCH_LENGTHS - 1);
+    batch->count           = (uint32_t)held;
+    egb_batch_shorten_(depot, magazine, batch);
+    const size_t room = batch->room;
+    batch->count      = 0;
+    egb_batch_drop_(batch);
+    return room;
+}
+
 bool may_claim(size_t bytes)
 {
-    return egb_claim_is_allowed_(bytes);
+    return bytes <= egb_claim_allowed_(egb_thread_self_()->room_bytes);
 }
 
 size_t claimed_bytes(void)

@@ -83,7 +83,7 @@ void use(egb_pool pool, std::size_t count)
     egb_pool_free_many(pool, blocks.data(), count);
 }
 
-// Uses pools until this thread may have no more room for so many bytes.
+// Uses pools until this thread may not claim so many bytes for one more.
 void claim_all_but(std::size_t bytes, std::size_t block_bytes, std::vector<egb_pool>* pools)
 {
     while (may_claim(bytes)) {
@@ -182,16 +182,14 @@ TEST(cuts, an_undo_is_seen_after_the_block_of_another_thread_was_taken_out)
 }
 
 // A thread has a batch for 7 blocks, and may have no longer one. The depot takes no batch any more.
-// Then another thread begins, and so the part of each is half as large.
+// Then other pools claim most of what was left.
 TEST(cuts, what_a_thread_had_room_for_ends_with_it)
 {
-    enum : std::size_t { BYTES = 4096, ROOM = 7, LONGER = 31, ROOM_SHORT = 3, DEPOT_BATCHES = 64 };
+    enum : std::size_t { BYTES = 4096, ROOM = 7, ROOM_SHORT = 3, DEPOT_BATCHES = 64 };
     const std::size_t     before = claimed_bytes();
     std::vector<egb_pool> pools;
     in_another_thread([&] {
-        claim_all_but(1 << 20, 65536, &pools);
-        claim_all_but(2 * LONGER * BYTES, 8192, &pools);
-        claim_all_but(LONGER * BYTES, 1024, &pools);
+        claim_all_but(2 * ROOM * BYTES, 65536, &pools);
         const egb_pool pool = make(BYTES, 0);
         pools.push_back(pool);
         std::vector<void*> blocks(DEPOT_BATCHES * ROOM + 3 * ROOM);
@@ -207,21 +205,64 @@ TEST(cuts, what_a_thread_had_room_for_ends_with_it)
                    room_left(pool) > static_cast<std::ptrdiff_t>(ROOM_SHORT);
         });
         EXPECT_GT(blocks.size(), static_cast<std::size_t>(ROOM));
-        stress::barrier step(2);
-        std::thread     other([&] {
-            use(pools.front(), 1);
-            step.wait();
-            step.wait();
-        });
-        step.wait();
-        EXPECT_FALSE(may_claim(0));
+        claim_all_but(ROOM_SHORT * BYTES, 1024, &pools);
         free_until([] { return false; });
         EXPECT_LT(room_left(pool), static_cast<std::ptrdiff_t>(ROOM_SHORT));
         EXPECT_EQ(remembered_behind_room(pool), 0u);
-        step.wait();
-        other.join();
     });
     EXPECT_EQ(claimed_bytes(), before);
+    for (const egb_pool pool : pools) {
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+}
+
+// Others may claim more between the decision that a batch is made longer and the moment when it is.
+TEST(cuts, a_batch_that_is_shortened_keeps_what_it_holds)
+{
+    enum : std::size_t { BYTES = 1024, HELD = 20 };
+    std::vector<egb_pool> pools{make(BYTES, 0)};
+    in_another_thread([&] {
+        use(pools.front(), 1);
+        claim_all_but(HELD / 2 * BYTES, 65536, &pools);
+        EXPECT_LT(room_when_shortened(pools.front(), 0), static_cast<std::size_t>(HELD));
+        EXPECT_GE(room_when_shortened(pools.front(), HELD), static_cast<std::size_t>(HELD));
+    });
+    for (const egb_pool pool : pools) {
+        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+    }
+}
+
+// Large blocks have used up what ten threads may have, and short ones have room all the same: with
+// room for three, every third call would take the lock of their pool.
+TEST(cuts, short_blocks_have_room_where_long_ones_used_up_all)
+{
+    enum : std::size_t { THREADS = 10 };
+    std::vector<egb_pool> pools{make(16, 0)};
+    stress::barrier       step(THREADS);
+    const auto            stay = [&] {
+        use(pools.front(), 1);
+        step.wait();
+        step.wait();
+    };
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < THREADS; i++) {
+        others.emplace_back(stay);
+    }
+    in_another_thread([&] {
+        use(pools.front(), 1);
+        step.wait();
+        claim_all_but(1, 16384, &pools);
+        for (const std::size_t bytes : {16u, 64u, 128u}) {
+            const egb_pool pool = make(bytes, 0);
+            pools.push_back(pool);
+            use(pool, 300);
+            EXPECT_GE(room_of(pool), 31u) << bytes;
+        }
+        step.wait();
+    });
+    for (std::thread& other : others) {
+        other.join();
+    }
     for (const egb_pool pool : pools) {
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
     }

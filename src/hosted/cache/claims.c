@@ -47,53 +47,84 @@ void egb_claim_change_(
     }
 }
 
-// All threads together may have so many bytes in batches, and more if no two of them share a lane;
-// but each may have a few. What threads claimed that do nothing is claimed by others only once the
-// purge has closed their magazines.
-static const size_t ROOM_BYTES_OF_MANY = (sizeof(void*) < 8 ? 4 : 16) << 20;
-static const size_t ROOM_BYTES_OF_FEW  = (sizeof(void*) < 8 ? 16 : 64) << 20;
-static const size_t ROOM_BYTES_LEAST   = 32 << 10;
+// All threads together may have so many bytes in batches, and more if they are few; but each may
+// have some in any case. What threads claimed that do nothing is claimed by others only once the
+// purge has closed their magazines. More processors take and give more blocks in the same time.
+static const size_t ROOM_BYTES_OF_MANY      = (sizeof(void*) < 8 ? 4 : 16) << 20;
+static const size_t ROOM_BYTES_OF_FEW       = (sizeof(void*) < 8 ? 16 : 64) << 20;
+static const size_t ROOM_BYTES_OF_PROCESSOR = (sizeof(void*) < 8 ? 1 : 4) << 20;
+static const size_t ROOM_BYTES_LEAST        = 32 << 10;
 
 static size_t thread_count(void)
 {
     return egb_larger_(EGB_LOAD_(egb_threads_.count), 1);
 }
 
+static size_t bytes_of_many(void)
+{
+    const size_t processors = EGB_LOAD_(egb_threads_.processors);
+    return egb_larger_(ROOM_BYTES_OF_MANY, processors * ROOM_BYTES_OF_PROCESSOR);
+}
+
 static size_t bytes_of_all(void)
 {
-    const bool is_few = thread_count() <= EGB_LANES;
-    return egb_smaller_(is_few ? ROOM_BYTES_OF_FEW : ROOM_BYTES_OF_MANY, egb_keep_share_());
+    enum { THREADS_FEW = 8 };
+    const bool is_few = thread_count() <= THREADS_FEW;
+    return egb_smaller_(is_few ? ROOM_BYTES_OF_FEW : bytes_of_many(), egb_keep_share_());
 }
 
-static size_t part_of_thread(void)
+// The threshold of a memory that many share, as in A. K. Choudhury and E. L. Hahne, "Dynamic Queue
+// Length Thresholds for Shared-Memory Packet Switches", 1998: one more may have a part of what is
+// left. So few pools of few threads have much, many have the same each, and no pool of a thread has
+// to know of the others.
+size_t egb_claim_allowed_(size_t own)
 {
-    return egb_larger_(bytes_of_all() / thread_count(), ROOM_BYTES_LEAST);
+    enum { PART = 8 };
+    const size_t all     = bytes_of_all();
+    const size_t claimed = EGB_LOAD_(egb_threads_.claimed);
+    const size_t least   = ROOM_BYTES_LEAST > own ? ROOM_BYTES_LEAST - own : 0;
+    return egb_larger_(all > claimed ? (all - claimed) / PART : 0, least);
 }
 
-bool egb_claim_is_allowed_(size_t bytes)
+static size_t own_without(const egb_depot* depot, const egb_magazine_* magazine)
 {
-    const size_t own = egb_thread_self_()->room_bytes + bytes;
-    return own <= ROOM_BYTES_LEAST ||
-           (own <= part_of_thread() && EGB_LOAD_(egb_threads_.claimed) + bytes <= bytes_of_all());
+    return egb_thread_self_()->room_bytes - claim_of(depot, magazine->loaded);
 }
 
-bool egb_claim_is_too_much_(void)
+// What a magazine has room for in any case.
+enum { ROOM_SHORT = 3, ROOM_BYTES_SHORT = 4 << 10 };
+
+// Not for a little more: the batch would change at each call.
+bool egb_claim_is_too_much_(const egb_depot* depot, const egb_magazine_* magazine)
 {
-    return egb_thread_self_()->room_bytes > part_of_thread() &&
-           EGB_LOAD_(egb_threads_.claimed) > bytes_of_all();
+    const size_t allowed = egb_claim_allowed_(own_without(depot, magazine));
+    return claim_of(depot, magazine->loaded) / 2 > egb_larger_(allowed, ROOM_BYTES_SHORT);
 }
 
-// A thread that has its part keeps a few blocks of each further pool. What it may not have is told
-// by an entry of no block, as at the end of each batch. So are all behind it: they are in no room
-// that is looked through when chunks go, and the batch is made long again later.
+// A batch of full length has a spare one beside it: claim_of().
+size_t egb_claim_room_(const egb_depot* depot, const egb_magazine_* magazine, size_t wanted)
+{
+    const size_t least = egb_larger_(ROOM_SHORT, ROOM_BYTES_SHORT / depot->block_bytes);
+    if (wanted <= least || !egb_magazine_is_of_thread_(magazine)) {
+        return wanted;
+    }
+    const size_t bytes = egb_claim_allowed_(own_without(depot, magazine));
+    const size_t most  = wanted == depot->batch_blocks ? wanted - 1 : wanted;
+    if (most < wanted && 2 * wanted * depot->block_bytes <= bytes) {
+        return wanted;
+    }
+    return egb_larger_(least, egb_smaller_(most, bytes / depot->block_bytes));
+}
+
+// What a magazine may not have is told by an entry of no block, as at the end of each batch. So are
+// all behind it: they are in no room that is looked through when chunks go, and the batch is made
+// long again later.
 void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch)
 {
-    enum { ROOM_SHORT = 3 };
-    if (batch->room > ROOM_SHORT && egb_magazine_is_of_thread_(magazine) &&
-        !egb_claim_is_allowed_(batch->room * depot->block_bytes)) {
-        for (size_t i = ROOM_SHORT; i <= batch->room; i++) {
-            batch->entries[i] = *egb_no_entry_();
-        }
-        batch->room = ROOM_SHORT;
+    const size_t allowed = egb_claim_room_(depot, magazine, batch->room);
+    const size_t room    = egb_larger_(allowed, batch->count);
+    for (size_t i = room; room < batch->room && i <= batch->room; i++) {
+        batch->entries[i] = *egb_no_entry_();
     }
+    batch->room = (uint16_t)room;
 }

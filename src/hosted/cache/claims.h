@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room cache: how many bytes of free blocks magazines have room for. All threads together have so
-// many; each has its part of them, and a few in any case. A closed magazine claims nothing. The
-// pool is locked.
+// many; each magazine has a part of what is left, and a few in any case. A closed magazine claims
+// nothing. The pool is locked.
 #ifndef EGGBOX_SRC_HOSTED_CACHE_CLAIMS_H
 #define EGGBOX_SRC_HOSTED_CACHE_CLAIMS_H
 
@@ -15,13 +15,19 @@ void egb_claim_change_(
     const egb_depot* depot, const egb_magazine_* magazine, const egb_batch* batch
 );
 
-// Whether so many bytes more are within the part of the calling thread, and within that of all.
-bool egb_claim_is_allowed_(size_t bytes);
+// How many bytes one more pool may claim for the calling thread, which claims `own` bytes for
+// others: a part of what all threads leave, and some in any case.
+size_t egb_claim_allowed_(size_t own);
 
-// Whether the calling thread has more than its part, and all have more than theirs.
-bool egb_claim_is_too_much_(void);
+// How many of `wanted` blocks the magazine may have room for in place of its loaded batch: as many
+// as its thread may claim, and a few in any case. All, if it is no thread's.
+size_t egb_claim_room_(const egb_depot* depot, const egb_magazine_* magazine, size_t wanted);
 
-// Leaves room for a few blocks in an empty batch, if its thread may not have more.
+// Whether the loaded batch has much more than it might have now.
+bool egb_claim_is_too_much_(const egb_depot* depot, const egb_magazine_* magazine);
+
+// Leaves the room in a batch that the magazine may have, and in any case that of what it holds:
+// other threads may have claimed more since it was filled.
 void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch);
 
 #endif  // EGGBOX_SRC_HOSTED_CACHE_CLAIMS_H

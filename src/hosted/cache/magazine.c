@@ -111,12 +111,13 @@ static size_t length_after(const egb_batch* batch)
     return egb_smaller_(batch->length + (size_t)1, EGB_BATCH_LENGTHS - 1);
 }
 
+// Not for a few blocks more: the batch would change at each call.
 static bool may_lengthen(const egb_depot* depot, const egb_magazine_* magazine)
 {
-    const size_t room = egb_batch_rooms_[length_after(magazine->loaded)];
-    const size_t most = egb_smaller_(room, depot->batch_blocks);
-    return !egb_magazine_is_of_thread_(magazine) ||
-           egb_claim_is_allowed_(most * depot->block_bytes);
+    const size_t after  = egb_batch_rooms_[length_after(magazine->loaded)];
+    const size_t wanted = egb_smaller_(after, depot->batch_blocks);
+    const size_t room   = egb_claim_room_(depot, magazine, wanted);
+    return room == wanted || room >= 2 * (size_t)magazine->loaded->room;
 }
 
 // Loads a longer batch, with the blocks of the loaded one. False: it is the longest already, or no
@@ -136,6 +137,7 @@ static bool lengthen(egb_depot* depot, egb_magazine_* magazine)
         longer->entries[i] = loaded->entries[i];
     }
     longer->count = loaded->count;
+    egb_batch_shorten_(depot, magazine, longer);
     load(depot, magazine, longer);
     egb_batch_drop_(loaded);
     return true;
@@ -440,13 +442,13 @@ static void put_away(egb_depot* depot, const egb_magazine_* magazine, egb_batch*
     }
 }
 
-// A thread that has more than its part, since there are more threads now, goes on with a short
-// batch. False: it has not, or no batch is to be had.
+// A magazine that has too much, since there are more now, goes on with a short batch. False: it has
+// not, or no batch is to be had.
 static bool give_up_long(egb_depot* depot, egb_magazine_* magazine)
 {
-    egb_batch* const loaded = magazine->loaded;
-    const bool       is_long =
-        loaded->length != 0 && egb_magazine_is_of_thread_(magazine) && egb_claim_is_too_much_();
+    egb_batch* const loaded  = magazine->loaded;
+    const bool       is_long = loaded->length != 0 && egb_magazine_is_of_thread_(magazine) &&
+                         egb_claim_is_too_much_(depot, magazine);
     egb_batch* const shorter =
         is_long ? egb_batch_new_(magazine->lane, depot->batch_blocks, 0) : NULL;
     if (shorter == NULL) {

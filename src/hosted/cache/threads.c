@@ -3,6 +3,7 @@
 // of other threads' magazines.
 #include "threads.h"
 
+#include "../region/keep.h"
 #include "../region/pages.h"
 #include "peak.h"
 
@@ -137,9 +138,19 @@ static egb_thread_* take_table(void)
     return spare != NULL ? spare : egb_pages_(sizeof(egb_thread_));
 }
 
+void egb_threads_count_processors_(void)
+{
+    if (EGB_LOAD_(egb_threads_.processors) == 0 && !egb_keep_expects_sandbox_()) {
+        EGB_STORE_(egb_threads_.processors, egb_os_processors_());
+    }
+}
+
 // NULL: refused.
 static egb_thread_* new_table(void)
 {
+    if (EGB_LOAD_(egb_threads_.count) >= EGB_LANES) {  // of fewer, each has enough in any case
+        egb_threads_count_processors_();
+    }
     egb_thread_* const thread = take_table();
     if (thread == NULL) {
         return NULL;

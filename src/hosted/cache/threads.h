@@ -17,10 +17,11 @@ typedef struct egb_thread_registry {
     egb_thread_*  spare_table;  // from an ended thread, without magazines
     size_t        spare_tables;
     size_t        lane_threads[EGB_LANES];
-    size_t        count;     // threads; atomic
-    size_t        claimed;   // bytes of the blocks that open magazines have room for. Atomic
-    egb_magazine* owned;     // all open ones
-    bool          can_take;  // from other threads' magazines; else there are none. Atomic
+    size_t        count;       // threads; atomic
+    size_t        processors;  // that they may run on, once there are many; else 0. Atomic
+    size_t        claimed;     // bytes of the blocks that open magazines have room for. Atomic
+    egb_magazine* owned;       // all open ones
+    bool          can_take;    // from other threads' magazines; else there are none. Atomic
 } egb_thread_registry;
 
 extern egb_thread_registry egb_threads_;
@@ -69,6 +70,9 @@ void egb_forget_chunks_(egb_depot* depot);
 
 // Prepares for thread exits, once. False: magazines are impossible. Takes no lock.
 bool egb_threads_start_(void);
+
+// Asks the system how many there are, once, and not after the program has asked for a sandbox.
+void egb_threads_count_processors_(void);
 
 // Lets go of this thread's magazines of destroyed pools.
 void egb_thread_drop_revoked_(void);

@@ -4,6 +4,7 @@
 // could spare at the epoch's start and at its end: a bounded part of both. Without a thread that
 // calls egb_heap_purge(), unused memory over a limit goes at once: region/keep.h.
 #include "../../os/os.h"
+#include "../cache/threads.h"
 #include "../pool/backing.h"
 #include "../pool/registry.h"
 #include "../region/ask.h"
@@ -421,6 +422,7 @@ void egb_heap_purge_wait_(size_t given)
 
 void egb_heap_expect_sandbox_(void)
 {
+    egb_threads_count_processors_();
     egb_keep_read_no_more_();
 }
 
