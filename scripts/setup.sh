@@ -12,16 +12,15 @@ tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev libncurses-dev groff-
 # Programs that the library is put under, to see that they do not notice.
 # redis-tools has the server too; redis-server would only start a service.
 programs="valgrind gdb sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils musl-tools"
-# golang-go compiles an example.
 test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev
-      libreadline-dev golang-go"
+      libreadline-dev"
 # libclang-rt-19-dev has the allocator scudo as a library.
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools
        lua5.4 libplf-colony-dev"
-# chromium opens the page of `eggbox report --html`.
+# chromium opens the page of `eggbox report --html`; golang-go compiles an example.
 # gcc-multilib, for 32-bit x86, excludes Debian's gcc for other processors: clang compiles for them.
-all="$test $bench gcc-multilib g++-multilib chromium doxygen
+all="$test $bench gcc-multilib g++-multilib chromium doxygen golang-go
      clang-19 clang-format-19 clang-tidy-19 lld-19 libclang-rt-19-dev llvm-19 cppcheck
      gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm qemu-user
      libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libstdc++-12-dev-arm64-cross
