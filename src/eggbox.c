@@ -131,6 +131,7 @@
   #include "hosted/settings/fault_injection.c"
   #include "hosted/settings/level.c"
   #include "hosted/settings/sampling.c"
+  #include "hosted/stacks/call_tree.c"
   #include "hosted/stacks/stacks.c"
   #include "os/watch.c"
   #if !(defined(EGB_IS_MALLOC) && EGB_IS_MALLOC)

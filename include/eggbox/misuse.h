@@ -66,9 +66,10 @@ typedef struct egb_history {
     const void* const* free_stack;   // and to the free
 } egb_history;
 
-// A stack is an array of return addresses, the innermost first and NULL behind the last, 64 at
-// most. It stays as long as the process. NULL in place of a stack: not known. The calls are known
-// on Linux, if the unwinder of the compiler's library (libgcc_s.so.1) is there.
+// A stack is an array of return addresses, the innermost first and NULL behind the last: all of
+// them, or of more than 512 the innermost 64. It stays as long as the process. NULL in place of a
+// stack: not known. The calls are known on Linux, if the unwinder of the compiler's library
+// (libgcc_s.so.1) is there.
 
 /// One misuse, as the handler gets it. Everything in it is valid only during the call, and for all
 /// of it: a name is a copy, whatever happens to the pool meanwhile.

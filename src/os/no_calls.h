@@ -7,12 +7,12 @@
 
 void egb_os_prepare_calls_(void) {}
 
-size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_fast)
+bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast)
 {
-    (void)most;
+    (void)first;
+    (void)out;
     (void)is_fast;
-    calls[0] = first;
-    return 0;
+    return false;
 }
 
 #endif  // EGGBOX_SRC_OS_NO_CALLS_H

@@ -219,12 +219,32 @@ bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offs
 // ---- the calls of a thread ----------------------------------------------------------------------
 
 // A call that has not returned: its return address, and the stack pointer and the frame pointer
-// behind the return. The frame pointer is known only on x86-64, and not from the unwinder.
+// behind the return. The frame pointer is known only on x86-64, and not from the unwinder. Both may
+// have been read from words of the stack: their places, or 0.
 typedef struct egb_os_call {
     const void* address;
     uintptr_t   top;
     uintptr_t   frame;
+    uintptr_t   top_from;
+    uintptr_t   frame_from;
 } egb_os_call;
+
+// The calls that a thread is in, the outermost first. All zero at first. The next stack of the same
+// thread is read faster with what is left of this one, and any thread may use it next.
+//
+// A stack of more calls is cut: it has the innermost EGB_OS_CALLS_CUT.
+enum { EGB_OS_CALLS_MAX = 512, EGB_OS_CALLS_CUT = 72 };
+
+typedef struct egb_os_calls {
+    size_t      count;
+    size_t      same;            // so many of the outermost have the addresses that they had before
+    uintptr_t   end;             // private to the walk: where the stack ends; 0: it was not walked
+    uint64_t    age;             // the same: of the rules
+    bool        ends_with_zero;  // the same
+    bool        is_cut;
+    egb_os_call calls[EGB_OS_CALLS_MAX];
+    egb_os_call found[EGB_OS_CALLS_MAX];  // on the way, the innermost first
+} egb_os_calls;
 
 // The call of the function that this is in, which must not be inlined. A function that asks for its
 // own frame has one, and the caller's frame pointer is saved there.
@@ -232,20 +252,24 @@ typedef struct egb_os_call {
   #define EGB_OS_CALL_HERE_()                         \
       {__builtin_return_address(0),                   \
        (uintptr_t)__builtin_dwarf_cfa(),              \
-       *(const uintptr_t*)__builtin_frame_address(0)}
+       *(const uintptr_t*)__builtin_frame_address(0), \
+       0,                                             \
+       0}
 #elif defined(__GNUC__)
-  #define EGB_OS_CALL_HERE_() {__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), 0}
+  #define EGB_OS_CALL_HERE_()                                                  \
+      {__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), 0, 0, 0}
 #else
-  #define EGB_OS_CALL_HERE_() {NULL, 0, 0}
+  #define EGB_OS_CALL_HERE_() {NULL, 0, 0, 0, 0}
 #endif
 
 // Finds the unwinder. Others may allocate here. A system without one does nothing.
 void egb_os_prepare_calls_(void);
 
-// The calls that this thread is in, from `first` on, which is one of them, and `most` at most. 0:
-// not known. `is_fast`: the unwinder is not asked for a stack that is hard to read. If it is,
-// others may allocate here, and with a C library older than glibc 2.35 take the loader's lock.
-size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_fast);
+// The calls that this thread is in, from the outermost to `first`, which is one of them. False: not
+// known, and `out` is as it was. `is_fast`: the unwinder is not asked for a stack that is hard to
+// read. If it is, others may allocate here, and with a C library older than glibc 2.35 take the
+// loader's lock.
+bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast);
 
 // ---- the memory of this process, as a file ------------------------------------------------------
 

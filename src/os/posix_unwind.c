@@ -45,6 +45,21 @@ static pid_t locking_process;
 // walk begins, too.
 static __thread bool is_unwinding __attribute__((tls_model("initial-exec")));
 
+// ---- what was found -----------------------------------------------------------------------------
+
+void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count)
+{
+    const bool   is_cut = same + count >= EGB_OS_CALLS_MAX;  // nobody knows how many there are
+    const size_t from   = is_cut ? 0 : same;
+    const size_t more   = is_cut && count > EGB_OS_CALLS_CUT ? EGB_OS_CALLS_CUT : count;
+    for (size_t i = 0; i < more; i++) {
+        all->calls[from + i] = all->found[more - 1 - i];
+    }
+    all->same   = from;
+    all->count  = from + more;
+    all->is_cut = is_cut;
+}
+
 // ---- with the unwinder --------------------------------------------------------------------------
 
 typedef struct unwinding {
@@ -59,7 +74,7 @@ static _Unwind_Reason_Code note_call(struct _Unwind_Context* context, void* user
 {
     unwinding* const  all = user;
     const uintptr_t   top = unwind_top(context);
-    const egb_os_call one = {(const void*)unwind_address(context), top, 0};
+    const egb_os_call one = {(const void*)unwind_address(context), top, 0, 0, 0};
     if (all->count == 0 && top < all->begin) {
         return _URC_NO_REASON;  // further in
     }
@@ -141,18 +156,37 @@ void egb_os_prepare_calls_(void)
     }
 }
 
-size_t egb_os_calls_(egb_os_call first, egb_os_call* calls, size_t most, bool is_fast)
+// The addresses of the calls that were found, beside those of the stack before.
+static size_t count_same(const egb_os_calls* all, size_t count)
+{
+    size_t same = 0;
+    while (same < count && same < all->count &&
+           all->calls[same].address == all->found[count - 1 - same].address) {
+        same++;
+    }
+    return same;
+}
+
+bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast)
 {
     if (!__atomic_load_n(&can_unwind, __ATOMIC_ACQUIRE) || is_unwinding) {
-        return 0;
+        return false;
     }
-    const size_t count = egb_walk_(first, calls, most);
-    if (count != 0 || is_fast) {
-        return count;
+    if (egb_walk_(first, out)) {
+        return true;
     }
-    unwinding all = {.calls = calls, .most = most, .begin = first.top};
-    unwind(&all);
-    return all.count;
+    unwinding all = {.calls = out->found, .most = EGB_OS_CALLS_MAX, .begin = first.top};
+    if (!is_fast) {
+        unwind(&all);
+    }
+    if (all.count == 0) {
+        return false;
+    }
+    const size_t same = count_same(out, all.count);
+    egb_os_calls_put_(out, 0, all.count);
+    out->same = out->is_cut ? 0 : same;
+    out->end  = 0;
+    return true;
 }
 
 #else

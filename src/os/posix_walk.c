@@ -356,17 +356,22 @@ static bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
     const egb_cfi_top kind = top_kind(rule);
     uintptr_t         top  = (kind == EGB_CFI_BY_STACK ? call->top : call->frame);
     top += (uintptr_t)top_offset(rule);
-    if (kind == EGB_CFI_BY_POINTER && !read_word(call->top, top, end, &top)) {
-        return false;
+    call->top_from   = 0;
+    call->frame_from = 0;
+    if (kind == EGB_CFI_BY_POINTER) {
+        call->top_from = top;
+        if (!read_word(call->top, top, end, &top)) {
+            return false;
+        }
     }
     if (top <= call->top || top > end || top % STACK_WORD_BYTES != 0) {
         return false;
     }
     const egb_cfi_frame frame = frame_kind(rule);
     if (frame != EGB_CFI_KEPT) {
-        const uintptr_t from  = frame == EGB_CFI_BELOW_TOP ? top : call->frame;
-        const uintptr_t place = from + (uintptr_t)frame_offset(rule);
-        if (!read_word(call->top, place, end, &call->frame)) {
+        const uintptr_t from = frame == EGB_CFI_BELOW_TOP ? top : call->frame;
+        call->frame_from     = from + (uintptr_t)frame_offset(rule);
+        if (!read_word(call->top, call->frame_from, end, &call->frame)) {
             return false;
         }
     }
@@ -375,27 +380,89 @@ static bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
     return true;
 }
 
-size_t egb_walk_(egb_os_call call, egb_os_call* calls, size_t most)
+static bool is_word(uintptr_t place, uintptr_t from, uintptr_t end, uintptr_t word)
 {
-    const uintptr_t end = seen_to;
-    const uint64_t  age = age_now();
-    if (call.top < seen_from || call.top > end) {
+    uintptr_t found;
+    return place == 0 || (read_word(from, place, end, &found) && found == word);
+}
+
+// Whether the words that once led to this call are on the stack from `from` on.
+static bool is_in_place(const egb_os_call* call, uintptr_t from, uintptr_t end)
+{
+    return call->top > from && call->top <= end &&
+           word_at(call->top - STACK_WORD_BYTES) == (uintptr_t)call->address &&
+           is_word(call->frame_from, from, end, call->frame) &&
+           is_word(call->top_from, from, end, call->top);
+}
+
+// How many of the outermost calls of the walk before are led to by the same words. A step needs a
+// call, its rule and such words alone: a walk that comes to one of these calls would go on to all
+// that are farther out.
+static size_t count_in_place(const egb_os_calls* all, uintptr_t from, uintptr_t end, uint64_t age)
+{
+    size_t count = 0;
+    if (all->end != end || all->age != age ||
+        (all->ends_with_zero && word_at(end - STACK_WORD_BYTES) != 0)) {
         return 0;
     }
-    for (size_t count = 0; count < most; count++) {
+    while (count < all->count && is_in_place(&all->calls[count], from, end)) {
+        count++;
+    }
+    return count;
+}
+
+static bool is_same_call(const egb_os_call* one, const egb_os_call* other)
+{
+    return one->top == other->top && one->address == other->address && one->frame == other->frame;
+}
+
+// The calls from `call` to the first that is one of the outermost `*same` of the walk before, which
+// become those from it on; or to the end. 0: a call is for the unwinder.
+static size_t find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uint64_t age)
+{
+    const uintptr_t end = seen_to;
+    for (size_t count = 0; count < EGB_OS_CALLS_MAX; count++) {
+        while (*same > 0 && all->calls[*same - 1].top < call.top) {
+            (*same)--;
+        }
+        if (*same > 0 && is_same_call(&all->calls[*same - 1], &call)) {
+            return count;
+        }
         if (call.address == NULL) {
+            *same               = 0;
+            all->ends_with_zero = true;
             return call.top == end ? count : 0;  // the unwinder ended there, too
         }
-        calls[count]        = call;
+        all->found[count]   = call;
         const uint64_t rule = rule_for_walk((uintptr_t)call.address, age);
         if (rule != 0 && top_kind(rule) == EGB_CFI_LAST) {
+            *same               = 0;
+            all->ends_with_zero = false;
             return count + 1;
         }
         if (!is_leading(rule) || !step(&call, rule, end)) {
             return 0;
         }
     }
-    return most;
+    return EGB_OS_CALLS_MAX;
+}
+
+bool egb_walk_(egb_os_call call, egb_os_calls* out)
+{
+    const uintptr_t end = seen_to;
+    const uint64_t  age = age_now();
+    if (call.top < seen_from || call.top > end) {
+        return false;
+    }
+    size_t       same  = count_in_place(out, call.top, end, age);
+    const size_t count = find_calls(call, out, &same, age);
+    if (count == 0) {
+        return false;
+    }
+    egb_os_calls_put_(out, same, count);
+    out->end = out->is_cut ? 0 : end;
+    out->age = age;
+    return true;
 }
 
 // ---- what the unwinder told ---------------------------------------------------------------------
@@ -446,7 +513,7 @@ void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uint
     if (!is_regular) {
         return;
     }
-    const egb_os_call zero = {NULL, zero_top, 0};
+    const egb_os_call zero = {NULL, zero_top, 0, 0, 0};
     learn_range(calls->top, is_step(last, rule, &zero) ? zero_top : last->top, is_whole);
     if (is_whole && zero_top == 0) {
         learn_end(last, rule, age);
@@ -480,12 +547,11 @@ bool egb_walk_prepare_(void)
     return true;
 }
 
-size_t egb_walk_(egb_os_call call, egb_os_call* calls, size_t most)
+bool egb_walk_(egb_os_call call, egb_os_calls* out)
 {
     (void)call;
-    (void)calls;
-    (void)most;
-    return 0;
+    (void)out;
+    return false;
 }
 
 void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uintptr_t zero_top)

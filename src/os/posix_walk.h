@@ -12,8 +12,12 @@
 // False: there is no memory for the rules.
 bool egb_walk_prepare_(void);
 
-// The calls from `call` on, `most` at most. 0: this stack, or a call in it, is for the unwinder.
-size_t egb_walk_(egb_os_call call, egb_os_call* calls, size_t most);
+// The calls from `call` on, as egb_os_calls_(). False: this stack, or a call in it, is for the
+// unwinder.
+bool egb_walk_(egb_os_call call, egb_os_calls* out);
+
+// Puts the `count` calls that were found behind the outermost `same` calls of `all`.
+void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count);
 
 // What the unwinder told, from a call on that the function that asks was called by. `is_whole`: it
 // saw the stack to its end. `zero_top`: it ended with the return address 0, at this top, if not 0.

@@ -4,10 +4,13 @@
 #include "events.hpp"
 #include "guarded.hpp"
 extern "C" {
+#include "stacks/call_tree.h"
 #include "stacks/stacks.h"
 }
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <thread>
@@ -274,12 +277,56 @@ TEST(stacks, of_coroutines_are_read_no_further_than_they_go)
     }
 }
 
-TEST(stacks, have_the_innermost_64_calls)
+TEST(stacks, have_all_their_calls)
 {
-    const void* const* const stack = egb_site_stack_(deep(100, 0));
+    const void* const* stacks[2];
+    volatile unsigned  count = 2;  // by one call: the stack has it, too
+    for (unsigned i = 0; i < count; i++) {
+        stacks[i] = egb_site_stack_(deep(200, 0));
+    }
+    ASSERT_NE(stacks[0], nullptr);
+    EXPECT_GT(calls_of(stacks[0]).size(), 200u);
+    EXPECT_EQ(calls_of(stacks[0]), calls_of(stacks[1]));
+    EXPECT_EQ(stacks[0], stacks[1]);
+}
+
+TEST(stacks, have_the_innermost_64_calls_if_they_are_too_deep)
+{
+    const void* const* const stack = egb_site_stack_(deep(700, 0));
     ASSERT_NE(stack, nullptr);
     EXPECT_EQ(calls_of(stack).size(), 64u);
-    EXPECT_EQ(deep(100, 0), static_cast<const void*>(stack));
+    (void)deep(10, 0);  // nothing is left of it for the next
+    EXPECT_EQ(egb_site_stack_(deep(700, 0)), stack);
+}
+
+TEST(stacks, of_many_threads_at_a_time_are_there_once)
+{
+    constexpr unsigned       paths = 500;
+    std::vector<const void*> sites[4];
+    std::atomic<unsigned>    ready{0};
+    const auto               work = [&ready](std::vector<const void*>* out) {
+        ready++;
+        while (ready < 4) {
+            std::this_thread::yield();
+        }
+        for (unsigned path = 0; path < paths; path++) {
+            out->push_back(deep(40, path));
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::vector<const void*>& each : sites) {
+        threads.emplace_back(work, &each);
+    }
+    for (std::thread& each : threads) {
+        each.join();
+    }
+    for (unsigned path = 0; path < paths; path++) {
+        ASSERT_NE(egb_site_stack_(sites[0][path]), nullptr);
+        EXPECT_EQ(sites[0][path], sites[1][path]);
+        EXPECT_EQ(sites[0][path], sites[2][path]);
+        EXPECT_EQ(sites[0][path], sites[3][path]);
+    }
+    EXPECT_EQ(egb_stacks_unknown_(), 0u);
 }
 
 TEST(stacks, are_no_other_pointers)
@@ -297,21 +344,38 @@ TEST(stacks, are_no_other_pointers)
     }
     EXPECT_EQ(egb_site_stack_(nullptr), nullptr);
     EXPECT_EQ(egb_site_stack_(&at), nullptr);
+    const auto address = reinterpret_cast<std::uintptr_t>(site);
+    EXPECT_GT(egb_stacks_end_(address), address);
+    EXPECT_EQ(egb_stacks_end_(reinterpret_cast<std::uintptr_t>(&at)), 0u);
+}
+
+// The tree that has the node. The node around it was added just before.
+egb_call_tree* tree_of(const void* site)
+{
+    const auto* const    node   = static_cast<const egb_call_node*>(site);
+    const auto           number = node->parent & ~(std::uint32_t{1} << 31);
+    auto* const          first  = const_cast<egb_call_node*>(node) - 1 - number;
+    unsigned char* const from   = reinterpret_cast<unsigned char*>(first);
+    return reinterpret_cast<egb_call_tree*>(from - offsetof(egb_call_tree, nodes));
 }
 
 // The last test of this file: nothing makes room again.
 TEST(stacks, are_sites_alone_when_their_memory_is_full)
 {
-    const void* const kept    = deep(120, 0);
-    bool              is_full = false;
-    for (unsigned path = 0; path < 200000 && !is_full; path++) {
-        is_full = egb_site_stack_(deep(120, path)) == nullptr;
+    const void* sites[2];
+    for (const void*& each : sites) {
+        each                    = deep(31, 0x2AAAAAAA);  // by one call
+        tree_of(sites[0])->used = EGB_CALL_NODES - 1;
     }
-    EXPECT_TRUE(is_full);
-    EXPECT_NE(egb_site_stack_(kept), nullptr);
+    ASSERT_NE(egb_site_stack_(sites[0]), nullptr);
   #if defined(__x86_64__)  // elsewhere nothing guesses, and the unwinder rests
-    EXPECT_EQ(deep(120, 0), kept);
+    EXPECT_EQ(sites[0], sites[1]);
   #endif
+    const void* const before = egb_site_stack_(sites[0]);
+    const auto        known  = egb_stacks_unknown_();
+    EXPECT_FALSE(egb_site_is_stack_(deep(31, 0x15555555)));
+    EXPECT_EQ(egb_stacks_unknown_(), known + 1);
+    EXPECT_EQ(egb_site_stack_(sites[0]), before);
 }
 
 #endif

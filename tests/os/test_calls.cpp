@@ -21,6 +21,8 @@ extern "C" {
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -29,32 +31,39 @@ namespace
 
 constexpr std::size_t most = 200;
 
+// Of the last stack.
+thread_local egb_os_calls own_calls;
+egb_os_calls              one_for_all;
+thread_local bool         uses_one_for_all;
+
 thread_local volatile char sink;
 
 // How often somebody looked, how often the calls were walked, and how often they were others than
 // the C library says.
-thread_local unsigned looked;
-thread_local unsigned walked;
-thread_local unsigned wrong;
+thread_local unsigned    looked;
+thread_local unsigned    walked;
+thread_local std::size_t reused;  // calls of the stack before
+thread_local unsigned    wrong;
 
 // The two stacks differ in the calls of the two askers, at the inner end.
 __attribute__((noinline)) int look()
 {
     const egb_os_call first = EGB_OS_CALL_HERE_();
-    egb_os_call       calls[most];
+    egb_os_calls&     all   = uses_one_for_all ? one_for_all : own_calls;
     void*             said[most];
-    std::size_t       count = egb_os_calls_(first, calls, most, true);
+    const bool        is_walked = egb_os_calls_(first, &all, true);
     looked++;
-    walked += count == 0 ? 0u : 1u;
-    if (count == 0) {
-        count = egb_os_calls_(first, calls, most, false);
+    walked += is_walked ? 1u : 0u;
+    reused += is_walked ? all.same : 0u;
+    if (!is_walked && !egb_os_calls_(first, &all, false)) {
+        all.count = 0;
     }
     const auto total = static_cast<std::size_t>(backtrace(said, static_cast<int>(most)));
-    const bool is_it = count >= 2 && count < total && total < most &&
+    const bool is_it = all.count >= 2 && all.count < total && total < most && !all.is_cut &&
                        std::equal(
-                           calls,
-                           calls + count,
-                           said + (total - count),
+                           all.calls,
+                           all.calls + all.count,
+                           std::make_reverse_iterator(said + total),
                            [](const egb_os_call& one, void* other) { return one.address == other; }
                        );
     wrong += is_it ? 0u : 1u;
@@ -292,6 +301,29 @@ void go_all_ways()
     }
 }
 
+// `takes_turns`: with one memory of the last stack.
+unsigned wrong_in_threads(bool takes_turns)
+{
+    std::mutex               turn;
+    std::atomic<unsigned>    all_wrong{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; i++) {
+        threads.emplace_back([takes_turns, &turn, &all_wrong] {
+            uses_one_for_all = takes_turns;
+            for (std::size_t by = 0; by < way_count * way_count * way_count; by++) {
+                const auto own = takes_turns ? std::unique_lock<std::mutex>(turn)
+                                             : std::unique_lock<std::mutex>();
+                go_by({by % way_count, by / way_count % way_count, by / way_count / way_count});
+            }
+            all_wrong += wrong;
+        });
+    }
+    for (std::thread& each : threads) {
+        each.join();
+    }
+    return all_wrong;
+}
+
 class calls : public testing::Test
 {
   protected:
@@ -304,6 +336,7 @@ class calls : public testing::Test
         egb_os_prepare_calls_();
         looked = 0;
         walked = 0;
+        reused = 0;
         wrong  = 0;
     }
 };
@@ -386,28 +419,19 @@ TEST_F(calls, are_those_that_the_c_library_tells)
     go_all_ways();
     EXPECT_EQ(wrong, 0u);
     go_by(std::vector<std::size_t>(60, 2));  // deeper than all others
-    looked = 0;
-    walked = 0;
+    looked = walked = 0;
+    reused          = 0;
     go_all_ways();  // now the depth is known, and so are all addresses
     EXPECT_EQ(wrong, 0u);
     EXPECT_GE(looked, way_count * way_count * way_count);
     EXPECT_EQ(walked, looked);
+    EXPECT_GT(reused, 4u * looked);  // they go on from those before
 }
 
 TEST_F(calls, are_right_in_threads)
 {
-    std::vector<std::thread> threads;
-    unsigned                 all_wrong[3] = {};
-    for (unsigned& each : all_wrong) {
-        threads.emplace_back([&each] {
-            go_all_ways();
-            each = wrong;
-        });
-    }
-    for (std::thread& each : threads) {
-        each.join();
-    }
-    EXPECT_EQ(all_wrong[0] + all_wrong[1] + all_wrong[2], 0u);
+    EXPECT_EQ(wrong_in_threads(false), 0u);
+    EXPECT_EQ(wrong_in_threads(true), 0u);  // each goes on from the stack of another one
 }
 
 TEST_F(calls, through_a_signal_handler_are_the_unwinders)

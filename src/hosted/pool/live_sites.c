@@ -26,9 +26,10 @@ typedef enum gathering { ALL_IN_USE, NEW_IN_USE, ALL_SAMPLED } gathering;
 // The last place is for those that come when all are taken. The names are copies: when a holder is
 // visited, no lock is held, and its pool's control block may be another pool's.
 typedef struct egb_holder_place {
-    egb_holder holder;  // `blocks` counts what is in the sum, as long as blocks are gathered
-    holder_sum sum;
-    egb_reach  reach;
+    egb_holder  holder;  // `blocks` counts what is in the sum, as long as blocks are gathered
+    const void* stack;   // as room stacks has it; NULL: not known
+    holder_sum  sum;
+    egb_reach   reach;
 } egb_holder_place;
 
 typedef struct egb_holders {
@@ -49,44 +50,59 @@ static uint64_t large_before;  // number of the last large block that reports le
 
 // ---- gathering ----------------------------------------------------------------------------------
 
-// A line of the source may be at several places of the code.
-static bool is_place(const egb_holder* place, egb_pool pool, const egb_history* history)
+// A block, or several of one site.
+typedef struct origin {
+    egb_history history;  // without stacks
+    const void* stack;    // as room stacks has it; NULL: not known
+} origin;
+
+static const void* known_stack_of(const void* site)
 {
-    const bool is_same_site = history->alloc_file != NULL || place->site == history->alloc_site;
-    return is_same_site && place->stack == history->alloc_stack &&
-           place->file == history->alloc_file && place->line == history->alloc_line &&
-           place->pool.slot == pool.slot && place->pool.generation == pool.generation;
+    return egb_site_is_stack_(site) ? site : NULL;
 }
 
-static size_t first_place(const egb_holders* all, const egb_history* history)
+// A line of the source may be at several places of the code.
+static bool is_place(const egb_holder_place* place, egb_pool pool, const origin* from)
 {
-    const void* const where =
+    const egb_holder*  holder  = &place->holder;
+    const egb_history* history = &from->history;
+    const bool is_same_site    = history->alloc_file != NULL || holder->site == history->alloc_site;
+    return is_same_site && place->stack == from->stack && holder->file == history->alloc_file &&
+           holder->line == history->alloc_line && holder->pool.slot == pool.slot &&
+           holder->pool.generation == pool.generation;
+}
+
+static size_t first_place(const egb_holders* all, const origin* from)
+{
+    const egb_history* const history = &from->history;
+    const void* const        where =
         history->alloc_file != NULL ? history->alloc_file : history->alloc_site;
-    const uint64_t from  = (uint64_t)(uintptr_t)where + (uintptr_t)history->alloc_stack;
-    const uint64_t key   = from + history->alloc_line + all->pool.slot + (uint64_t)all->reach;
+    const uint64_t sum   = (uint64_t)(uintptr_t)where + (uintptr_t)from->stack;
+    const uint64_t key   = sum + history->alloc_line + all->pool.slot + (uint64_t)all->reach;
     const uint64_t mixed = egb_mix_(key);
     return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
 }
 
 // A table of sums, filled with the registry locked. It is not the set of settings/once.h, which
 // only tells whether a number is new.
-static egb_holder_place* place_of(egb_holders* all, const egb_history* history)
+static egb_holder_place* place_of(egb_holders* all, const origin* from)
 {
-    size_t at = first_place(all, history);
+    const egb_history* const history = &from->history;
+    size_t                   at      = first_place(all, from);
     for (size_t looked = 0; looked < EGB_HOLDERS_MAX - 1; looked++) {
         egb_holder* const place = &all->places[at].holder;
         if (place->blocks == 0) {
             all->places[at].reach = all->reach;
+            all->places[at].stack = from->stack;
             place->pool           = all->pool;
             place->pool_name      = all->names[at];
             egb_text_copy_(all->names[at], EGB_NAME_BYTES, all->name);
-            place->site  = history->alloc_site;
-            place->file  = history->alloc_file;
-            place->line  = history->alloc_line;
-            place->stack = history->alloc_stack;
+            place->site = history->alloc_site;
+            place->file = history->alloc_file;
+            place->line = history->alloc_line;
             return &all->places[at];
         }
-        if (all->places[at].reach == all->reach && is_place(place, all->pool, history)) {
+        if (all->places[at].reach == all->reach && is_place(&all->places[at], all->pool, from)) {
             return &all->places[at];
         }
         at = (at + 1) % (EGB_HOLDERS_MAX - 1);
@@ -96,9 +112,9 @@ static egb_holder_place* place_of(egb_holders* all, const egb_history* history)
     return rest;
 }
 
-static egb_holder* add_to_place(egb_holders* all, const egb_history* history, holder_sum more)
+static egb_holder* add_to_place(egb_holders* all, const origin* from, holder_sum more)
 {
-    egb_holder_place* const place = place_of(all, history);
+    egb_holder_place* const place = place_of(all, from);
     const size_t            at    = (size_t)(place - all->places);
     all->used[at / USED_BITS] |= (uint32_t)1 << at % USED_BITS;
     place->holder.blocks++;
@@ -108,16 +124,16 @@ static egb_holder* add_to_place(egb_holders* all, const egb_history* history, ho
 }
 
 // `scale`: how many blocks a sample stands for; 0: it is no sample.
-static void gather_one(egb_holders* all, const egb_history* history, uint64_t when, double scale)
+static void gather_one(egb_holders* all, const origin* from, uint64_t when, double scale)
 {
     const uint64_t    age   = all->now - when;
     const double      count = scale == 0 ? 1 : scale;
-    const holder_sum  more  = {count, count * (double)history->bytes};
-    egb_holder* const place = add_to_place(all, history, more);
+    const holder_sum  more  = {count, count * (double)from->history.bytes};
+    egb_holder* const place = add_to_place(all, from, more);
     place->samples += scale == 0 ? 0 : 1;
     if (place->blocks == 1 || age > place->oldest_ms) {
         place->oldest_ms = age;
-        place->thread    = history->alloc_thread;
+        place->thread    = from->history.alloc_thread;
     }
 }
 
@@ -132,21 +148,21 @@ static void gather_block(void* block, void* user)
 {
     egb_holders* const all = user;
     take_reach(all, egb_redzone_mark_(block));
-    const egb_history history = egb_redzone_history_(all->control, block);
+    const void*       site;
+    const egb_history history = egb_redzone_origin_(all->control, block, &site);
+    const origin      from    = {history, known_stack_of(site)};
     if (all->wanted != NEW_IN_USE || history.serial > all->control->redzones->serial_before) {
-        gather_one(all, &history, egb_redzone_when_(block), 0);
+        gather_one(all, &from, egb_redzone_when_(block), 0);
     }
 }
 
-static egb_history history_of_site(const void* site, size_t bytes, uint32_t thread)
+static origin origin_of_site(const void* site, size_t bytes, uint32_t thread)
 {
-    const egb_history history = {
-        .bytes        = bytes,
-        .alloc_site   = egb_site_address_(site),
-        .alloc_stack  = egb_site_stack_(site),
-        .alloc_thread = thread
+    const origin from = {
+        {.bytes = bytes, .alloc_site = egb_site_address_(site), .alloc_thread = thread},
+        known_stack_of(site)
     };
-    return history;
+    return from;
 }
 
 static void gather_large(void* record, void* user)
@@ -156,26 +172,26 @@ static void gather_large(void* record, void* user)
     if (!egb_large_has_owner_(large)) {
         return;
     }
-    egb_large_owner* const owner   = &large->owner;
-    const egb_history      history = history_of_site(owner->site, owner->bytes, owner->thread);
+    egb_large_owner* const owner = &large->owner;
+    const origin           from  = origin_of_site(owner->site, owner->bytes, owner->thread);
     if (egb_large_is_tracked_(large)) {
         take_reach(all, &owner->mark);
     } else {
         all->reach = EGB_REACH_UNKNOWN;
     }
     if (all->wanted != NEW_IN_USE || owner->serial > EGB_LOAD_(large_before)) {
-        gather_one(all, &history, owner->when, owner->scale);
+        gather_one(all, &from, owner->when, owner->scale);
     }
 }
 
 static void gather_records(egb_holders* all, const egb_samples* samples)
 {
     for (size_t i = 0; i < samples->record_places; i++) {
-        const egb_sample* const one     = &samples->records[i];
-        const egb_history       history = history_of_site(one->site, one->bytes, one->thread);
+        const egb_sample* const one  = &samples->records[i];
+        const origin            from = origin_of_site(one->site, one->bytes, one->thread);
         if (one->block != NULL &&
             (all->wanted != NEW_IN_USE || one->serial > samples->serial_before)) {
-            gather_one(all, &history, one->when, one->scale);
+            gather_one(all, &from, one->when, one->scale);
         }
     }
 }
@@ -184,11 +200,11 @@ static void gather_sums(egb_holders* all, const egb_samples* samples)
 {
     all->lost += samples->lost;
     for (size_t i = 0; i < samples->sum_places; i++) {
-        const egb_sample_sum* const one     = &samples->sums[i];
-        const holder_sum            more    = {one->blocks, one->bytes};
-        const egb_history           history = history_of_site(one->site, 0, 0);
+        const egb_sample_sum* const one  = &samples->sums[i];
+        const holder_sum            more = {one->blocks, one->bytes};
+        const origin                from = origin_of_site(one->site, 0, 0);
         if (one->samples != 0) {
-            add_to_place(all, &history, more)->samples += (size_t)one->samples;
+            add_to_place(all, &from, more)->samples += (size_t)one->samples;
         }
     }
 }
@@ -371,6 +387,7 @@ static egb_status each(egb_pool root, const holder_visit* to, uint64_t* lost)
     const size_t     count  = move_together(all);
     sort(all->places, count);
     for (size_t i = 0; i < count; i++) {
+        all->places[i].holder.stack = egb_site_stack_(all->places[i].stack);
         visit_place(to, &all->places[i]);
     }
     *lost = all->lost;
@@ -404,6 +421,7 @@ void egb_holders_restart_(void)
 {
     egb_control* const first = egb_registry_.controls;
     EGB_STORE_(large_before, egb_large_serial_());
+    egb_stacks_restart_();
     if (!egb_has_tracked_() && !egb_has_samples_()) {
         return;
     }

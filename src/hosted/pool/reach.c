@@ -6,6 +6,7 @@
   #include "../region/early.h"
   #include "../region/large.h"
   #include "../region/pages.h"
+  #include "../stacks/stacks.h"
   #include "layout.h"
   #include "redzone.h"
   #include "registry.h"
@@ -208,6 +209,9 @@ static uintptr_t own_end(const reach_walk* walk, uintptr_t address)
         return (uintptr_t)large->range.start + large->range.bytes;
     }
     uintptr_t end = egb_large_records_end_(address);
+    if (end == 0) {
+        end = egb_stacks_end_(address);
+    }
     for (size_t i = 0; i < walk->leaf_count && end == 0; i++) {
         end = end_around(address, walk->leaves[i], sizeof(egb_leaf));
     }

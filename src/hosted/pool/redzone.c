@@ -208,20 +208,32 @@ static uint64_t check_of(const egb_record* record)
 
 // ---- findings -----------------------------------------------------------------------------------
 
-egb_history egb_redzone_history_(const egb_control* control, const void* block)
+egb_history
+egb_redzone_origin_(const egb_control* control, const void* block, const void** alloc_site)
 {
     egb_history history = {.level = control->level, .bytes = egb_redzone_bytes_(control, block)};
+    *alloc_site         = NULL;
     if (is_tracked(control) && record_of(block)->check == check_of(record_of(block))) {
         const egb_record* const record = record_of(block);
+        *alloc_site                    = record->alloc_site;
         history.serial                 = record->serial;
         history.alloc_site             = egb_site_address_(record->alloc_site);
-        history.alloc_stack            = egb_site_stack_(record->alloc_site);
         history.alloc_file             = record->alloc_file;
         history.alloc_line             = record->alloc_line;
         history.alloc_thread           = record->alloc_thread;
-        history.free_site              = egb_site_address_(record->free_site);
-        history.free_stack             = egb_site_stack_(record->free_site);
+        history.free_site              = record->free_site;
     }
+    return history;
+}
+
+egb_history egb_redzone_history_(const egb_control* control, const void* block)
+{
+    const void*       alloc_site;
+    egb_history       history   = egb_redzone_origin_(control, block, &alloc_site);
+    const void* const free_site = history.free_site;
+    history.alloc_stack         = egb_site_stack_(alloc_site);
+    history.free_site           = egb_site_address_(free_site);
+    history.free_stack          = egb_site_stack_(free_site);
     return history;
 }
 

@@ -43,6 +43,10 @@ void egb_quarantine_flush_(egb_control* control);
 // The history of a block, damaged or not.
 egb_history egb_redzone_history_(const egb_control* control, const void* block);
 
+// The site of its allocation, or the stack. Nothing is said of the free, and no stack is told.
+egb_history
+egb_redzone_origin_(const egb_control* control, const void* block, const void** alloc_site);
+
 // How many bytes were asked for.
 size_t egb_redzone_bytes_(const egb_control* control, const void* block);
 

@@ -1,163 +1,162 @@
 // SPDX-License-Identifier: MIT
-// A set of stacks, to which threads add without a lock. It is in one range of addresses, which the
-// system fills with memory as it is used.
+// Stacks are in a tree of calls. A thread goes on from the stack that it had before: most calls
+// around a site are the same again, and so are their nodes.
 #include "stacks.h"
 
 #include "../../core/util.h"
 #include "../../os/os.h"
 #include "../settings/settings.h"
+#include "call_tree.h"
 
 enum {
-    OWN_CALLS_MAX      = 8,  // of the library itself, between a site and here
-    CALLS_MAX          = EGB_STACK_CALLS_MAX + OWN_CALLS_MAX,
-    STACK_PLACES       = 1 << 18,
-    STACK_PLACES_TRIED = 32,
-    PLACE_BITS         = 22  // of the words of `room`
+    LAST_STACKS = sizeof(void*) < 8 ? 64 : 256,
+    // For 80,000 arrays of 20 calls.
+    TOLD_WORDS = sizeof(void*) < 8 ? 1 << 20 : 1 << 21
 };
 
-// With 20 calls a stack has 176 bytes on a 64-bit system: 190,000 of them have room.
-#define ROOM_BYTES ((size_t)(sizeof(void*) < 8 ? 8 : 32) << 20)
+// A stack, and the nodes of its outermost calls.
+typedef struct last_stack {
+    uint32_t     is_in_use;  // atomic: by a thread
+    uint32_t     known;      // so many calls have nodes
+    uint32_t     nodes[EGB_OS_CALLS_MAX];
+    egb_os_calls calls;
+} last_stack;
 
-typedef struct egb_stack {
-    uint64_t    check;  // made of the calls: tells a stack from anything else
-    const void* calls[];
-} egb_stack;
+// In one range of addresses, which the system fills with memory as it is used.
+typedef struct stack_memory {
+    uint64_t      unknown;  // atomic: requests without a stack
+    last_stack    last[LAST_STACKS];
+    egb_call_tree tree;
+    uint32_t      told_at[EGB_CALL_NODES];  // atomic: of a node, the place of its array; 0: none
+    size_t        told_used;                // atomic
+    const void*   told[TOLD_WORDS];         // arrays that somebody asked for; [0] is in none
+} stack_memory;
 
-typedef struct stack_set {
-    uint32_t places[STACK_PLACES];  // atomic: where a stack is, and some bits of its check; 0: free
-    uint64_t used;                  // atomic; bytes of `room`
-    EGB_ALIGNAS_(8) unsigned char room[];
-} stack_set;
+static stack_memory* stacks;  // atomic; NULL: there are no stacks
 
-static stack_set* stacks;  // atomic; NULL: there are no stacks
+// Which last stack this thread looks at first, counted from 1; 0: none yet.
+#if defined(_WIN32)
+static _Thread_local uint32_t own_last;
+#else
+static __thread uint32_t own_last __attribute__((tls_model("initial-exec")));
+#endif
 
-// ---- the set ------------------------------------------------------------------------------------
+// ---- the last stack of a thread -----------------------------------------------------------------
 
-// Never 0. Another one for other calls, as good as always.
-static uint64_t check_of_calls(const void* const* calls, size_t count)
+// Any of them gives a right stack, and the thread's own the fastest. A thread that a signal
+// interrupts may have one in use, and so may threads that the child of a fork does not have: the
+// next one serves. NULL: all are in use.
+static last_stack* take_last(stack_memory* all)
 {
-    uint64_t mixed = count;
-    for (size_t i = 0; i < count; i++) {
-        mixed = egb_mix_(mixed ^ (uintptr_t)calls[i]);
-        mixed ^= mixed >> 29;
+    static uint32_t threads;  // atomic
+    if (own_last == 0) {
+        own_last = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % LAST_STACKS + 1;
     }
-    return mixed | 1;
-}
-
-static size_t stack_bytes(size_t count)
-{
-    return egb_round_up_(sizeof(egb_stack) + (count + 1) * sizeof(void*), 8);
-}
-
-// The bits of a check that a place has above those of the words: a look at a place tells, nearly
-// always, that another stack is there.
-static uint32_t mark_of_check(uint64_t check)
-{
-    return (uint32_t)(check >> 1) & ~(uint32_t)0 << PLACE_BITS;
-}
-
-static egb_stack* stack_at(stack_set* all, uint32_t place)
-{
-    const size_t words = place % (1u << PLACE_BITS);
-    return (egb_stack*)(void*)(all->room + words * 8);
-}
-
-static bool is_stack(const egb_stack* stack, uint64_t check, const void* const* calls, size_t count)
-{
-    return stack->check == check &&
-           __builtin_memcmp((const void*)stack->calls, (const void*)calls, count * sizeof(void*)) ==
-               0 &&
-           stack->calls[count] == NULL;
-}
-
-// A new stack that nobody sees yet. NULL: the room is used up.
-static egb_stack* add_stack(stack_set* all, uint64_t check, const void* const* calls, size_t count)
-{
-    const size_t   bytes = stack_bytes(count);
-    const uint64_t begin = __atomic_load_n(&all->used, __ATOMIC_RELAXED);
-    if (begin + bytes > ROOM_BYTES) {
-        return NULL;
-    }
-    const uint64_t at = __atomic_fetch_add(&all->used, bytes, __ATOMIC_RELAXED);
-    if (at + bytes > ROOM_BYTES) {
-        return NULL;
-    }
-    egb_stack* const stack = (egb_stack*)(void*)(all->room + at);
-    stack->check           = check;
-    (void)__builtin_memcpy((void*)stack->calls, (const void*)calls, count * sizeof(void*));
-    stack->calls[count] = NULL;
-    return stack;
-}
-
-// The stack with these calls; if it is new, it is added. NULL: there is no room.
-static const void* const* find_stack(stack_set* all, const void* const* calls, size_t count)
-{
-    const uint64_t check = check_of_calls(calls, count);
-    const uint32_t mark  = mark_of_check(check);
-    egb_stack*     fresh = NULL;
-    for (size_t i = 0; i < STACK_PLACES_TRIED; i++) {
-        uint32_t* const place = &all->places[((check >> 40) + i) % STACK_PLACES];
-        uint32_t        found = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-        if (found == 0) {
-            fresh = fresh == NULL ? add_stack(all, check, calls, count) : fresh;
-            if (fresh == NULL) {
-                return NULL;
-            }
-            const size_t   words = (size_t)((unsigned char*)fresh - all->room) / 8;
-            const uint32_t at    = (uint32_t)words | mark;
-            if (__atomic_compare_exchange_n(
-                    place, &found, at, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
-                )) {
-                return fresh->calls;
-            }
-        }
-        const bool is_marked = found >> PLACE_BITS == mark >> PLACE_BITS;
-        if (is_marked && is_stack(stack_at(all, found), check, calls, count)) {
-            return stack_at(all, found)->calls;
+    for (uint32_t i = 0; i < LAST_STACKS; i++) {
+        last_stack* const last   = &all->last[(own_last - 1 + i) % LAST_STACKS];
+        uint32_t          unused = 0;
+        if (__atomic_load_n(&last->is_in_use, __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(
+                &last->is_in_use, &unused, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED
+            )) {
+            return last;
         }
     }
     return NULL;
 }
 
-static bool is_full(const stack_set* all)
+static void give_last(last_stack* last)
 {
-    const uint64_t begin = __atomic_load_n(&all->used, __ATOMIC_RELAXED);
-    return begin + stack_bytes(EGB_STACK_CALLS_MAX) > ROOM_BYTES;
+    __atomic_store_n(&last->is_in_use, 0, __ATOMIC_RELEASE);
 }
 
-// ---- a stack ------------------------------------------------------------------------------------
-
-// The calls from `site` on. Returns their number; 0: it is not among them.
-static size_t calls_from(
-    const void* site, const egb_os_call* calls, size_t count, const void* out[EGB_STACK_CALLS_MAX]
-)
+// The place of `site` among the calls, the innermost if there are several; `count`: none.
+static size_t place_of_site(const egb_os_calls* all, const void* site)
 {
-    size_t first = 0;
-    size_t taken = 0;
-    while (first < count && calls[first].address != site) {
-        first++;
+    size_t at = all->count;
+    while (at > 0 && all->calls[at - 1].address != site) {
+        at--;
     }
-    while (first + taken < count && taken < EGB_STACK_CALLS_MAX) {
-        out[taken] = calls[first + taken].address;
-        taken++;
-    }
-    return taken;
+    return at == 0 ? all->count : at - 1;
 }
 
-// When there is no room for new stacks, the unwinder need not work for one.
+// The node of the call at `place`, with all around it. 0: there is no room.
+static uint32_t node_at_place(egb_call_tree* tree, last_stack* last, size_t place)
+{
+    const egb_os_calls* const all   = &last->calls;
+    const size_t              known = egb_smaller_(last->known, all->same);
+    const size_t              cut   = egb_larger_(place + 1, EGB_STACK_CALLS_CUT);
+    size_t   from = all->is_cut ? cut - EGB_STACK_CALLS_CUT : egb_smaller_(known, place + 1);
+    uint32_t node = all->is_cut || from == 0 ? 0 : last->nodes[from - 1];
+    last->known   = all->is_cut ? 0 : (uint32_t)known;
+    for (; from <= place; from++) {
+        node = egb_call_tree_find_(tree, node, all->calls[from].address);
+        if (node == 0) {
+            return 0;
+        }
+        last->nodes[from] = node;
+        last->known       = all->is_cut ? 0 : (uint32_t)from + 1;
+    }
+    return node;
+}
+
+// 0: not known. When there is no room for new stacks, the unwinder need not work for one.
+static uint32_t
+node_of_site(egb_call_tree* tree, last_stack* last, egb_os_call first, const void* site)
+{
+    if (!egb_os_calls_(first, &last->calls, egb_call_tree_is_full_(tree))) {
+        return 0;
+    }
+    const size_t place = place_of_site(&last->calls, site);
+    return place == last->calls.count ? 0 : node_at_place(tree, last, place);
+}
+
 __attribute__((noinline)) const void* egb_stack_here_(const void* site)
 {
-    const egb_os_call first = EGB_OS_CALL_HERE_();
-    stack_set* const  all   = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    egb_os_call       calls[CALLS_MAX];
-    const void*       addresses[EGB_STACK_CALLS_MAX];
+    const egb_os_call   first = EGB_OS_CALL_HERE_();
+    stack_memory* const all   = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
     if (all == NULL || site == NULL) {
         return site;
     }
-    const size_t             known = egb_os_calls_(first, calls, CALLS_MAX, is_full(all));
-    const size_t             count = calls_from(site, calls, known, addresses);
-    const void* const* const stack = count == 0 ? NULL : find_stack(all, addresses, count);
-    return stack == NULL ? site : (const void*)stack;
+    last_stack* const last = take_last(all);
+    uint32_t          node = 0;
+    if (last != NULL) {
+        node = node_of_site(&all->tree, last, first, site);
+        give_last(last);
+    }
+    if (node == 0) {
+        (void)__atomic_fetch_add(&all->unknown, 1, __ATOMIC_RELAXED);
+        return site;
+    }
+    return egb_call_tree_mark_(&all->tree, node);
+}
+
+uint64_t egb_stacks_unknown_(void)
+{
+    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    return all == NULL ? 0 : __atomic_load_n(&all->unknown, __ATOMIC_RELAXED);
+}
+
+void egb_stacks_restart_(void)
+{
+    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    if (all != NULL) {
+        __atomic_store_n(&all->unknown, 0, __ATOMIC_RELAXED);
+    }
+}
+
+// ---- the memory ---------------------------------------------------------------------------------
+
+static size_t memory_bytes(void)
+{
+    const size_t page = egb_os_page_bytes_();
+    return page == 0 ? 0 : egb_round_up_(sizeof(stack_memory), page);
+}
+
+uintptr_t egb_stacks_end_(uintptr_t address)
+{
+    const uintptr_t start = (uintptr_t)__atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    return start != 0 && address - start < memory_bytes() ? start + memory_bytes() : 0;
 }
 
 void egb_stacks_begin_(void)
@@ -167,11 +166,9 @@ void egb_stacks_begin_(void)
         return;
     }
     egb_os_prepare_calls_();
-    const size_t     page  = egb_os_page_bytes_();
-    const size_t     bytes = page == 0 ? 0 : egb_round_up_(sizeof(stack_set) + ROOM_BYTES, page);
-    stack_set* const fresh = bytes == 0 ? NULL : egb_os_reserve_(bytes, page);
+    const size_t        bytes = memory_bytes();
+    stack_memory* const fresh = bytes == 0 ? NULL : egb_os_reserve_(bytes, egb_os_page_bytes_());
     if (fresh != NULL && egb_os_commit_(fresh, bytes, 0, NULL) == EGB_OK) {
-        fresh->used = 8;  // place 0 is free
         __atomic_store_n(&stacks, fresh, __ATOMIC_RELEASE);
     }
 }
@@ -186,30 +183,52 @@ __attribute__((constructor)) static void begin_early(void)
 
 // ---- what a site is -----------------------------------------------------------------------------
 
-// A pointer that is none to a stack may lead into the middle of one: the check tells.
-const void* const* egb_site_stack_(const void* site)
+bool egb_site_is_stack_(const void* site)
 {
-    stack_set* const     all  = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    const unsigned char* from = site;
-    if (all == NULL || from < all->room + sizeof(egb_stack) || from >= all->room + ROOM_BYTES ||
-        (uintptr_t)site % 8 != 0) {
-        return NULL;
-    }
-    const void* const* const calls = (const void* const*)site;
-    const size_t             room  = (size_t)(all->room + ROOM_BYTES - from) / sizeof(void*);
-    const size_t             most  = egb_smaller_(room, EGB_STACK_CALLS_MAX + 1);
-    size_t                   count = 0;
-    while (count < most && calls[count] != NULL) {
-        count++;
-    }
-    const egb_stack* const stack = (const egb_stack*)(const void*)(from - sizeof(egb_stack));
-    const bool             is_whole =
-        count != 0 && count < most && stack->check == check_of_calls(calls, count);
-    return is_whole ? calls : NULL;
+    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    return all != NULL && egb_call_tree_has_(&all->tree, site);
 }
 
 const void* egb_site_address_(const void* site)
 {
-    const void* const* const stack = egb_site_stack_(site);
-    return stack == NULL ? site : stack[0];
+    return egb_site_is_stack_(site) ? ((const egb_call_node*)site)->address : site;
+}
+
+// Room for an array of `count` calls. 0: there is none.
+static size_t add_told(stack_memory* all, size_t count)
+{
+    const size_t words = count + 1;
+    const size_t begin = __atomic_load_n(&all->told_used, __ATOMIC_RELAXED);
+    if (begin + words >= TOLD_WORDS) {
+        return 0;
+    }
+    const size_t at = __atomic_fetch_add(&all->told_used, words, __ATOMIC_RELAXED) + 1;
+    return at + words <= TOLD_WORDS ? at : 0;
+}
+
+// The array of another thread, if it has one meanwhile.
+static uint32_t tell_stack(stack_memory* all, const void* site, uint32_t* at)
+{
+    const size_t   count = egb_call_tree_read_(&all->tree, site, NULL, EGB_STACK_CALLS_MAX);
+    const uint32_t fresh = (uint32_t)add_told(all, count);
+    uint32_t       found = 0;
+    if (fresh == 0) {
+        return 0;
+    }
+    (void)egb_call_tree_read_(&all->tree, site, &all->told[fresh], count);
+    return __atomic_compare_exchange_n(at, &found, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
+               ? fresh
+               : found;
+}
+
+const void* const* egb_site_stack_(const void* site)
+{
+    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    if (all == NULL || !egb_call_tree_has_(&all->tree, site)) {
+        return NULL;
+    }
+    uint32_t* const at    = &all->told_at[(const egb_call_node*)site - all->tree.nodes];
+    const uint32_t  known = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+    const uint32_t  place = known != 0 ? known : tell_stack(all, site, at);
+    return place == 0 || place >= TOLD_WORDS ? NULL : &all->told[place];
 }
