@@ -6,6 +6,7 @@
 #include "../pool/live_sites.h"
 #include "../pool/redzone.h"
 #include "../report/misuse.h"
+#include "../stacks/stacks.h"
 
 enum { PLACES_LISTED = 50, MODULE_BYTES_MAX = 4096 };
 
@@ -234,6 +235,9 @@ void egb_report_findings_(egb_json* out)
     }
     if (egb_has_samples_()) {
         write_samples(out);
+    }
+    if (egb_stacks_unknown_() != 0) {
+        egb_json_number_(out, "without_stack", egb_stacks_unknown_());
     }
     write_events(out);
 }

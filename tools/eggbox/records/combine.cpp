@@ -228,6 +228,7 @@ static void combine(process_record& to, const process_record& from)
             to.events.push_back(each);
         }
     }
+    to.without_stack = plus(to.without_stack, from.without_stack);
     to.duration_s += from.duration_s;
     to.peak_resident_bytes = std::max(to.peak_resident_bytes, from.peak_resident_bytes);
     to.is_measured         = to.is_measured && from.is_measured;

@@ -235,6 +235,7 @@ void read_findings(process_record& out, const json_place& from)
     if (from.has("sampling")) {
         out.sampling = read_sampling(from.member("sampling"));
     }
+    out.without_stack = optional_count(from, "without_stack", 0);
     if (from.has("events")) {
         for (const json_place& each : from.member("events").elements()) {
             out.events.push_back(read_event(each));

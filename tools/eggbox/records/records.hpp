@@ -162,6 +162,7 @@ struct process_record {
     std::vector<leak_record>  allocated;   // by sites, at level "sample"
     sampling_record           sampling;
     std::vector<event_record> events;
+    std::uint64_t             without_stack = 0;  // requests, at "track" and "sample"
     std::string               no_report;  // why the numbers are from the live file; empty: they
                                           // are those of the process's own report
 };

@@ -118,6 +118,9 @@ void add_findings(json& to, const process_record& process)
         }
         to["sampling"] = sampling_json(process.sampling);
     }
+    if (process.without_stack != 0) {
+        to["without_stack"] = process.without_stack;
+    }
     for (const event_record& each : process.events) {
         to["events"].push_back(event_json(each));
     }

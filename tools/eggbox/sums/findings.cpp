@@ -184,6 +184,7 @@ void add_allocated(findings& to, leaks_by_place& places, const process_record& p
         add_place(places, each);
     }
     combine_sampling(to.sampling, process.sampling);
+    to.without_stack = plus(to.without_stack, process.without_stack);
 }
 
 // A damaged block is found during a correct call, so the call is not the fault.
@@ -410,6 +411,15 @@ std::vector<std::string> event_lines(const findings& found, const std::string& w
     return out;
 }
 
+static void add_without_stack(std::vector<std::string>& out, const findings& found)
+{
+    if (found.without_stack > 0) {
+        out.push_back(
+            "  " + number_of(found.without_stack, "request", "requests") + " without a stack"
+        );
+    }
+}
+
 std::vector<std::string> leak_lines(const findings& found, const std::string& where)
 {
     std::vector<std::string> out;
@@ -468,6 +478,7 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (found.suppressed.blocks > 0) {
         out.push_back("  " + suppressed_text(found.suppressed));
     }
+    add_without_stack(out, found);
     return out;
 }
 
@@ -531,6 +542,9 @@ void add_findings(json& to, const findings& found)
         for (const leak_total& each : found.allocated) {
             to["allocated"].push_back(allocated_json(each));
         }
+    }
+    if (found.without_stack != 0) {
+        to["without_stack"] = found.without_stack;
     }
     to["events"] = json::array();
     for (const event_total& each : found.events) {

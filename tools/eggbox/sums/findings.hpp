@@ -39,6 +39,7 @@ struct findings {
     leak_sum                 large;       // large blocks, not freed; their places are not recorded
     std::vector<leak_total>  allocated;   // by samples, in use at the end or not; most bytes first
     sampling_record          sampling;    // `sum` has also what no report lists
+    std::uint64_t            without_stack = 0;  // requests that only their own place is known of
     bool                     was_ended = false;  // a signal ended a program: its leaks are left out
 };
 
