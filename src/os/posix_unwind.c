@@ -49,14 +49,19 @@ static __thread bool is_unwinding __attribute__((tls_model("initial-exec")));
 
 void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count)
 {
-    const bool   is_cut = same + count >= EGB_OS_CALLS_MAX;  // nobody knows how many there are
-    const size_t from   = is_cut ? 0 : same;
-    const size_t more   = is_cut && count > EGB_OS_CALLS_CUT ? EGB_OS_CALLS_CUT : count;
-    for (size_t i = 0; i < more; i++) {
-        all->calls[from + i] = all->found[more - 1 - i];
+    const bool   is_cut   = same + count >= EGB_OS_CALLS_MAX;  // nobody knows how many there are
+    const size_t most     = is_cut ? EGB_OS_CALLS_CUT : EGB_OS_CALLS_MAX;
+    const size_t more     = count < most ? count : most;
+    const size_t kept     = most - more < same ? most - more : same;
+    const size_t left_out = same - kept;
+    for (size_t i = 0; i < kept && left_out != 0; i++) {
+        all->calls[i] = all->calls[left_out + i];
     }
-    all->same   = from;
-    all->count  = from + more;
+    for (size_t i = 0; i < more; i++) {
+        all->calls[kept + i] = all->found[more - 1 - i];
+    }
+    all->same   = is_cut ? 0 : same;
+    all->count  = kept + more;
     all->is_cut = is_cut;
 }
 

@@ -418,9 +418,9 @@ static bool is_same_call(const egb_os_call* one, const egb_os_call* other)
 
 // The calls from `call` to the first that is one of the outermost `*same` of the walk before, which
 // become those from it on; or to the end. 0: a call is for the unwinder.
-static size_t find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uint64_t age)
+static size_t
+find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uintptr_t end, uint64_t age)
 {
-    const uintptr_t end = seen_to;
     for (size_t count = 0; count < EGB_OS_CALLS_MAX; count++) {
         while (*same > 0 && all->calls[*same - 1].top < call.top) {
             (*same)--;
@@ -447,15 +447,16 @@ static size_t find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uint
     return EGB_OS_CALLS_MAX;
 }
 
+// A signal handler may change what was seen: `end` is read once.
 bool egb_walk_(egb_os_call call, egb_os_calls* out)
 {
-    const uintptr_t end = seen_to;
+    const uintptr_t end = __atomic_load_n(&seen_to, __ATOMIC_RELAXED);
     const uint64_t  age = age_now();
     if (call.top < seen_from || call.top > end) {
         return false;
     }
     size_t       same  = count_in_place(out, call.top, end, age);
-    const size_t count = find_calls(call, out, &same, age);
+    const size_t count = find_calls(call, out, &same, end, age);
     if (count == 0) {
         return false;
     }

@@ -227,6 +227,49 @@ __attribute__((noinline)) const void* deep(unsigned depth, unsigned path)
     return out;
 }
 
+// A stack in each of so many calls, the next one with one call more.
+__attribute__((noinline)) void ask_in_each(unsigned calls_left, std::vector<std::size_t>* sizes)
+{
+    sizes->push_back(calls_of(egb_site_stack_(site_here())).size());
+    if (calls_left > 0) {
+        ask_in_each(calls_left - 1, sizes);
+    }
+    sink = 12;
+}
+
+__attribute__((noinline)) const void* with_no_call_of_it()
+{
+    const void* const out = egb_stack_here_(&running);
+    sink                  = 9;
+    return out;
+}
+
+// As deep as deep(1, 0) is.
+__attribute__((noinline)) const void* beside(bool asks_for_it)
+{
+    const void* const out = asks_for_it ? with_no_call_of_it() : site_here();
+    sink                  = 10;
+    return out;
+}
+
+__attribute__((noinline)) const void* beside_deep(bool asks_for_it)
+{
+    const void* const out = beside(asks_for_it);
+    sink                  = 11;
+    return out;
+}
+
+// The second stack has outer calls that the first one has, too.
+__attribute__((noinline)) const void* last_of_two(bool asks_for_it)
+{
+    const void* out = nullptr;
+    for (volatile int left = 2; left > 0; left = left - 1) {
+        out         = beside_deep(asks_for_it);
+        asks_for_it = false;
+    }
+    return out;
+}
+
 }  // namespace
 
 TEST(stacks, are_those_that_the_c_library_tells)
@@ -299,9 +342,47 @@ TEST(stacks, have_the_innermost_64_calls_if_they_are_too_deep)
     EXPECT_EQ(egb_site_stack_(deep(700, 0)), stack);
 }
 
+TEST(stacks, have_64_calls_also_if_the_one_before_had_nearly_all_of_them)
+{
+    constexpr unsigned       levels = 540;
+    std::vector<std::size_t> sizes;
+    egb_stacks_begin_();
+    volatile unsigned rounds = 2;
+    for (unsigned i = 0; i < rounds; i++) {  // the unwinder reads the first ones
+        sizes.clear();
+        ask_in_each(levels, &sizes);
+    }
+    std::size_t all = 1;
+    while (all < sizes.size() && sizes[all] == sizes[all - 1] + 1) {
+        all++;
+    }
+    EXPECT_GT(sizes[all - 1], 480u);
+    ASSERT_LT(all, sizes.size());
+    for (; all < sizes.size(); all++) {
+        EXPECT_EQ(sizes[all], 64u) << all;
+    }
+}
+
+// Nothing of the stack before that one is taken for a part of the next.
+TEST(stacks, are_right_after_a_site_that_no_call_has)
+{
+    const void*       sites[4];
+    volatile unsigned count = 4;  // by one call: the stack has it, too
+    egb_stacks_begin_();
+    for (unsigned i = 0; i < count; i++) {
+        (void)deep(4, 0);
+        sites[i] = last_of_two(i % 2 != 0);
+    }
+    EXPECT_EQ(with_no_call_of_it(), static_cast<const void*>(&running));
+    ASSERT_NE(egb_site_stack_(sites[0]), nullptr);
+    EXPECT_EQ(calls_of(egb_site_stack_(sites[0])), calls_of(egb_site_stack_(sites[1])));
+    EXPECT_EQ(sites[2], sites[3]);
+}
+
 TEST(stacks, of_many_threads_at_a_time_are_there_once)
 {
-    constexpr unsigned       paths = 500;
+    constexpr unsigned       paths   = 500;
+    const auto               unknown = egb_stacks_unknown_();
     std::vector<const void*> sites[4];
     std::atomic<unsigned>    ready{0};
     const auto               work = [&ready](std::vector<const void*>* out) {
@@ -326,7 +407,7 @@ TEST(stacks, of_many_threads_at_a_time_are_there_once)
         EXPECT_EQ(sites[0][path], sites[2][path]);
         EXPECT_EQ(sites[0][path], sites[3][path]);
     }
-    EXPECT_EQ(egb_stacks_unknown_(), 0u);
+    EXPECT_EQ(egb_stacks_unknown_(), unknown);
 }
 
 TEST(stacks, are_no_other_pointers)

@@ -83,12 +83,10 @@ static size_t place_of_site(const egb_os_calls* all, const void* site)
 // The node of the call at `place`, with all around it. 0: there is no room.
 static uint32_t node_at_place(egb_call_tree* tree, last_stack* last, size_t place)
 {
-    const egb_os_calls* const all   = &last->calls;
-    const size_t              known = egb_smaller_(last->known, all->same);
-    const size_t              cut   = egb_larger_(place + 1, EGB_STACK_CALLS_CUT);
-    size_t   from = all->is_cut ? cut - EGB_STACK_CALLS_CUT : egb_smaller_(known, place + 1);
+    const egb_os_calls* const all = &last->calls;
+    const size_t              cut = egb_larger_(place + 1, EGB_STACK_CALLS_CUT);
+    size_t   from = all->is_cut ? cut - EGB_STACK_CALLS_CUT : egb_smaller_(last->known, place + 1);
     uint32_t node = all->is_cut || from == 0 ? 0 : last->nodes[from - 1];
-    last->known   = all->is_cut ? 0 : (uint32_t)known;
     for (; from <= place; from++) {
         node = egb_call_tree_find_(tree, node, all->calls[from].address);
         if (node == 0) {
@@ -107,6 +105,8 @@ node_of_site(egb_call_tree* tree, last_stack* last, egb_os_call first, const voi
     if (!egb_os_calls_(first, &last->calls, egb_call_tree_is_full_(tree))) {
         return 0;
     }
+    // The nodes of other calls are forgotten, also if the site is none of the new ones.
+    last->known        = (uint32_t)egb_smaller_(last->known, last->calls.same);
     const size_t place = place_of_site(&last->calls, site);
     return place == last->calls.count ? 0 : node_at_place(tree, last, place);
 }
