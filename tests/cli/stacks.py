@@ -57,6 +57,7 @@ def calls(text):
 def with_lines(folder, *options):
     found, done = leaks(compiled(CXX, SOURCE, folder / "shop", "-std=c++17", "-g", *options))
     check(next(iter(found), "") == next(iter(LEAKS)), "the largest is first", done.stderr)
+    check("without a stack" not in done.stderr, "each stack is known", done.stderr)
     for leak, stack in LEAKS.items():
         expected = [f"{function} shop.cpp:{LINES[mark]}" for function, mark in stack]
         seen = found.get(leak, "")
@@ -84,6 +85,8 @@ def without_an_unwinder(folder):
     found, done = leaks("env", f"LD_LIBRARY_PATH={folder}", program, "leaks")
     check(re.fullmatch(r".*faults\.c:[0-9]+ \(make_block\)", found["1,000 bytes in 1 block"]),
           "the site alone", done.stderr)
+    check(re.search(r"^eggbox:   [1-9][0-9,]* requests? without a stack$", done.stderr, re.M),
+          "the report says how many stacks are not known", done.stderr)
 
 
 def main():
