@@ -89,6 +89,15 @@ def without_an_unwinder(folder):
           "the report says how many stacks are not known", done.stderr)
 
 
+def without_room(folder):
+    """The stacks' own memory needs more addresses than the limit leaves."""
+    program = compiled(CC, HERE / "faults.c", folder / "faults", "-O0", "-g")
+    found, done = leaks("sh", "-c", f"ulimit -v 100000 && exec {program} leaks")
+    check("1,000 bytes in 1 block" in found, "the leak", done.stderr)
+    check(re.search(r"^eggbox:   [1-9][0-9,]* requests? without a stack$", done.stderr, re.M),
+          "the report says that there are no stacks", done.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
@@ -99,6 +108,7 @@ def main():
               "inlined", found)
         without_lines(folder)
         without_an_unwinder(folder)
+        without_room(folder)
     print("\n".join(failures))
     return 1 if failures else 0
 

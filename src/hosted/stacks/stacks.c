@@ -24,7 +24,6 @@ typedef struct last_stack {
 
 // In one range of addresses, which the system fills with memory as it is used.
 typedef struct stack_memory {
-    uint64_t      unknown;  // atomic: requests without a stack
     last_stack    last[LAST_STACKS];
     egb_call_tree tree;
     uint32_t      told_at[EGB_CALL_NODES];  // atomic: of a node, the place of its array; 0: none
@@ -32,7 +31,9 @@ typedef struct stack_memory {
     const void*   told[TOLD_WORDS];         // arrays that somebody asked for; [0] is in none
 } stack_memory;
 
-static stack_memory* stacks;  // atomic; NULL: there are no stacks
+static stack_memory* stacks;            // atomic; NULL: there are no stacks
+static bool          no_stacks_at_all;  // atomic: there was no memory for them
+static uint64_t      stacks_unknown;    // atomic: requests without a stack
 
 // Which last stack this thread looks at first, counted from 1; 0: none yet.
 #if defined(_WIN32)
@@ -115,17 +116,17 @@ __attribute__((noinline)) const void* egb_stack_here_(const void* site)
 {
     const egb_os_call   first = EGB_OS_CALL_HERE_();
     stack_memory* const all   = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    if (all == NULL || site == NULL) {
+    if (site == NULL || (all == NULL && !__atomic_load_n(&no_stacks_at_all, __ATOMIC_RELAXED))) {
         return site;
     }
-    last_stack* const last = take_last(all);
+    last_stack* const last = all == NULL ? NULL : take_last(all);
     uint32_t          node = 0;
     if (last != NULL) {
         node = node_of_site(&all->tree, last, first, site);
         give_last(last);
     }
     if (node == 0) {
-        (void)__atomic_fetch_add(&all->unknown, 1, __ATOMIC_RELAXED);
+        (void)__atomic_fetch_add(&stacks_unknown, 1, __ATOMIC_RELAXED);
         return site;
     }
     return egb_call_tree_mark_(&all->tree, node);
@@ -133,16 +134,12 @@ __attribute__((noinline)) const void* egb_stack_here_(const void* site)
 
 uint64_t egb_stacks_unknown_(void)
 {
-    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    return all == NULL ? 0 : __atomic_load_n(&all->unknown, __ATOMIC_RELAXED);
+    return __atomic_load_n(&stacks_unknown, __ATOMIC_RELAXED);
 }
 
 void egb_stacks_restart_(void)
 {
-    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    if (all != NULL) {
-        __atomic_store_n(&all->unknown, 0, __ATOMIC_RELAXED);
-    }
+    __atomic_store_n(&stacks_unknown, 0, __ATOMIC_RELAXED);
 }
 
 // ---- the memory ---------------------------------------------------------------------------------
@@ -170,6 +167,8 @@ void egb_stacks_begin_(void)
     stack_memory* const fresh = bytes == 0 ? NULL : egb_os_reserve_(bytes, egb_os_page_bytes_());
     if (fresh != NULL && egb_os_commit_(fresh, bytes, 0, NULL) == EGB_OK) {
         __atomic_store_n(&stacks, fresh, __ATOMIC_RELEASE);
+    } else {
+        __atomic_store_n(&no_stacks_at_all, true, __ATOMIC_RELAXED);
     }
 }
 

@@ -23,7 +23,7 @@ void egb_stacks_begin_(void);
 // known. No lock is held, and no signal handler of this library calls it. Lock-free.
 const void* egb_stack_here_(const void* site);
 
-// How often the stack was not known, though there are stacks; from now on anew.
+// How often the stack was not known since egb_stacks_begin_(); from now on anew.
 uint64_t egb_stacks_unknown_(void);
 void     egb_stacks_restart_(void);
 
