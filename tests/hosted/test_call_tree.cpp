@@ -48,6 +48,21 @@ TEST(call_tree, has_each_call_once)
     EXPECT_EQ(tree->used, 2u);
 }
 
+// One call in as many calls as there are lines of heads.
+TEST(call_tree, spreads_the_calls_over_its_heads)
+{
+    constexpr std::uint32_t calls = EGB_CALL_HEADS / 16;
+    const tree_pointer      tree  = make_tree();
+    for (std::uint32_t parent = 1; parent <= calls; parent++) {
+        (void)egb_call_tree_find_(tree.get(), parent, address(1000));
+    }
+    std::uint32_t used = 0;
+    for (const std::uint32_t head : tree->heads) {
+        used += head != 0 ? 1u : 0u;
+    }
+    EXPECT_GT(used, calls / 2);
+}
+
 TEST(call_tree, reads_a_stack_from_its_site)
 {
     const tree_pointer tree = make_tree();

@@ -23,7 +23,7 @@ static egb_call_node* node_at(egb_call_tree* tree, uint32_t number)
 // have the call around them in common with the one before.
 static uint32_t* head_of(egb_call_tree* tree, uint32_t parent, const void* address)
 {
-    const uint64_t line = egb_mix_(parent) >> 32;
+    const uint64_t line = egb_mix_(parent) >> 49;  // the upper bits are the mixed ones
     const uint64_t in   = egb_mix_((uintptr_t)address) >> 60;
     return &tree->heads[(line << 4 | in) % EGB_CALL_HEADS];
 }
