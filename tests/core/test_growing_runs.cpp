@@ -116,6 +116,32 @@ TEST(growing_runs, end_where_a_free_block_was_written_to)
     EXPECT_EQ(seen.take_kind(), EGB_MISUSE_OVERWRITTEN);
 }
 
+TEST(growing_runs, come_from_a_chunk_with_used_blocks_before_one_with_fresh_ones_alone)
+{
+    for (const bool with_states : {false, true}) {
+        runs         all(with_states);
+        egb_growing& pool = all.pool;
+        const auto   next = [&] {
+            return egb_growing_prefer_recycled_(&pool), pool.available;
+        };
+        EXPECT_EQ(next(), nullptr);
+        ASSERT_EQ(egb_growing_reserve(&pool, 1), EGB_OK);
+        egb_chunk_* const used = pool.available;
+        EXPECT_EQ(next(), used) << "there is no other";
+        ASSERT_EQ(egb_growing_reserve(&pool, egb_growing_capacity(&pool) + 1), EGB_OK);
+        egb_chunk_* const fresh = used->next;
+        ASSERT_NE(fresh, nullptr);
+        EXPECT_EQ(next(), used) << "both have fresh blocks alone";
+        const auto blocks = all.take(2);
+        ASSERT_EQ(all.chunk, used);
+        all.give(blocks);
+        EXPECT_EQ(next(), used);
+        egb_growing_prefer_(&pool, fresh);
+        EXPECT_EQ(next(), with_states ? used : fresh);
+        EXPECT_TRUE(egb_growing_whole(&pool));
+    }
+}
+
 TEST(growing_runs, short_blocks_are_marked_and_long_ones_left_alone)
 {
     egb_growing_options wanted = small_chunks(EGB_UNMARKED_BYTES - 4);
