@@ -277,6 +277,19 @@ bool turn_somewhere(egb_range*& at, bool is_right)
     return true;
 }
 
+// A search for the lowest chunk finds one that a search for its address does not.
+void put_on_the_wrong_side(egb_growing& pool)
+{
+    const chunks all  = chunks_of(pool);
+    egb_range&   low  = all[0]->range;
+    egb_range&   high = all[1]->range;
+    low.left          = &high;
+    low.right = high.left = high.right = nullptr;
+    pool.tree                          = &low;
+    EXPECT_EQ(egb_growing_chunk_after_(&pool, 0), all[1]);
+    EXPECT_EQ(egb_growing_chunk_of_(&pool, high.start), nullptr);
+}
+
 // The only entry of the list has no free block.
 void list_a_full_chunk(egb_growing& pool)
 {
@@ -328,6 +341,7 @@ const change changes[] = {
     [](egb_growing& pool, egb_chunk_&) { pool.idle += 64; },
     [](egb_growing& pool, egb_chunk_&) { turn_somewhere(pool.tree, false); },
     [](egb_growing& pool, egb_chunk_&) { turn_somewhere(pool.tree, true); },
+    [](egb_growing& pool, egb_chunk_&) { put_on_the_wrong_side(pool); },
     [](egb_growing& pool, egb_chunk_&) { pool.available->previous->next = pool.available; },
     [](egb_growing& pool, egb_chunk_&) { list_a_full_chunk(pool); },
     [](egb_growing& pool, egb_chunk_&) { list_a_stranger(pool); },

@@ -138,6 +138,7 @@ TEST(growing_runs, come_from_a_chunk_with_used_blocks_before_one_with_fresh_ones
         EXPECT_EQ(next(), used);
         egb_growing_prefer_(&pool, fresh);
         EXPECT_EQ(next(), with_states ? used : fresh);
+        EXPECT_EQ(next(), with_states ? used : fresh) << "it stays so";
         EXPECT_TRUE(egb_growing_whole(&pool));
     }
 }
