@@ -15,17 +15,24 @@ namespace
 {
 
 struct freeing {
-    void operator()(egb_call_tree* tree) const
+    void* memory = nullptr;
+
+    void operator()(egb_call_tree*) const
     {
-        std::free(tree);
+        std::free(memory);
     }
 };
 
 using tree_pointer = std::unique_ptr<egb_call_tree, freeing>;
 
+// calloc() touches no page of so much memory, and does not align it to a line.
 tree_pointer make_tree()
 {
-    return tree_pointer(static_cast<egb_call_tree*>(std::calloc(1, sizeof(egb_call_tree))));
+    std::size_t bytes  = sizeof(egb_call_tree) + alignof(egb_call_tree);
+    void* const memory = std::calloc(1, bytes);
+    void*       place  = memory;
+    void* const tree   = std::align(alignof(egb_call_tree), sizeof(egb_call_tree), place, bytes);
+    return tree_pointer(static_cast<egb_call_tree*>(tree), freeing{memory});
 }
 
 const void* address(std::uintptr_t number)

@@ -43,6 +43,7 @@ static size_t bytes_of_rest(uintptr_t rest)
     return (size_t)(0 - rest) & (EGB_UNIT_BYTES - 1);
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
 static bool move_rest(uintptr_t* from, uintptr_t to)
 {
     return __atomic_compare_exchange_n(

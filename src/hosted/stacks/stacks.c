@@ -206,6 +206,7 @@ static size_t add_told(stack_memory* all, size_t count)
 }
 
 // The array of another thread, if it has one meanwhile.
+// NOLINTNEXTLINE(readability-non-const-parameter): `at` is written to, atomically
 static uint32_t tell_stack(stack_memory* all, const void* site, uint32_t* at)
 {
     const size_t   count = egb_call_tree_read_(&all->tree, site, NULL, EGB_STACK_CALLS_MAX);
