@@ -444,8 +444,9 @@ egb_call_tree* tree_of(const void* site)
 TEST(stacks, are_sites_alone_when_their_memory_is_full)
 {
     const void* sites[2];
-    for (const void*& each : sites) {
-        each                    = deep(31, 0x2AAAAAAA);  // by one call
+    for (std::size_t i = 0; i < 2; i++) {
+        asm volatile("" : "+r"(i));  // the loop is not unrolled: both stacks are by one call
+        sites[i]                = deep(31, 0x2AAAAAAA);
         tree_of(sites[0])->used = EGB_CALL_NODES - 1;
     }
     ASSERT_NE(egb_site_stack_(sites[0]), nullptr);
