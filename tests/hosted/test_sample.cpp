@@ -467,7 +467,7 @@ TEST_F(sample, magazines_that_a_refusal_closed_have_marks_and_no_room)
     }
     EXPECT_NEAR(seen / true_blocks, 1, tolerance(p, true_blocks));
     egb_thread_drop_revoked_();
-    EXPECT_EQ(egb_threads_.claimed, claimed);
+    EXPECT_LE(egb_threads_.claimed, claimed);  // a purge may close what was open before
 }
 
 // As after a look, or a purge, while its thread was about to take a block.
