@@ -4,6 +4,7 @@
 #include "environment.hpp"
 #include "events.hpp"
 #include "levels.hpp"
+#include "own_magazines.hpp"
 
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
@@ -422,15 +423,6 @@ TEST_F(sample, a_limited_pool_gives_all_its_blocks)
     EXPECT_EQ(egb_pool_get_stats(all.pool, &stats), EGB_OK);
     EXPECT_EQ(stats.in_use, 0u);
     EXPECT_EQ(stats.allocations, stats.frees);
-}
-
-// None of this thread's magazines is open, so no purge can close one meanwhile.
-static void let_go_of_magazines()
-{
-    egb_thread_* const thread = egb_thread_self_();
-    for (std::size_t i = 0; i < thread->used; i++) {
-        egb_magazine_let_go_(&thread->magazines[i]);
-    }
 }
 
 // Magazines have marks, are closed when the pool runs out, and are opened again: neither undoes the
