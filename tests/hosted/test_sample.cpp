@@ -21,7 +21,7 @@
 extern "C" {
 #include "cache/marks.h"
 #include "cache/threads.h"
-#include "pool/live_sites.h"
+#include "pool/holders.h"
 #include "settings/sampling.h"
 }
 

@@ -7,7 +7,7 @@
 
 #include "../../core/util.h"
 #include "../../os/os.h"
-#include "../region/ask.h"
+#include "../region/obtain.h"
 #include "depot.h"
 
 typedef struct egb_batch_slab {

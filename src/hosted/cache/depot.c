@@ -3,7 +3,7 @@
 // is locked.
 #include "depot.h"
 
-#include "../region/ask.h"
+#include "../region/obtain.h"
 
 // ---- back to the chunks -------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane, size_t length)
 {
     egb_batch* const batch = find_empty(depot, lane, length);
     if (batch == NULL) {
-        (void)egb_may_ask_();  // reported: during the freeze calls will take the lock more often
+        (void)egb_may_obtain_();  // reported: during the freeze calls will take the lock more often
     }
     return batch;
 }

@@ -3,7 +3,7 @@
 // costs other pools nothing. The pool is locked.
 #include "lanes.h"
 
-#include "../region/ask.h"
+#include "../region/obtain.h"
 
 // Chunks examined to find one of the lane; and the most bytes that may be free in the others, and
 // in the depot, when the lane gets one.

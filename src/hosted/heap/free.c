@@ -2,8 +2,8 @@
 // Free of a block whose pool the caller does not name.
 #include "../pool/free.h"
 #include "../../os/os.h"
+#include "../pool/events.h"
 #include "../pool/registry.h"
-#include "../pool/reports.h"
 #include "../region/early.h"
 #include "../region/large.h"
 #include "../settings/settings.h"

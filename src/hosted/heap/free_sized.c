@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Frees of a known size: operator delete of C++, and C23.
+#include "../pool/events.h"
 #include "../pool/redzone.h"
 #include "../pool/registry.h"
-#include "../pool/reports.h"
 #include "../region/early.h"
 #include "../region/large.h"
 #include "../stacks/stacks.h"

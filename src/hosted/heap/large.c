@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The requests that are large blocks, and the attempts made before one is refused.
 #include "../../os/os.h"
-#include "../pool/reports.h"
-#include "../region/ask.h"
+#include "../pool/events.h"
 #include "../region/early.h"
 #include "../region/guard_page.h"
 #include "../region/keep.h"
+#include "../region/obtain.h"
 #include "../stacks/stacks.h"
 #include "heap.h"
 

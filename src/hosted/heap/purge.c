@@ -7,10 +7,10 @@
 #include "../cache/threads.h"
 #include "../pool/backing.h"
 #include "../pool/registry.h"
-#include "../region/ask.h"
 #include "../region/chunk_cache.h"
 #include "../region/keep.h"
 #include "../region/large_cache.h"
+#include "../region/obtain.h"
 #include "heap.h"
 
 enum { EPOCH_MILLISECONDS = 250, CALLS_PER_LOOK = 64 };

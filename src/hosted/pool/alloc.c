@@ -3,11 +3,11 @@
 #include "../../os/os.h"
 #include "../cache/tight.h"
 #include "../stacks/stacks.h"
+#include "events.h"
 #include "free.h"
+#include "holders.h"
 #include "layout.h"
-#include "live_sites.h"
 #include "registry.h"
-#include "reports.h"
 #include "wait.h"
 
 static egb_magazine_* thread_magazine(egb_pool pool)

@@ -3,8 +3,8 @@
 #include "backing.h"
 
 #include "../../os/os.h"
-#include "../region/ask.h"
 #include "../region/large.h"
+#include "../region/obtain.h"
 #include "layout.h"
 #include "registry.h"
 
@@ -70,9 +70,9 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
     const size_t huge   = (size_t)2 << 20;
     const bool   wanted = (control->flags & EGB_HUGE_PAGES) != 0 && *bytes >= huge;
     const size_t align  = wanted ? huge : EGB_UNIT_BYTES;
-    void*        region = egb_ask_reserve_(*bytes, align);
+    void*        region = egb_obtain_region_(*bytes, align);
     if (region == NULL && !egb_is_frozen_() && egb_large_release_all_(0) != 0) {
-        region = egb_ask_reserve_(*bytes, align);
+        region = egb_obtain_region_(*bytes, align);
     }
     if (region == NULL) {
         egb_uncharge_(control, *bytes);
@@ -157,7 +157,7 @@ static egb_status commit_chunk(void* user, void* region, size_t bytes)
     egb_os_obtained* const asked    = (prefault | huge) != 0 ? &obtained : NULL;  // it is not cheap
     if (control->source.recycled.region != NULL) {
         clear_recycled(control);
-    } else if (egb_ask_commit_(region, bytes, prefault | huge, asked) != EGB_OK) {
+    } else if (egb_obtain_pages_(region, bytes, prefault | huge, asked) != EGB_OK) {
         control->source.refusal = EGB_NO_MEMORY;
         return EGB_NO_MEMORY;
     }

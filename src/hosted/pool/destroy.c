@@ -3,11 +3,11 @@
 // inside a call that began before: when no magazine of the pool is left. A thread that was not
 // disturbed lets go of its magazine in its next call that takes a lock, or when it ends; until then
 // the pages of the blocks go back, and only the addresses and what says about blocks stay.
-#include "../region/ask.h"
+#include "../region/obtain.h"
 #include "../report/text.h"
 #include "../stacks/stacks.h"
 #include "backing.h"
-#include "live_sites.h"
+#include "holders.h"
 #include "redzone.h"
 #include "registry.h"
 #include "wait.h"

@@ -4,9 +4,9 @@
 
 #include "../../os/os.h"
 #include "../cache/tight.h"
+#include "events.h"
 #include "layout.h"
 #include "registry.h"
-#include "reports.h"
 
 static egb_misuse_kind kind_of_stranger(const void* address)
 {

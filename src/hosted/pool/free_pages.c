@@ -7,8 +7,8 @@
 // A program whose use goes up and down would have them back soon. So a chunk must have been left
 // alone for a while: time is counted in turns, and a chunk notes the turn in which a block of it
 // last came or went.
-#include "../region/ask.h"
 #include "../region/keep.h"
+#include "../region/obtain.h"
 #include "backing.h"
 #include "layout.h"
 #include "registry.h"

@@ -4,9 +4,9 @@
 #include "../report/text.h"
 #include "../settings/settings.h"
 #include "backing.h"
+#include "events.h"
 #include "layout.h"
 #include "registry.h"
-#include "reports.h"
 
 enum { ALIGN_MAX_NATURAL = 16, CACHE_LINE_BYTES = 64, HUGE_CHUNK_BYTES = 4 << 20 };
 

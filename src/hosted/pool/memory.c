@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Memory that a pool is to have, or to give back.
-#include "../region/ask.h"
 #include "../region/chunk_cache.h"
+#include "../region/obtain.h"
 #include "backing.h"
+#include "events.h"
 #include "layout.h"
 #include "registry.h"
-#include "reports.h"
 
 static egb_status reserve(egb_control* control, size_t blocks)
 {

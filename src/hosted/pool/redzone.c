@@ -3,7 +3,7 @@
 
 #include "../../os/os.h"
 #include "../cache/magazine.h"
-#include "../region/ask.h"
+#include "../region/obtain.h"
 #include "../region/pages.h"
 #include "../stacks/stacks.h"
 #include "registry.h"

@@ -7,7 +7,7 @@
 #include "../region/pages.h"
 #include "../settings/settings.h"
 #include "fork.h"
-#include "live.h"
+#include "live_numbers.h"
 #include "redzone.h"
 
 EGB_AMONG_DATA_ egb_pool_registry egb_registry_;

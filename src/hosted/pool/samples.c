@@ -5,7 +5,7 @@
 
 #include "../../core/util.h"
 #include "../../os/os.h"
-#include "../region/ask.h"
+#include "../region/obtain.h"
 #include "../region/pages.h"
 #include "eggbox/atomic_hot.h"
 

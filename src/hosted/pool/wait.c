@@ -4,7 +4,7 @@
 
 #include "../../os/os.h"
 #include "../cache/tight.h"
-#include "../region/ask.h"
+#include "../region/obtain.h"
 #include "layout.h"
 #include "redzone.h"
 #include "registry.h"

@@ -3,11 +3,11 @@
 #include "eggbox/guard.h"
 
 #include "../../os/os.h"
+#include "../pool/events.h"
 #include "../pool/fork.h"
 #include "../pool/layout.h"
 #include "../pool/redzone.h"
 #include "../pool/registry.h"
-#include "../pool/reports.h"
 #include "../region/guard_page.h"
 #include "../region/large.h"
 #include "../stacks/stacks.h"

@@ -3,7 +3,7 @@
 #include "findings.h"
 #include "../../os/os.h"
 #include "../heap/heap.h"
-#include "../pool/live_sites.h"
+#include "../pool/holders.h"
 #include "../pool/redzone.h"
 #include "../report/misuse.h"
 #include "../stacks/stacks.h"

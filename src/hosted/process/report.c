@@ -5,7 +5,7 @@
 #include "../../os/os.h"
 #include "../heap/heap.h"
 #include "../pool/fork.h"
-#include "../pool/live_sites.h"
+#include "../pool/holders.h"
 #include "../pool/registry.h"
 #include "../region/large.h"
 #include "../report/json.h"
@@ -15,7 +15,7 @@
 #include "eggbox/heap.h"
 #include "ended.h"
 #include "findings.h"
-#include "live.h"
+#include "live_slot.h"
 #include "report.h"
 
 // ---- what a child of a fork does not count ------------------------------------------------------

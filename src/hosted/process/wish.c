@@ -7,13 +7,13 @@
 
 #include "../../os/os.h"
 #include "../heap/heap.h"
+#include "../pool/events.h"
 #include "../pool/registry.h"
-#include "../pool/reports.h"
 #include "../stacks/stacks.h"
 #include "eggbox/heap.h"
 #include "eggbox/live.h"
 #include "eggbox/pool.h"
-#include "live.h"
+#include "live_slot.h"
 #include "report.h"
 
 // A copy, because a program may change its environment.

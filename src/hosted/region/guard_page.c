@@ -4,7 +4,7 @@
 #include "../../os/os.h"
 #include "../report/text.h"
 #include "../settings/settings.h"
-#include "ask.h"
+#include "obtain.h"
 
 // The least alignment of these blocks, as of blocks of size classes.
 enum { ALIGN_MIN = 16 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Large blocks: each is a region of whole units of addresses, with a record. large_cache.c has the
 // freed ones, guard_page.c the guard pages.
-#include "ask.h"
 #include "guard_page.h"
 #include "keep.h"
 #include "large_cache.h"
+#include "obtain.h"
 
 // A cached region of up to so many bytes is zeroed by writing: quicker than the page faults of a
 // fresh one, if its pages are used.
@@ -167,8 +167,8 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
 // NULL: the system refused.
 static void* map_region(size_t align, size_t whole)
 {
-    void* const region = egb_ask_reserve_(whole, align);
-    if (region != NULL && egb_ask_commit_(region, whole, 0, NULL) != EGB_OK) {
+    void* const region = egb_obtain_region_(whole, align);
+    if (region != NULL && egb_obtain_pages_(region, whole, 0, NULL) != EGB_OK) {
         egb_os_release_(region, whole);
         return NULL;
     }

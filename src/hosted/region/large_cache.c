@@ -4,8 +4,8 @@
 // of all sizes reuse pages.
 #include "large_cache.h"
 
-#include "ask.h"
 #include "keep.h"
+#include "obtain.h"
 
 // Lists of regions of about one size, in ascending order: one list for each number of units below
 // 8, then four for each doubling, and one for all longer ones. As in M. Masmano and others, "TLSF:

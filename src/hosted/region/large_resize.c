@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Large blocks that become larger or smaller, where they are or elsewhere, without copying.
-#include "ask.h"
 #include "guard_page.h"
 #include "large_cache.h"
+#include "obtain.h"
 
 // From this size on a block that grows asks the system for more addresses, or moves its pages
 // elsewhere. A shorter block is copied into a cached region, as a rule: that is quicker than the
@@ -64,7 +64,7 @@ static bool shrink(egb_large* large, size_t whole)
 // In place, into addresses that nobody has.
 static bool extend(egb_large* large, size_t whole)
 {
-    if (large->mapping == 0 || !egb_may_ask_() ||
+    if (large->mapping == 0 || !egb_may_obtain_() ||
         egb_os_resize_(large->range.start, large->range.bytes, whole) != EGB_OK) {
         return false;
     }
@@ -104,18 +104,18 @@ static void* move_pages(const egb_large* large, size_t whole)
 {
     void* const  from  = large->range.start;
     const size_t bytes = large->range.bytes;
-    void*        to    = egb_ask_reserve_(whole, EGB_UNIT_BYTES);
+    void*        to    = egb_obtain_region_(whole, EGB_UNIT_BYTES);
     egb_status   moved = EGB_UNSUPPORTED;
     if (to != NULL && large->mapping != 0) {
         moved = egb_os_move_(from, bytes, to, whole);
     }
     if (moved == EGB_NO_MEMORY) {
-        to = egb_ask_reserve_(whole, EGB_UNIT_BYTES);
+        to = egb_obtain_region_(whole, EGB_UNIT_BYTES);
     }
     if (to == NULL || moved == EGB_OK) {
         return to;
     }
-    if (egb_ask_commit_(to, whole, 0, NULL) != EGB_OK) {
+    if (egb_obtain_pages_(to, whole, 0, NULL) != EGB_OK) {
         egb_os_release_(to, whole);
         return NULL;
     }

@@ -4,8 +4,8 @@
 
 #include "../../core/util.h"
 #include "../../os/os.h"
-#include "ask.h"
 #include "eggbox/atomic_hot.h"
+#include "obtain.h"
 
 static size_t whole_units(size_t bytes, size_t unit)
 {
@@ -19,8 +19,8 @@ void* egb_pages_(size_t bytes)
         return NULL;
     }
     const size_t whole  = whole_units(bytes, page);
-    void* const  region = whole == 0 ? NULL : egb_ask_table_(whole, page);
-    if (region != NULL && egb_ask_commit_(region, whole, 0, NULL) != EGB_OK) {
+    void* const  region = whole == 0 ? NULL : egb_obtain_table_(whole, page);
+    if (region != NULL && egb_obtain_pages_(region, whole, 0, NULL) != EGB_OK) {
         egb_os_release_(region, whole);
         return NULL;
     }
@@ -55,7 +55,7 @@ static bool move_rest(uintptr_t* from, uintptr_t to)
 // one as well.
 static void* begin_unit(size_t bytes, uintptr_t rest)
 {
-    char* const unit = egb_ask_reserve_(EGB_UNIT_BYTES, EGB_UNIT_BYTES);
+    char* const unit = egb_obtain_region_(EGB_UNIT_BYTES, EGB_UNIT_BYTES);
     if (unit == NULL) {
         return NULL;
     }
@@ -92,13 +92,16 @@ static void* reserve_pages(void* user, size_t least, size_t* bytes)
 {
     (void)user;
     (void)least;
-    return *bytes < EGB_UNIT_BYTES ? take_piece(*bytes) : egb_ask_reserve_(*bytes, EGB_UNIT_BYTES);
+    if (*bytes < EGB_UNIT_BYTES) {
+        return take_piece(*bytes);
+    }
+    return egb_obtain_region_(*bytes, EGB_UNIT_BYTES);
 }
 
 static egb_status commit_pages(void* user, void* region, size_t bytes)
 {
     (void)user;
-    return egb_ask_commit_(region, bytes, 0, NULL);
+    return egb_obtain_pages_(region, bytes, 0, NULL);
 }
 
 static void release_pages(void* user, void* region, size_t bytes)

@@ -4,7 +4,7 @@
 // Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
 #include "misuse.h"
 #include "../../os/os.h"
-#include "../settings/once.h"
+#include "../settings/number_set.h"
 #include "../settings/settings.h"
 #include "eggbox/misuse.h"
 #include "text.h"
@@ -167,10 +167,10 @@ static atomic_bool sites_are_full;
 static bool is_new(const egb_misuse_event* event)
 {
     const uint64_t number = (uint64_t)(uintptr_t)event->site * 16 + (unsigned)event->kind;  // not 0
-    switch (egb_once_add_(sites, SITES_MAX, number)) {
-        case EGB_ONCE_NEW: return true;
-        case EGB_ONCE_SEEN: return false;
-        case EGB_ONCE_FULL: break;
+    switch (egb_number_set_add_(sites, SITES_MAX, number)) {
+        case EGB_SEEN_NEVER: return true;
+        case EGB_SEEN_BEFORE: return false;
+        case EGB_SEEN_SET_FULL: break;
     }
     return !atomic_exchange(&sites_are_full, true);
 }

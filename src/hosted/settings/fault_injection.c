@@ -5,7 +5,7 @@
 #include "fault_injection.h"
 
 #include "../../os/os.h"
-#include "once.h"
+#include "number_set.h"
 #include "settings.h"
 
 enum { PLACES_MAX = 1024 };
@@ -50,7 +50,7 @@ egb_fault_plan egb_fault_plan_of_(const char* name)
 // When the table is full, new sites do not fail.
 static bool is_first_of(const void* site)
 {
-    return egb_once_add_(failed, PLACES_MAX, (uint64_t)(uintptr_t)site | 1) == EGB_ONCE_NEW;
+    return egb_number_set_add_(failed, PLACES_MAX, (uint64_t)(uintptr_t)site | 1) == EGB_SEEN_NEVER;
 }
 
 bool egb_fault_is_due_(egb_fault_plan* fail, const void* site)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Misuse of pools as events for the handler.
-#include "reports.h"
+#include "events.h"
 
-#include "../region/ask.h"
+#include "../region/obtain.h"
 #include "../report/text.h"
 #include "../settings/settings.h"
 #include "../stacks/stacks.h"

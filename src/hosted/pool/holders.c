@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Live allocations by site: the blocks in use of pools at level "track", and the sampled ones of
 // pools at level "sample", by the place that allocated them. And what was ever sampled.
-#include "live_sites.h"
+#include "holders.h"
 
 #include "../../os/os.h"
-#include "../region/ask.h"
 #include "../region/large.h"
+#include "../region/obtain.h"
 #include "../region/pages.h"
 #include "../report/text.h"
 #include "../stacks/stacks.h"
@@ -83,8 +83,8 @@ static size_t first_place(const egb_holders* all, const origin* from)
     return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
 }
 
-// A table of sums, filled with the registry locked. It is not the set of settings/once.h, which
-// only tells whether a number is new.
+// A table of sums, filled with the registry locked. The set of settings/number_set.h only tells
+// whether a number is new.
 static egb_holder_place* place_of(egb_holders* all, const origin* from)
 {
     const egb_history* const history = &from->history;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room pool: copies of the numbers of pools, in memory that outlives the process: eggbox/live.h.
-#ifndef EGGBOX_SRC_HOSTED_POOL_LIVE_H
-#define EGGBOX_SRC_HOSTED_POOL_LIVE_H
+#ifndef EGGBOX_SRC_HOSTED_POOL_LIVE_NUMBERS_H
+#define EGGBOX_SRC_HOSTED_POOL_LIVE_NUMBERS_H
 
 #include "control.h"
 #include "eggbox/live.h"
@@ -23,4 +23,4 @@ static inline void egb_live_note_(const egb_control* control)
 // unlocked. NULL: no longer. No lock is held.
 void egb_live_pools_to_(egb_live_slot* live);
 
-#endif  // EGGBOX_SRC_HOSTED_POOL_LIVE_H
+#endif  // EGGBOX_SRC_HOSTED_POOL_LIVE_NUMBERS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "live.h"
+#include "live_numbers.h"
 
 #include "../report/text.h"
 #include "registry.h"

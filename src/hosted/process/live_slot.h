@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room process: the slot of this process in the live file: eggbox/live.h. Without a slot all this
 // does nothing.
-#ifndef EGGBOX_SRC_HOSTED_PROCESS_LIVE_H
-#define EGGBOX_SRC_HOSTED_PROCESS_LIVE_H
+#ifndef EGGBOX_SRC_HOSTED_PROCESS_LIVE_SLOT_H
+#define EGGBOX_SRC_HOSTED_PROCESS_LIVE_SLOT_H
 
 #include "eggbox/live.h"
 
@@ -15,4 +15,4 @@ void egb_live_note_goes_on_(void);
 // The report is written; or it is not, for this number of the system's error.
 void egb_live_note_end_(bool is_written, int error);
 
-#endif  // EGGBOX_SRC_HOSTED_PROCESS_LIVE_H
+#endif  // EGGBOX_SRC_HOSTED_PROCESS_LIVE_SLOT_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room pool: what the misuse handler is told of pools. No lock is held.
-#ifndef EGGBOX_SRC_HOSTED_POOL_REPORTS_H
-#define EGGBOX_SRC_HOSTED_POOL_REPORTS_H
+#ifndef EGGBOX_SRC_HOSTED_POOL_EVENTS_H
+#define EGGBOX_SRC_HOSTED_POOL_EVENTS_H
 
 #include "../report/misuse.h"
 #include "control.h"
@@ -22,4 +22,4 @@ void egb_pool_report_finding_(egb_pool pool, const egb_finding* finding, const v
 // Reports what the freeze (egb_seal()) refused since the last call, if anything was.
 void egb_freeze_report_(egb_pool pool, const void* site);
 
-#endif  // EGGBOX_SRC_HOSTED_POOL_REPORTS_H
+#endif  // EGGBOX_SRC_HOSTED_POOL_EVENTS_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The slot of this process in the live file. The whole file is mapped once: a child of a fork
 // claims a slot of its own by one atomic step, whatever it may no longer open or call.
-#include "live.h"
+#include "live_slot.h"
 
 #include "../../os/os.h"
 #include "../heap/heap.h"
-#include "../pool/live.h"
+#include "../pool/live_numbers.h"
 #include "../pool/registry.h"
 #include "../region/keep.h"
 #include "../region/large.h"

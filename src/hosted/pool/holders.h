@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Room pool: live allocations by site (egb_holders_each()), as the
 // library prints them by itself. No lock is held.
-#ifndef EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H
-#define EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H
+#ifndef EGGBOX_SRC_HOSTED_POOL_HOLDERS_H
+#define EGGBOX_SRC_HOSTED_POOL_HOLDERS_H
 
 #include "eggbox/guard.h"
 #include "reach.h"
@@ -28,4 +28,4 @@ egb_status egb_sampled_each_(egb_holder_reach_visit_fn visit, void* user, uint64
 // a report says it.
 void egb_holders_at_exit_(bool are_printed);
 
-#endif  // EGGBOX_SRC_HOSTED_POOL_LIVE_SITES_H
+#endif  // EGGBOX_SRC_HOSTED_POOL_HOLDERS_H

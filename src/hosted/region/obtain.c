@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ask.h"
+#include "obtain.h"
 
 #include "../../os/os.h"
 #include "chunk_cache.h"
@@ -19,7 +19,7 @@ bool egb_is_frozen_(void)
     return EGB_LOAD_(is_frozen);
 }
 
-bool egb_may_ask_(void)
+bool egb_may_obtain_(void)
 {
     if (egb_is_frozen_()) {
         EGB_STORE_(refused_once, true);
@@ -28,9 +28,9 @@ bool egb_may_ask_(void)
     return true;
 }
 
-void* egb_ask_table_(size_t bytes, size_t align)
+void* egb_obtain_table_(size_t bytes, size_t align)
 {
-    if (!egb_may_ask_()) {
+    if (!egb_may_obtain_()) {
         return NULL;
     }
     // No request needs the region cache: it is emptied before a request is refused.
@@ -40,9 +40,9 @@ void* egb_ask_table_(size_t bytes, size_t align)
                : region;
 }
 
-void* egb_ask_reserve_(size_t bytes, size_t align)
+void* egb_obtain_region_(size_t bytes, size_t align)
 {
-    void* const region = egb_ask_table_(bytes, align);
+    void* const region = egb_obtain_table_(bytes, align);
     if (region != NULL) {
         egb_keep_note_got_(bytes);
     }
@@ -50,7 +50,7 @@ void* egb_ask_reserve_(size_t bytes, size_t align)
 }
 
 egb_status
-egb_ask_commit_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)
+egb_obtain_pages_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)
 {
     const egb_status status = egb_os_commit_(region, bytes, page_options, obtained);
     return status != EGB_OK && egb_region_cache_trim_(0, SIZE_MAX) != 0
