@@ -11,10 +11,11 @@
 extern "C" {
 #endif
 
-// Only its thread writes a magazine's entries. Other threads, with the pool's lock held, read `top`
+// Only its thread fills a magazine's entries. Other threads, with the pool's lock held, read `top`
 // and the entries below it, and write the bottoms, `full` and the keys: to take blocks out, and to
-// end the magazine when its pool is destroyed. In a trim they also invalidate the entries above
-// `top` whose blocks go back.
+// end the magazine when its pool is destroyed. They invalidate entries: in a trim those above `top`
+// whose blocks go back, at the end of the pool all. If a pool has run out of blocks, they exchange
+// `top` (src/hosted/cache/tight.h).
 //
 // Level "off" has no test of its own in alloc: it shares a test with the other levels. At "off"
 // `bottom` is the end of the entries, and the only bound. From level "check" on no entry is above

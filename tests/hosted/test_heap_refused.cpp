@@ -4,6 +4,7 @@
 // list of the memory that is out. A child each, because a process makes its heap only once.
 #include "events.hpp"
 #include "heaps.hpp"
+#include "refusals.hpp"
 
 extern "C" {
 #include "pool/registry.h"
@@ -298,7 +299,7 @@ void scenario()
 
 // The scenario with refused requests, then without. The memory that is out afterwards is the same
 // as in a process without refusals. Returns how many requests there were in the first run.
-int run(int from, int to, std::size_t expected, std::size_t* out)
+refused_run run(int from, int to, std::size_t expected)
 {
     regions     = new address_book;
     refuse_from = from;
@@ -309,77 +310,27 @@ int run(int from, int to, std::size_t expected, std::size_t* out)
     scenario();
     scenario();
     (void)egb_batch_slabs_trim_();
-    {
-        const std::lock_guard<std::mutex> lock(books);
-        *out = bytes_out();
-    }
+    const std::lock_guard<std::mutex> lock(books);
+    const std::size_t                 out = bytes_out();
     if (expected != 0) {
         // Where a longer batch was refused, the magazine has a shorter one, of another slab.
-        EXPECT_LE(*out, expected + 2 * 65536) << "not all was given back";
+        EXPECT_LE(out, expected + 2 * 65536) << "not all was given back";
     }
-    return count;
-}
-
-struct answer {
-    int         requests;
-    std::size_t bytes;
-};
-
-// In a child. `failed` says whether an expectation was not met there, or it died.
-answer run_in_child(int from, int to, std::size_t expected, bool* failed)
-{
-    int ends[2] = {};
-    EXPECT_EQ(pipe(ends), 0);
-    std::fflush(stdout);  // else each child prints it again
-    const pid_t child = fork();
-    if (child == 0) {
-        answer result{};
-        result.requests = run(from, to, expected, &result.bytes);
-        const bool sent = write(ends[1], &result, sizeof result) == sizeof result;
-        std::fflush(stdout);
-        _exit(sent && !testing::Test::HasFailure() ? 0 : 1);
-    }
-    close(ends[1]);
-    answer result{};
-    EXPECT_EQ(read(ends[0], &result, sizeof result), static_cast<ssize_t>(sizeof result));
-    close(ends[0]);
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    *failed = status != 0;
-    return result;
-}
-
-}  // namespace
-
-namespace
-{
-
-void refuse_each()
-{
-    bool         failed = false;
-    const answer whole  = run_in_child(-1, -1, 0, &failed);
-    ASSERT_FALSE(failed);
-    ASSERT_GT(whole.requests, 30);
-    for (int n = 0; n < whole.requests; n++) {
-        for (const int to : {n, n + 1, INT32_MAX}) {
-            (void)run_in_child(n, to, whole.bytes, &failed);
-            ASSERT_FALSE(failed) << "requests " << n << " to " << to << " refused";
-        }
-    }
+    return {count, out};
 }
 
 }  // namespace
 
 TEST(heap_refused, each_request_once_and_from_then_on)
 {
-    refuse_each();
+    refuse_each(run, 30);
 }
 
 // As on Windows, and on Linux once the kernel has refused to move something.
 TEST(heap_refused, each_request_where_no_block_moves)
 {
     can_move = false;
-    refuse_each();
+    refuse_each(run, 30);
     can_move = true;
 }
 
@@ -387,7 +338,7 @@ TEST(heap_refused, each_request_where_no_block_moves)
 TEST(heap_refused, each_request_of_blocks_with_guard_pages)
 {
     has_redzones = true;
-    refuse_each();
+    refuse_each(run, 30);
     has_redzones = false;
 }
 

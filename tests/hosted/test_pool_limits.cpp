@@ -108,8 +108,8 @@ int use_within(std::size_t bytes)
     return 0;
 }
 
-// Pools that are destroyed leave the shelf full, of sizes that are not asked for again.
-void fill_shelf()
+// Pools that are destroyed leave the region cache full, of sizes that are not asked for again.
+void fill_cache()
 {
     for (int i = 0; i < 8; i++) {
         const egb_pool pool = make(14 * unit_bytes + 4096);
@@ -122,12 +122,12 @@ void fill_shelf()
 }
 
 // Needs more memory than is left without the region cache, and no more than is left with it.
-int use_what_the_shelf_has(bool is_large)
+int use_what_the_cache_has(bool is_large)
 {
     const std::size_t wanted = std::size_t{4} << 20;
     egb_free(egb_malloc(64));
     const egb_pool pool = make(1000);
-    fill_shelf();
+    fill_cache();
     if (!leave(unit_bytes)) {
         return 2;
     }
@@ -139,13 +139,13 @@ int use_what_the_shelf_has(bool is_large)
 
 }  // namespace
 
-TEST(pool_limits, what_is_on_the_shelf_keeps_nobody_from_getting_memory)
+TEST(pool_limits, what_the_cache_has_keeps_nobody_from_getting_memory)
 {
     if (is_sanitized) {
         GTEST_SKIP() << "a sanitizer needs address space of its own";
     }
-    EXPECT_EQ(in_child([] { return use_what_the_shelf_has(false); }), 0);
-    EXPECT_EQ(in_child([] { return use_what_the_shelf_has(true); }), 0);
+    EXPECT_EQ(in_child([] { return use_what_the_cache_has(false); }), 0);
+    EXPECT_EQ(in_child([] { return use_what_the_cache_has(true); }), 0);
 }
 
 TEST(pool_limits, little_address_space)

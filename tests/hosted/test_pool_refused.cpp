@@ -4,6 +4,7 @@
 // memory that is out. A child each, because a process makes its first pool only once.
 #include "events.hpp"
 #include "pools.hpp"
+#include "refusals.hpp"
 
 extern "C" {
 #include "pool/registry.h"
@@ -261,7 +262,7 @@ void scenario()
 
 // The scenario with refused requests, then without. The memory that is out afterwards is the same
 // as in a process without refusals. Returns how many requests there were in the first run.
-int run(int from, int to, std::size_t expected, std::size_t* out)
+refused_run run(int from, int to, std::size_t expected)
 {
     regions     = new address_book;
     refuse_from = from;
@@ -273,61 +274,23 @@ int run(int from, int to, std::size_t expected, std::size_t* out)
     scenario();
     egb_pool_trim(egb_pool{}, 0);
     (void)egb_batch_slabs_trim_();
-    *out = bytes_out();
+    const std::size_t out = bytes_out();
     if (expected != 0) {
-        EXPECT_EQ(*out, expected) << "not all was given back";
+        EXPECT_EQ(out, expected) << "not all was given back";
     }
-    return count;
-}
-
-struct answer {
-    int         requests;
-    std::size_t bytes;
-};
-
-// In a child. `failed` says whether an expectation was not met there, or it died.
-answer run_in_child(int from, int to, std::size_t expected, bool* failed)
-{
-    int ends[2] = {};
-    EXPECT_EQ(pipe(ends), 0);
-    std::fflush(stdout);  // else each child prints it again
-    const pid_t child = fork();
-    if (child == 0) {
-        answer result{};
-        result.requests = run(from, to, expected, &result.bytes);
-        const bool sent = write(ends[1], &result, sizeof result) == sizeof result;
-        std::fflush(stdout);
-        _exit(sent && !testing::Test::HasFailure() ? 0 : 1);
-    }
-    close(ends[1]);
-    answer result{};
-    EXPECT_EQ(read(ends[0], &result, sizeof result), static_cast<ssize_t>(sizeof result));
-    close(ends[0]);
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    *failed = status != 0;
-    return result;
+    return {count, out};
 }
 
 }  // namespace
 
 TEST(pool_refused, each_request_once_and_from_then_on)
 {
-    bool         failed = false;
-    const answer whole  = run_in_child(-1, -1, 0, &failed);
-    ASSERT_FALSE(failed);
-    ASSERT_GT(whole.requests, 100);
-    for (int n = 0; n < whole.requests; n++) {
-        for (const int to : {n, n + 1, INT32_MAX}) {
-            (void)run_in_child(n, to, whole.bytes, &failed);
-            ASSERT_FALSE(failed) << "requests " << n << " to " << to << " refused";
-        }
-    }
+    refuse_each(run, 100);
 }
 
-// Last, in this process itself. The next pool asks for a region that the shelf does not have, and
-// for its memory.
-TEST(pool_refused, what_is_on_the_shelf_goes_before_memory_is_refused)
+// Last, in this process itself. The next pool asks for a region that the region cache does not
+// have, and for its memory.
+TEST(pool_refused, what_the_region_cache_has_goes_before_memory_is_refused)
 {
     regions = new address_book;
     egb_pool_trim(egb_pool{}, 0);

@@ -7,7 +7,7 @@
 //
 // One owner allocates and frees by a script; one or two others take all they find and put it in
 // their hands, which are the chunks: an owner that finds nothing takes a block from there. One that
-// trims then strikes what the batch remembers of free blocks, and unmaps these. In the end each
+// trims then invalidates what the batch remembers of free blocks, and unmaps these. In the end each
 // block must be in exactly one place, and nobody may have looked at one that is gone. Whenever
 // nobody has the lock the process may fork, and the child must find no block twice. Each way of
 // leaving out what the protocol rests on must be found wrong, else the search proves nothing.
@@ -36,11 +36,11 @@ enum class fault {
     push_before_entry,  // the owner raises `top`, then writes the entry
     pop_does_not_restore,
     refill_without_lock,
-    strike_by_plain_store,  // not by a compare-exchange
-    strike_in_use,          // the old entries of the batch, of any block
-    strike_only_above,      // not the blocks that were taken out
-    strike_before_taking,   // a trim does it first
-    undo_without_state,     // the owner puts back what the entry remembers, free or not
+    invalidate_by_plain_store,  // not by a compare-exchange
+    invalidate_in_use,          // the old entries of the batch, of any block
+    invalidate_only_above,      // not the blocks that were taken out
+    invalidate_before_taking,   // a trim does it first
+    undo_without_state,         // the owner puts back what the entry remembers, free or not
     undo_without_comparing,
     fork_trusts_top,  // the child takes `top` for the end of the newest entry
 };
@@ -103,10 +103,10 @@ class search
 
     // How often it went this way.
     struct ways {
-        std::size_t undone  = 0;
-        std::size_t struck  = 0;
-        std::size_t spared  = 0;  // the owner had put another block there
-        std::size_t refused = 0;  // the second free of a block
+        std::size_t undone      = 0;
+        std::size_t invalidated = 0;
+        std::size_t spared      = 0;  // the owner had put another block there
+        std::size_t refused     = 0;  // the second free of a block
     };
 
     const ways& went() const
@@ -332,7 +332,7 @@ class search
         OPEN,
         LOOK,
         FIND,
-        STRIKE,
+        INVALIDATE,
         UNMAP,
         UNLOCK,
         DONE
@@ -369,7 +369,7 @@ class search
                 self.at  = 0;
                 break;
             case FIND: return find(*now, &self, number);
-            case STRIKE: invalidate(now, &self); return true;
+            case INVALIDATE: invalidate(now, &self); return true;
             case UNMAP: now->gone = now->in_chunks(); break;
             case UNLOCK:
                 now->lock = NOTHING;
@@ -385,7 +385,7 @@ class search
     std::int8_t step_after(int step, std::size_t number) const
     {
         const bool is_trim = takers_[number - 1] == 't';
-        const bool is_odd  = is_trim && fault_ == fault::strike_before_taking;
+        const bool is_odd  = is_trim && fault_ == fault::invalidate_before_taking;
         switch (step) {
             case LOCK: return is_odd ? LOOK : CLOSE;
             case OPEN: return !is_trim ? UNLOCK : is_odd ? UNMAP : LOOK;
@@ -423,12 +423,12 @@ class search
             self->step = step_after(FIND, number);
             return true;
         }
-        const bool is_below   = self->at < now.lowest && fault_ != fault::strike_only_above;
+        const bool is_below   = self->at < now.lowest && fault_ != fault::invalidate_only_above;
         const bool is_outside = is_below || self->at >= self->top;
         self->block           = now.memory[static_cast<std::size_t>(ENTRY + self->at)];
         if (is_outside && self->block != NOTHING &&
-            (is_free(now, self->block) || fault_ == fault::strike_in_use)) {
-            self->step = STRIKE;
+            (is_free(now, self->block) || fault_ == fault::invalidate_in_use)) {
+            self->step = INVALIDATE;
         } else {
             self->at++;
         }
@@ -438,8 +438,8 @@ class search
     void invalidate(state* now, thread_state* self)
     {
         std::int8_t* const entry = &now->memory[static_cast<std::size_t>(ENTRY + self->at++)];
-        (*entry == self->block ? went_.struck : went_.spared)++;
-        if (*entry == self->block || fault_ == fault::strike_by_plain_store) {
+        (*entry == self->block ? went_.invalidated : went_.spared)++;
+        if (*entry == self->block || fault_ == fault::invalidate_by_plain_store) {
             *entry = NOTHING;
         }
         self->block = NOTHING;

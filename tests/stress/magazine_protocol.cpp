@@ -62,7 +62,7 @@ sums search_all(std::size_t length, const std::vector<const char*>& all_takers, 
             all.ends += one.ends();
             all.forks += one.forks();
             all.went.undone += one.went().undone;
-            all.went.struck += one.went().struck;
+            all.went.invalidated += one.went().invalidated;
             all.went.spared += one.went().spared;
             all.went.refused += one.went().refused;
         }
@@ -91,7 +91,7 @@ TEST(magazine_protocol, every_order_of_steps_leaves_each_block_in_one_place)
     EXPECT_GT(all.states, 1000000u);
     EXPECT_GT(all.forks, 500000u);
     EXPECT_GT(all.went.undone, 0u);
-    EXPECT_GT(all.went.struck, 0u);
+    EXPECT_GT(all.went.invalidated, 0u);
     EXPECT_GT(all.went.spared, 0u);
     EXPECT_GT(all.went.refused, 0u);
 }
@@ -121,10 +121,10 @@ TEST(magazine_protocol, every_fault_is_found)
     EXPECT_TRUE(is_found_wrong(fault::push_before_entry));
     EXPECT_TRUE(is_found_wrong(fault::pop_does_not_restore));
     EXPECT_TRUE(is_found_wrong(fault::refill_without_lock));
-    EXPECT_TRUE(is_found_wrong(fault::strike_by_plain_store));
-    EXPECT_TRUE(is_found_wrong(fault::strike_in_use));
-    EXPECT_TRUE(is_found_wrong(fault::strike_only_above));
-    EXPECT_TRUE(is_found_wrong(fault::strike_before_taking));
+    EXPECT_TRUE(is_found_wrong(fault::invalidate_by_plain_store));
+    EXPECT_TRUE(is_found_wrong(fault::invalidate_in_use));
+    EXPECT_TRUE(is_found_wrong(fault::invalidate_only_above));
+    EXPECT_TRUE(is_found_wrong(fault::invalidate_before_taking));
     EXPECT_TRUE(is_found_wrong(fault::undo_without_state));
     EXPECT_TRUE(is_found_wrong(fault::undo_without_comparing));
     EXPECT_TRUE(is_found_wrong(fault::fork_trusts_top));

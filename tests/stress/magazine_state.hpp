@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A moment of the models in magazine_model.hpp and away_model.hpp: the contents of memory, the
+// A moment of the models in magazine_model.hpp and remote_model.hpp: the contents of memory, the
 // stores on their way there, and the values in the threads' hands.
 #ifndef EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
 #define EGGBOX_TESTS_STRESS_MAGAZINE_STATE_HPP
@@ -11,7 +11,7 @@
 namespace magazine_model
 {
 
-// Each block is a chunk of its own. An entry that is NOTHING is no block's, or was struck.
+// Each block is a chunk of its own. An entry that is NOTHING is no block's, or was invalidated.
 enum : int { BLOCKS = 3, ENTRIES = 4, CLOSED = ENTRIES + 1, NOTHING = -1 };
 
 // A place in memory: `top`, `bottom` or an entry.
@@ -27,7 +27,7 @@ struct thread_state {
     std::int8_t  script      = 0;  // calls or rounds that were begun, or are over
     std::int8_t  top         = 0;  // values it has read or computed
     std::int8_t  at          = 0;
-    std::int8_t  block       = NOTHING;  // that it is about to free, or to strike
+    std::int8_t  block       = NOTHING;  // that it is about to free, or to invalidate
     bool         is_last_try = false;
     std::uint8_t hand        = 0;  // blocks in it, a bit for each
 };

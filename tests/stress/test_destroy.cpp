@@ -61,7 +61,7 @@ void let_go(egb_pool other)
 const std::size_t tolerated = std::size_t{4} << 20;
 
 // Without what the library keeps of destroyed pools: that is at times more, at times less.
-stress::memory memory_without_shelf()
+stress::memory memory_without_cache()
 {
     egb_pool_trim(egb_pool{}, 0);
     return stress::memory_now();
@@ -122,9 +122,9 @@ TEST(destroy, under_threads_that_allocate_and_free)
     const stress::only_stale handler;
     const egb_pool           other = stress::make(64);
     destroy_in_turn(other, rounds() / 10);
-    const stress::memory before = memory_without_shelf();
+    const stress::memory before = memory_without_cache();
     destroy_in_turn(other, rounds());
-    expect_steady(before, memory_without_shelf());
+    expect_steady(before, memory_without_cache());
     EXPECT_EQ(egb_pool_destroy(other, EGB_DESTROY_REFUSE), EGB_OK);
 }
 

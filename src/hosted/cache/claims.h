@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Room cache: how many bytes of free blocks magazines have room for. All threads together have so
-// many; each magazine has a part of what is left, and a few in any case. A closed magazine claims
-// nothing. The pool is locked.
+// Room cache: how many bytes of free blocks magazines have room for. All threads share one limit.
+// Each magazine may claim a part of what the others leave of it, and room for a few blocks in any
+// case. A magazine without room claims nothing. The pool is locked.
 #ifndef EGGBOX_SRC_HOSTED_CACHE_CLAIMS_H
 #define EGGBOX_SRC_HOSTED_CACHE_CLAIMS_H
 

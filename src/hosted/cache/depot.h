@@ -11,16 +11,16 @@
 #include "batch.h"
 
 // Batches have up to 128 blocks. Free blocks beyond the limits cost a walk into the chunks each. A
-// batch takes 192, 576 or 2,112 bytes. Batches less than half full are limited
-// to the number that ending threads may leave. If blocks are to come back from their chunks in
-// order, their bytes are limited to the size of caches.
+// batch takes 192, 576 or 2,112 bytes. A depot with EGB_DEPOT_SMALL_MAX batches of any kind takes
+// no more that are less than half full. If blocks are to come back from their chunks in order, the
+// bytes of the batches are limited to the size of caches.
 enum {
     EGB_DEPOT_BATCHES_MAX  = 1024,
     EGB_DEPOT_SMALL_MAX    = 64,
     EGB_DEPOT_BYTES_MAX    = 4 << 20,
     EGB_DEPOT_BYTES_ALONE  = 512 << 10,  // if the pool has one thread
     EGB_DEPOT_BYTES_SHARED = 1 << 20,    // if the pool is a size class of the heap
-    EGB_DEPOT_BYTES_LEFT   = 256 << 10   // of that by threads that end
+    EGB_DEPOT_BYTES_LEFT   = 256 << 10   // the part of it that ending threads may fill
 };
 
 // The most bytes that a free block in its chunk uses: a link and a mark, or two marks.
@@ -57,7 +57,7 @@ typedef struct egb_depot {
     size_t            attached;      // magazines
     size_t            unsure;        // of these, while it is tight: those that may get a block
     size_t            tight_calls;   // with the lock since it is tight
-    size_t            reserved;      // until so many blocks are out no lane gets a chunk of its own
+    size_t            reserved;      // until so many blocks are out no lane gets one more chunk
     size_t            quarantined;   // free blocks in the pool's quarantine
     size_t            peak;          // most blocks in use until the last look: see peak.h
     size_t            most_out;      // most blocks in use or in magazines, since then
@@ -93,7 +93,7 @@ static inline void egb_depot_unlock_(egb_depot* depot)
     egb_os_unlock_(&depot->lock);
 }
 
-// Adds a batch with blocks from a thread of this lane. Takes one for a thread of this lane, if
+// Adds a batch with blocks for threads of this lane. Takes one for a thread of this lane, if
 // possible one from the same lane, which is in its processor's cache. NULL: there is none.
 void       egb_depot_push_(egb_depot* depot, size_t lane, egb_batch* batch);
 egb_batch* egb_depot_pop_(egb_depot* depot, size_t lane);
@@ -113,7 +113,7 @@ static inline bool egb_is_half_full_(const egb_depot* depot, size_t blocks)
 
 // Empty batches stay with the pool, whose lock is held anyway: the lock of a batch slab serves all
 // pools, and unrelated threads would meet there. NULL: no effect; the system refused, or the freeze
-// did, which is reported. `length`: the batch is as long as the pool needs, or of this length.
+// did, which is reported. `length`: the least index of length; a batch that was kept may be longer.
 void       egb_depot_keep_empty_(egb_depot* depot, size_t lane, egb_batch* batch);
 egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane, size_t length);
 

@@ -293,7 +293,8 @@ void egb_magazine_revoke_(egb_magazine_* magazine)
 {
     egb_magazine_close_room_(magazine);
     end_magazine(magazine);
-    for (size_t i = 0; i <= magazine->loaded->room; i++) {  // a cache's key is not asked for
+    for (size_t i = 0; i <= magazine->loaded->room;
+         i++) {  // calls on an owned magazine compare no key
         EGB_STORE_(magazine->loaded->entries[i].block, egb_no_entry_()->block);
     }
 }

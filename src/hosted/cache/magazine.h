@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room cache: magazines: how they get blocks, and where their blocks go. The pool is locked.
 //
-// How a magazine ends:
+// How a magazine ends. A magazine that was detached or discarded is of no pool, and empty.
 //
 //     call        | who calls it                        | where its blocks go
 //     ------------|-------------------------------------|------------------------------------
@@ -10,7 +10,6 @@
 //     revoke      | another thread destroys the pool    | nowhere; its thread detaches it later
 //     invalidate  | a trim: entries it remembers but    | it holds none of those
 //                 | does not hold lead nowhere          |
-//     clear       | all of these, last                  | it has none
 #ifndef EGGBOX_SRC_HOSTED_CACHE_MAGAZINE_H
 #define EGGBOX_SRC_HOSTED_CACHE_MAGAZINE_H
 
@@ -33,7 +32,8 @@ static inline bool egb_magazine_attach_(egb_depot* depot, egb_magazine_* magazin
            egb_magazine_attach_other_(depot, magazine, pool);
 }
 
-// Sets the oldest entry; INTPTR_MAX: other threads may take none.
+// Sets the oldest entry that its own thread may take; INTPTR_MAX: none, the magazine is closed.
+// Other threads, which take its blocks out, look at `lowest` and `top`.
 void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, uintptr_t bottom);
 
 // Addresses of entries are compared as signed numbers, because `top` may go below 0. On 32-bit
@@ -54,7 +54,8 @@ static inline bool egb_magazine_is_closed_(const egb_magazine_* magazine)
 // The end of a magazine, or of its remote batch, that has no room whatever its top.
 #define EGB_NO_ROOM ((uintptr_t)INTPTR_MIN)
 
-// Leaves no room in it: its thread's next push takes the lock. The room is another magazine's.
+// Leaves no room in it: its thread's next free takes the lock, unless it is an undo, or the block
+// is of another lane. The room is no longer claimed, so other magazines may claim it.
 void egb_magazine_close_room_(egb_magazine_* magazine);
 
 // Makes the magazine empty and of no pool, as far as the hot path knows.
@@ -69,7 +70,8 @@ void egb_magazine_detach_(egb_depot* depot, egb_magazine_* magazine);
 // The same for a pool that is being destroyed: the blocks end with the pool.
 void egb_magazine_discard_(egb_depot* depot, egb_magazine_* magazine);
 
-// Puts blocks into an empty magazine. False: the pool has none.
+// Puts blocks into an empty magazine; opens one that was closed with its blocks. False: the pool
+// has none.
 bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine);
 
 // Makes room in a full magazine.
@@ -100,7 +102,8 @@ static inline void egb_open_link_(const egb_depot* depot, const void* block)
     }
 }
 
-// Takes one block without a magazine, and its chunk. NULL: none.
+// Takes one block without a magazine, and its chunk. If the chunks have none, the depot's blocks go
+// to them first. NULL: none.
 egb_chunk_* egb_take_one_(egb_depot* depot, egb_entry_* entry);
 
 #endif  // EGGBOX_SRC_HOSTED_CACHE_MAGAZINE_H

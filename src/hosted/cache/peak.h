@@ -6,19 +6,21 @@
 
 #include "depot.h"
 
-// Notes that more blocks are out than before: in the hands of callers or in magazines.
+// Notes that more blocks are out than before: in the hands of callers or in magazines. If nearly
+// all blocks are, chunks are no longer gathered.
 void egb_note_peak_(egb_depot* depot);
 
-// Raises the peak to the most blocks that can have been in use since the last call. It comes before
-// each change of the entries that `magazine` has loaded, but those that its thread makes without
-// the lock. NULL: a magazine is about to be attached.
+// Raises the peak to the most blocks that can have been in use since the last call. To be called
+// before each change that is made with the lock held to the entries that `magazine` has loaded.
+// NULL: a magazine is about to be attached.
 void egb_peak_settle_(egb_depot* depot, const egb_magazine_* magazine);
 
 // The same before the blocks of all closed magazines are taken out: those are not out from now on.
 // Their threads have passed a fence, and the registry is locked.
 void egb_peak_settle_closed_(egb_depot* depot);
 
-// The same after the blocks of a magazine, which egb_peak_settle_() has looked at, were taken out.
+// Notes how many blocks are out, after those of a magazine were taken out that egb_peak_settle_()
+// has looked at. The peak stays.
 void egb_peak_leave_(egb_depot* depot);
 
 // Marks the entries just loaded whose use would be a new peak.

@@ -30,7 +30,8 @@ extern egb_thread_registry egb_threads_;
 // pool lock is held; the registry lock may be.
 void egb_magazine_let_go_(egb_magazine_* magazine);
 
-// This thread's magazine with this key, unless it has none or its pool was destroyed: then NULL.
+// This thread's magazine with this key. NULL: it has none, or another thread has destroyed some
+// pool that this thread has a magazine for.
 static inline egb_magazine_* egb_thread_current_magazine_(uint64_t key)
 {
     egb_thread_* const   thread   = egb_thread_self_();
@@ -53,8 +54,8 @@ void egb_each_magazine_(
 // the fence that this needs, magazines keep theirs.
 void egb_depot_reclaim_(egb_depot* depot);
 
-// The same, and leaves no room in the magazines: their next free without an undo takes the lock.
-// False: the fence was refused.
+// The same, and leaves no room in the magazines: egb_magazine_close_room_(). False: the fence was
+// refused.
 bool egb_depot_reclaim_and_close_(egb_depot* depot);
 
 // The same for each magazine, and for the depot, that was not used since the last such call.
@@ -66,7 +67,7 @@ void egb_revoke_(egb_depot* depot);
 // Invalidates what all magazines remember of wholly free chunks, which may go.
 void egb_forget_chunks_(egb_depot* depot);
 
-// ---- with no lock held, or the registry lock: these take pool locks -----------------------------
+// ---- with no pool lock held; the registry lock may be -------------------------------------------
 
 // Prepares for thread exits, once. False: magazines are impossible. Takes no lock.
 bool egb_threads_start_(void);
@@ -74,11 +75,11 @@ bool egb_threads_start_(void);
 // Asks the system how many there are, once, and not after the program has asked for a sandbox.
 void egb_threads_count_processors_(void);
 
-// Lets go of this thread's magazines of destroyed pools.
+// Lets go of this thread's magazines of destroyed pools, whose locks it takes.
 void egb_thread_drop_revoked_(void);
 
 // Takes the blocks out of all owned magazines, which have no pool until their next use. The child
-// of a fork calls it: the memory of those of other threads may be reused.
+// of a fork calls it: the memory of those of other threads may be reused. Takes pool locks.
 void egb_owned_let_go_(void);
 
 // Adds an owned magazine to the list of all; removes it. With the registry lock held.
@@ -86,7 +87,7 @@ void egb_owned_link_(egb_magazine* cache);
 void egb_owned_unlink_(egb_magazine* cache);
 
 // In the child of a fork: ends the tables of all other threads, which no longer exist, and gives
-// their blocks back.
+// their blocks back. Takes pool locks.
 void egb_threads_end_others_(void);
 
 #endif  // EGGBOX_SRC_HOSTED_CACHE_THREADS_H

@@ -99,7 +99,7 @@ void end(egb_pool pool)
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
 }
 
-// A pool with one chunk of so many units, which is then on the shelf.
+// A pool with one chunk of so many units, which is then cached.
 void leave_region(std::size_t units)
 {
     const egb_pool pool = make((units - 1) * unit_bytes + 4096);
@@ -118,7 +118,7 @@ constexpr std::size_t sizes[] = {16, 64, 1000, 4096, 16384, 100000};
 
 }  // namespace
 
-TEST(pool_shelf, a_pool_after_another_maps_nothing_new)
+TEST(chunk_cache, a_pool_after_another_maps_nothing_new)
 {
     egb_pool_trim(none, 0);
     const egb_pool first = make(64);
@@ -134,7 +134,7 @@ TEST(pool_shelf, a_pool_after_another_maps_nothing_new)
     EXPECT_EQ(egb_pool_trim(none, 0), 0u);
 }
 
-TEST(pool_shelf, a_pool_that_grows_as_one_before_maps_nothing_new)
+TEST(chunk_cache, a_pool_that_grows_as_one_before_maps_nothing_new)
 {
     for (const std::size_t bytes : sizes) {
         egb_pool_trim(none, 0);
@@ -162,7 +162,7 @@ TEST(pool_shelf, a_pool_that_grows_as_one_before_maps_nothing_new)
     }
 }
 
-TEST(pool_shelf, no_block_of_an_old_pool_is_live_in_any_chunk_of_the_new)
+TEST(chunk_cache, no_block_of_an_old_pool_is_live_in_any_chunk_of_the_new)
 {
     for (const std::size_t before : sizes) {
         for (const std::size_t after : sizes) {
@@ -190,7 +190,7 @@ TEST(pool_shelf, no_block_of_an_old_pool_is_live_in_any_chunk_of_the_new)
     }
 }
 
-TEST(pool_shelf, nothing_of_the_old_pool_is_seen_by_the_new)
+TEST(chunk_cache, nothing_of_the_old_pool_is_seen_by_the_new)
 {
     for (const std::size_t before : {std::size_t{16}, std::size_t{64}, std::size_t{1000}}) {
         for (const std::size_t after : {std::size_t{16}, std::size_t{24}, std::size_t{4096}}) {
@@ -213,7 +213,7 @@ TEST(pool_shelf, nothing_of_the_old_pool_is_seen_by_the_new)
     }
 }
 
-TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
+TEST(chunk_cache, fresh_blocks_are_zero_where_that_was_asked_for)
 {
     std::vector<const char*> levels = {"off", "check", "guard"};
 #if !defined(_WIN32)  // there "passthrough" is not supported
@@ -240,7 +240,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_where_that_was_asked_for)
 
 // Each of them has written to the places where the next pools have blocks, states, headers, or
 // nothing.
-TEST(pool_shelf, fresh_blocks_are_zero_whatever_pools_there_were)
+TEST(chunk_cache, fresh_blocks_are_zero_whatever_pools_there_were)
 {
     for (const std::size_t first : sizes) {
         for (const std::size_t second : sizes) {
@@ -266,7 +266,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_whatever_pools_there_were)
     }
 }
 
-TEST(pool_shelf, fresh_blocks_are_zero_after_pools_of_every_level)
+TEST(chunk_cache, fresh_blocks_are_zero_after_pools_of_every_level)
 {
     for (const char* level : {"off", "check", "guard", "track"}) {
         for (const std::size_t bytes : sizes) {
@@ -288,7 +288,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_pools_of_every_level)
 }
 
 // Blocks that a thread had taken ahead went back before any caller had them.
-TEST(pool_shelf, fresh_blocks_are_zero_after_a_trim)
+TEST(chunk_cache, fresh_blocks_are_zero_after_a_trim)
 {
     for (const std::size_t bytes : std::vector<std::size_t>{4, 8, 24, 256}) {
         egb_pool_options options = options_for(bytes);
@@ -308,7 +308,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_a_trim)
 }
 
 // The pages went when the pool was destroyed, the rest when the cache was closed.
-TEST(pool_shelf, fresh_blocks_are_zero_after_a_pool_that_ended_late)
+TEST(chunk_cache, fresh_blocks_are_zero_after_a_pool_that_ended_late)
 {
     egb_pool_options options = options_for(1000);
     options.flags            = EGB_FRESH_ZERO;
@@ -328,7 +328,7 @@ TEST(pool_shelf, fresh_blocks_are_zero_after_a_pool_that_ended_late)
     EXPECT_GT(egb_pool_trim(none, 0), 16 * unit_bytes);
 }
 
-TEST(pool_shelf, the_oldest_makes_room)
+TEST(chunk_cache, the_oldest_makes_room)
 {
     egb_pool_trim(none, 0);
     leave_region(1);
@@ -341,7 +341,7 @@ TEST(pool_shelf, the_oldest_makes_room)
     EXPECT_EQ(egb_pool_trim(none, 0), 98 * unit_bytes);
 }
 
-TEST(pool_shelf, sizes_nobody_asks_for_are_in_nobodys_way)
+TEST(chunk_cache, sizes_nobody_asks_for_are_in_nobodys_way)
 {
     egb_pool_trim(none, 0);
     for (int i = 0; i < 4; i++) {
@@ -360,7 +360,7 @@ TEST(pool_shelf, sizes_nobody_asks_for_are_in_nobodys_way)
 }
 
 #if !defined(_WIN32)  // there a range goes back as it came
-TEST(pool_shelf, a_short_region_is_cut_for_who_asks_for_less)
+TEST(chunk_cache, a_short_region_is_cut_for_who_asks_for_less)
 {
     egb_pool_trim(none, 0);
     leave_region(short_units);
@@ -377,7 +377,7 @@ TEST(pool_shelf, a_short_region_is_cut_for_who_asks_for_less)
     }
 }
 
-TEST(pool_shelf, short_regions_side_by_side_become_one)
+TEST(chunk_cache, short_regions_side_by_side_become_one)
 {
     egb_pool_trim(none, 0);
     leave_region(short_units);
@@ -395,7 +395,7 @@ TEST(pool_shelf, short_regions_side_by_side_become_one)
 }
 #endif
 
-TEST(pool_shelf, of_a_pool_larger_than_it_has_no_more_than_fits)
+TEST(chunk_cache, of_a_pool_larger_than_it_has_no_more_than_fits)
 {
     egb_pool_trim(none, 0);
     const egb_pool large = make(16384);
@@ -410,7 +410,7 @@ TEST(pool_shelf, of_a_pool_larger_than_it_has_no_more_than_fits)
     EXPECT_EQ(egb_pool_trim(none, 0), EGB_REGION_CACHE_BYTES_MAX);
 }
 
-TEST(pool_shelf, what_is_on_it_counts_for_no_budget_but_the_new_pools)
+TEST(chunk_cache, what_is_on_it_counts_for_no_budget_but_the_new_pools)
 {
     egb_pool_trim(none, 0);
     egb_pool_options options = options_for(4096);
@@ -425,7 +425,7 @@ TEST(pool_shelf, what_is_on_it_counts_for_no_budget_but_the_new_pools)
     EXPECT_EQ(egb_pool_trim(none, 0), 3 * unit_bytes);
 }
 
-TEST(pool_shelf, holds_no_more_memory_than_it_says)
+TEST(chunk_cache, holds_no_more_memory_than_it_says)
 {
     std::vector<egb_pool> pools;
     egb_pool_trim(none, 0);
@@ -441,7 +441,7 @@ TEST(pool_shelf, holds_no_more_memory_than_it_says)
     EXPECT_EQ(egb_pool_trim(none, 0), EGB_REGION_CACHE_BYTES_MAX - unit_bytes);
 }
 
-TEST(pool_shelf, small_pools_are_kept_by_the_memory_they_touched)
+TEST(chunk_cache, small_pools_are_kept_by_the_memory_they_touched)
 {
     const std::size_t     fit = small_pools_that_fit();
     std::vector<egb_pool> pools;
@@ -466,7 +466,7 @@ TEST(pool_shelf, small_pools_are_kept_by_the_memory_they_touched)
 }
 
 // Each of the small ones that had to go would be a system call, with locks held.
-TEST(pool_shelf, a_large_pool_does_not_push_out_all_the_small_ones)
+TEST(chunk_cache, a_large_pool_does_not_push_out_all_the_small_ones)
 {
     std::vector<egb_pool> pools;
     egb_pool_trim(none, 0);
@@ -485,7 +485,7 @@ TEST(pool_shelf, a_large_pool_does_not_push_out_all_the_small_ones)
 #if defined(__linux__)
 // Blocks that were cleared for the next pool, and what stood behind the blocks of other pools, are
 // no less in memory.
-TEST(pool_shelf, has_no_more_memory_than_it_says_whatever_pools_there_were)
+TEST(chunk_cache, has_no_more_memory_than_it_says_whatever_pools_there_were)
 {
     struct shape {
         std::size_t bytes, taken, count;
@@ -523,7 +523,7 @@ TEST(pool_shelf, has_no_more_memory_than_it_says_whatever_pools_there_were)
 }
 #endif
 
-TEST(pool_shelf, what_a_living_pool_gives_back_goes_to_the_system)
+TEST(chunk_cache, what_a_living_pool_gives_back_goes_to_the_system)
 {
     egb_pool_trim(none, 0);
     const egb_pool pool = make(64);
@@ -534,7 +534,7 @@ TEST(pool_shelf, what_a_living_pool_gives_back_goes_to_the_system)
 }
 
 // Its pages would not all be there.
-TEST(pool_shelf, is_not_for_pools_that_asked_for_their_pages)
+TEST(chunk_cache, is_not_for_pools_that_asked_for_their_pages)
 {
     egb_pool_trim(none, 0);
     const egb_pool plain = make(64);

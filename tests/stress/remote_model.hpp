@@ -6,7 +6,7 @@
 //
 // One owner appends blocks from its hand by a script, makes room where there is none, and gets
 // blocks back from the chunks. One or two others take all they find into the chunks. One that trims
-// then strikes what the batch remembers of free blocks, and unmaps these.
+// then invalidates what the batch remembers of free blocks, and unmaps these.
 #ifndef EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
 #define EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
 
@@ -21,23 +21,23 @@ namespace magazine_model
 {
 
 // A fault: a step that is left out or changed.
-enum class away_fault {
+enum class remote_fault {
     none,
     top_before_entry,   // the owner raises `top`, then writes the entry
     room_without_lock,  // the owner makes room without the lock
     ships_all,          // it mistakes a full batch for a batch from which nothing was taken
     not_raised,         // a taker leaves `lowest` where it is
     top_read_twice,     // a taker raises `lowest` to the later `top`
-    strike_by_plain_store,
-    strike_in_use,
+    invalidate_by_plain_store,
+    invalidate_in_use,
 };
 
-class away_search
+class remote_search
 {
   public:
     // The script has f for a free, a for an alloc, u for a look at what the batch remembers, which
     // an undo has when the batch is loaded in time. `takers` as for the magazine.
-    away_search(std::string script, std::string takers, away_fault what, int rounds = 1)
+    remote_search(std::string script, std::string takers, remote_fault what, int rounds = 1)
         : script_(std::move(script)), takers_(std::move(takers)), fault_(what), rounds_(rounds)
     {
     }
@@ -75,11 +75,11 @@ class away_search
 
     // How often it went this way.
     struct ways {
-        std::size_t shipped  = 0;  // a full batch from which nothing was taken
-        std::size_t flushed  = 0;  // a batch from which something was taken
-        std::size_t struck   = 0;
-        std::size_t spared   = 0;  // the owner had put another block there
-        std::size_t recalled = 0;  // a look found a block
+        std::size_t shipped     = 0;  // a full batch from which nothing was taken
+        std::size_t flushed     = 0;  // a batch from which something was taken
+        std::size_t invalidated = 0;
+        std::size_t spared      = 0;  // the owner had put another block there
+        std::size_t recalled    = 0;  // a look found a block
     };
 
     const ways& went() const
@@ -161,11 +161,11 @@ class away_search
             return true;
         }
         if (self->top == ROOM) {
-            self->step = fault_ == away_fault::room_without_lock ? MAKE_ROOM : WAIT;
+            self->step = fault_ == remote_fault::room_without_lock ? MAKE_ROOM : WAIT;
             return true;
         }
         self->step = FINISH;
-        return fault_ == away_fault::top_before_entry
+        return fault_ == remote_fault::top_before_entry
                    ? now->owner_writes(TOP, self->top + 1)
                    : now->owner_writes(ENTRY + self->top, self->block);
     }
@@ -176,8 +176,9 @@ class away_search
         take_from(&self->hand, block);
         self->step  = BEGIN;
         self->block = NOTHING;
-        return fault_ == away_fault::top_before_entry ? now->owner_writes(ENTRY + self->top, block)
-                                                      : now->owner_writes(TOP, self->top + 1);
+        return fault_ == remote_fault::top_before_entry
+                   ? now->owner_writes(ENTRY + self->top, block)
+                   : now->owner_writes(TOP, self->top + 1);
     }
 
     // A lock is taken with the store buffer drained.
@@ -196,7 +197,7 @@ class away_search
     // chunks. Here both are one place. The next batch is one that was used before, and remembers.
     void make_room(state* now, thread_state* self)
     {
-        const bool is_whole = now->lowest == 0 || fault_ == away_fault::ships_all;
+        const bool is_whole = now->lowest == 0 || fault_ == remote_fault::ships_all;
         (is_whole ? went_.shipped : went_.flushed)++;
         for (int i = is_whole ? 0 : +now->lowest; i < now->owner_reads(TOP); i++) {
             is_safe_ = add_to(&now->threads[1].hand, now->owner_reads(ENTRY + i)) && is_safe_;
@@ -228,7 +229,7 @@ class away_search
 
     // ---- takers ---------------------------------------------------------------------------------
 
-    enum : std::int8_t { LOCK, READ, TAKE, RAISE, LOOK, FIND, STRIKE, UNMAP, UNLOCK, DONE };
+    enum : std::int8_t { LOCK, READ, TAKE, RAISE, LOOK, FIND, INVALIDATE, UNMAP, UNLOCK, DONE };
 
     bool taker_steps(state* now, std::size_t number)
     {
@@ -257,7 +258,7 @@ class away_search
                 self.at  = 0;
                 break;
             case FIND: return find(*now, &self);
-            case STRIKE: invalidate(now, &self); return true;
+            case INVALIDATE: invalidate(now, &self); return true;
             case UNMAP: now->gone = now->in_chunks(); break;
             case UNLOCK:
                 now->lock = NOTHING;
@@ -273,9 +274,9 @@ class away_search
 
     void raise(state* now, const thread_state& self) const
     {
-        if (fault_ == away_fault::top_read_twice) {
+        if (fault_ == remote_fault::top_read_twice) {
             now->lowest = now->memory[TOP];
-        } else if (fault_ != away_fault::not_raised) {
+        } else if (fault_ != remote_fault::not_raised) {
             now->lowest = self.top;
         }
     }
@@ -289,8 +290,8 @@ class away_search
         const bool is_outside = self->at < now.lowest || self->at >= self->top;
         self->block           = now.memory[static_cast<std::size_t>(ENTRY + self->at)];
         if (is_outside && self->block != NOTHING &&
-            (has(now.in_chunks(), self->block) || fault_ == away_fault::strike_in_use)) {
-            self->step = STRIKE;
+            (has(now.in_chunks(), self->block) || fault_ == remote_fault::invalidate_in_use)) {
+            self->step = INVALIDATE;
         } else {
             self->at++;
         }
@@ -300,8 +301,8 @@ class away_search
     void invalidate(state* now, thread_state* self)
     {
         std::int8_t* const entry = &now->memory[static_cast<std::size_t>(ENTRY + self->at++)];
-        (*entry == self->block ? went_.struck : went_.spared)++;
-        if (*entry == self->block || fault_ == away_fault::strike_by_plain_store) {
+        (*entry == self->block ? went_.invalidated : went_.spared)++;
+        if (*entry == self->block || fault_ == remote_fault::invalidate_by_plain_store) {
             *entry = NOTHING;
         }
         self->block = NOTHING;
@@ -311,7 +312,7 @@ class away_search
     // ---- invariants -----------------------------------------------------------------------------
 
     // The blocks in the batch, each once and none that is in the chunks.
-    bool find_away(const state& now, std::uint8_t* found) const
+    bool find_remote(const state& now, std::uint8_t* found) const
     {
         bool is_good = true;
         for (int i = now.lowest; i < now.memory[TOP]; i++) {
@@ -327,7 +328,7 @@ class away_search
     {
         std::uint8_t found = 0;
         if (now.lock == NOTHING) {
-            is_safe_ = is_safe_ && find_away(now, &found);
+            is_safe_ = is_safe_ && find_remote(now, &found);
         }
     }
 
@@ -335,7 +336,7 @@ class away_search
     void look_at_end(const state& now)
     {
         std::uint8_t all = 0;
-        is_safe_         = is_safe_ && find_away(now, &all) && (all & now.threads[0].hand) == 0 &&
+        is_safe_         = is_safe_ && find_remote(now, &all) && (all & now.threads[0].hand) == 0 &&
                    (now.threads[1].hand & now.threads[2].hand) == 0 &&
                    (all | now.threads[0].hand | now.in_chunks()) == (1 << BLOCKS) - 1 &&
                    (now.threads[0].hand & now.in_chunks()) == 0 && now.lock == NOTHING &&
@@ -347,7 +348,7 @@ class away_search
 
     std::string                             script_;
     std::string                             takers_;
-    away_fault                              fault_;
+    remote_fault                            fault_;
     std::unordered_set<state_key, key_hash> seen_;
     int                                     rounds_;
     ways                                    went_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Blocks that wait to go back to another lane's chunks: how their thread appends them and others
-// take them, tried in every order of the steps. away_model.hpp says what a step is.
-#include "away_model.hpp"
+// take them, tried in every order of the steps. remote_model.hpp says what a step is.
 #include "pools.hpp"
+#include "remote_model.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace
 {
 
-using magazine_model::away_fault;
-using magazine_model::away_search;
+using magazine_model::remote_fault;
+using magazine_model::remote_search;
 
 // Every script of up to `length` calls: f for a free, a for an alloc, u for a look at what the
 // batch remembers.
@@ -29,11 +29,11 @@ std::vector<std::string> all_scripts(std::size_t length)
     return scripts;
 }
 
-bool is_found_wrong(away_fault what)
+bool is_found_wrong(remote_fault what)
 {
     for (const std::string& script : all_scripts(6)) {
         for (const char* const takers : {"r", "t", "tt"}) {
-            if (!away_search(script, takers, what, 2).is_safe()) {
+            if (!remote_search(script, takers, what, 2).is_safe()) {
                 return true;
             }
         }
@@ -43,18 +43,18 @@ bool is_found_wrong(away_fault what)
 
 }  // namespace
 
-TEST(away_protocol, every_order_of_steps_leaves_each_block_in_one_place)
+TEST(remote_protocol, every_order_of_steps_leaves_each_block_in_one_place)
 {
-    std::size_t       states = 0;
-    away_search::ways went;
+    std::size_t         states = 0;
+    remote_search::ways went;
     for (const std::string& script : all_scripts(is_sanitized ? 4 : 5)) {
         for (const char* const takers : {"r", "t", "rt"}) {
-            away_search one(script, takers, away_fault::none, 2);
+            remote_search one(script, takers, remote_fault::none, 2);
             EXPECT_TRUE(one.is_safe()) << script << " with " << takers;
             states += one.states();
             went.shipped += one.went().shipped;
             went.flushed += one.went().flushed;
-            went.struck += one.went().struck;
+            went.invalidated += one.went().invalidated;
             went.spared += one.went().spared;
             went.recalled += one.went().recalled;
         }
@@ -63,18 +63,18 @@ TEST(away_protocol, every_order_of_steps_leaves_each_block_in_one_place)
     EXPECT_GT(states, 50000u);
     EXPECT_GT(went.shipped, 0u);
     EXPECT_GT(went.flushed, 0u);
-    EXPECT_GT(went.struck, 0u);
+    EXPECT_GT(went.invalidated, 0u);
     EXPECT_GT(went.spared, 0u);
     EXPECT_GT(went.recalled, 0u);
 }
 
-TEST(away_protocol, every_fault_is_found)
+TEST(remote_protocol, every_fault_is_found)
 {
-    EXPECT_TRUE(is_found_wrong(away_fault::top_before_entry));
-    EXPECT_TRUE(is_found_wrong(away_fault::room_without_lock));
-    EXPECT_TRUE(is_found_wrong(away_fault::ships_all));
-    EXPECT_TRUE(is_found_wrong(away_fault::not_raised));
-    EXPECT_TRUE(is_found_wrong(away_fault::top_read_twice));
-    EXPECT_TRUE(is_found_wrong(away_fault::strike_by_plain_store));
-    EXPECT_TRUE(is_found_wrong(away_fault::strike_in_use));
+    EXPECT_TRUE(is_found_wrong(remote_fault::top_before_entry));
+    EXPECT_TRUE(is_found_wrong(remote_fault::room_without_lock));
+    EXPECT_TRUE(is_found_wrong(remote_fault::ships_all));
+    EXPECT_TRUE(is_found_wrong(remote_fault::not_raised));
+    EXPECT_TRUE(is_found_wrong(remote_fault::top_read_twice));
+    EXPECT_TRUE(is_found_wrong(remote_fault::invalidate_by_plain_store));
+    EXPECT_TRUE(is_found_wrong(remote_fault::invalidate_in_use));
 }
