@@ -367,15 +367,14 @@ static size_t look_at_clock(void)
         return 0;
     }
     const uint32_t current = egb_region_next_epoch_();
-    size_t         cached;
     egb_keep_end_epoch_();
     if (current % EPOCHS_PER_RECLAIM == 0) {
         for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
             egb_pool_reclaim_idle_(egb_heap_pool_of_class_(i));
         }
     }
-    (void)egb_large_held_(&cached);
-    size_t given = egb_large_release_(current - 1, cached - part_of_epoch(cached));
+    const size_t cached = egb_large_held_().cached;
+    size_t       given  = egb_large_release_(current - 1, cached - part_of_epoch(cached));
     given += egb_region_cache_trim_(egb_region_cache_held_() / 2, UNMAPPED_AT_ONCE_MAX);
     given += egb_batch_slabs_trim_();
     return given + trim_classes();
@@ -430,8 +429,8 @@ void egb_heap_expect_sandbox_(void)
 
 size_t egb_heap_held_(void)
 {
-    size_t cached;
-    size_t sum = egb_large_held_(&cached);
+    const egb_large_held large = egb_large_held_();
+    size_t               sum   = large.in_use + large.cached + large.quarantined;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
         sum += bytes_of_class(i).held;
     }
@@ -443,10 +442,10 @@ size_t egb_heap_give_up_(size_t keep_bytes)
     const size_t cached_chunks = egb_region_cache_held_();
     const size_t room          = rest_of(egb_heap_held_() + cached_chunks, keep_bytes);
     size_t       given         = egb_region_cache_trim_(rest_of(cached_chunks, room), SIZE_MAX);
-    size_t       cached;
-    (void)egb_large_held_(&cached);
-    const size_t more = given < room ? room - given : 0;
-    given += egb_large_release_all_(rest_of(cached, more));
+    const size_t more          = given < room ? room - given : 0;
+    // The quarantine goes in any case: the cache gives only what is missing then.
+    const egb_large_held large = egb_large_held_();
+    given += egb_large_release_all_(rest_of(large.cached + large.quarantined, more));
     for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
         const size_t held = bytes_of_class(i).held;
         if (held != 0) {

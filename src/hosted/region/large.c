@@ -506,11 +506,14 @@ bool egb_large_is_live_(const void* block)
     return is_live;
 }
 
-size_t egb_large_held_(size_t* cached)
+egb_large_held egb_large_held_(void)
 {
     egb_os_lock_(&large_lock);
-    *cached           = egb_large_cache_bytes_() + egb_page_quarantine_bytes_();
-    const size_t held = numbers.bytes + *cached;
+    const egb_large_held held = {
+        .in_use      = numbers.bytes,
+        .cached      = egb_large_cache_bytes_(),
+        .quarantined = egb_page_quarantine_bytes_(),
+    };
     egb_os_unlock_(&large_lock);
     return held;
 }

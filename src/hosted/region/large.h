@@ -246,8 +246,14 @@ size_t egb_large_release_(uint32_t epoch, size_t bytes);
 // whole quarantine. Returns the bytes given back.
 size_t egb_large_release_all_(size_t bytes);
 
-// Bytes of all regions, and of the cached ones.
-size_t egb_large_held_(size_t* cached);
+// The bytes of all regions, by their use.
+typedef struct egb_large_held {
+    size_t in_use;
+    size_t cached;
+    size_t quarantined;
+} egb_large_held;
+
+egb_large_held egb_large_held_(void);
 
 // The lock of large blocks.
 void egb_large_lock_(void);
