@@ -4,6 +4,8 @@
 #include "heaps.hpp"
 
 #include <cstdint>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace
 {
@@ -122,6 +124,24 @@ TEST(heap_limits, also_where_a_thread_gives_back_by_time)
     set_limits(64 * MiB, SIZE_MAX);
     EXPECT_LE(held_after(1000, 48 * MiB), 8 * MiB);
     EXPECT_LE(held_after(1000000, 48 * MiB), 8 * MiB);
+}
+
+// In the parent time alone decides, and the cache of large regions is full: 256 MiB. That teaches
+// the child no limit of its own but one that doubles with each such phase.
+TEST(heap_limits, the_child_of_a_fork_has_a_limit_again)
+{
+    (void)egb_heap_purge();
+    set_limits(SIZE_MAX, SIZE_MAX);
+    use_and_free(MiB, 300 * MiB);
+    use_and_free(MiB, 300 * MiB);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)egb_heap_trim(0);
+        _exit(held_after(MiB, 400 * MiB) <= 128 * MiB ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // A filter may end a program for the calls that read them.

@@ -39,11 +39,15 @@ size_t egb_keep_share_(void)
     return EGB_LOAD_(share);
 }
 
+// The limit that holds where time alone does not decide.
+static size_t learned_limit(void)
+{
+    return egb_smaller_(egb_larger_(EGB_LOAD_(limit), LIMIT_LEAST), egb_keep_share_());
+}
+
 size_t egb_keep_bytes_(void)
 {
-    const size_t now  = egb_larger_(EGB_LOAD_(limit), LIMIT_LEAST);
-    const size_t most = EGB_LOAD_(is_left_to_time) ? SIZE_MAX : now;
-    return egb_smaller_(most, egb_keep_share_());
+    return EGB_LOAD_(is_left_to_time) ? egb_keep_share_() : learned_limit();
 }
 
 // ---- the limits of the process ------------------------------------------------------------------
@@ -129,7 +133,7 @@ void egb_keep_note_got_(size_t bytes)
     if (EGB_LOAD_(given_lately) == 0) {
         return;
     }
-    const size_t now = egb_keep_bytes_();
+    const size_t now = learned_limit();  // the child of a fork goes on with it
     EGB_STORE_(given_lately, 0);
     EGB_STORE_(epochs_alike, 0);
     EGB_STORE_(limit, now < LIMIT_MOST / 2 ? 2 * now : LIMIT_MOST);
