@@ -123,11 +123,6 @@ void ignore(const egb_misuse_event*, void*) {}
 
 const char* const bad = "\xEF\xBF\xBD";
 
-}  // namespace
-
-namespace
-{
-
 const char* busy_folder;
 egb_status  busy_status;
 
@@ -147,6 +142,19 @@ TEST_F(report, a_signal_handler_gives_up_where_its_thread_has_a_lock)
     EXPECT_EQ(busy_status, EGB_BUSY);
     EXPECT_EQ(files(), 0u);
     EXPECT_EQ(write(), EGB_OK);
+}
+
+// Else it would wait for its own thread for ever.
+TEST_F(report, a_signal_handler_restarts_nothing_where_its_thread_has_a_lock)
+{
+    EXPECT_EQ(write(), EGB_OK);
+    signal(SIGUSR1, [](int) { egb_report_restart(); });
+    egb_os_lock_(&egb_threads_.lock);
+    raise(SIGUSR1);
+    egb_os_unlock_(&egb_threads_.lock);
+    signal(SIGUSR1, SIG_DFL);
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_EQ(files(), 1u);  // the same report, not that of a new process
 }
 
 TEST_F(report, is_one_file_however_often_it_is_written)
@@ -486,6 +494,23 @@ TEST_F(report, leaks_are_told_with_their_places_until_they_are_freed)
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+}
+
+// This program once more, with a test that makes a pool.
+TEST_F(report, a_long_argument_is_cut_and_those_behind_it_are_there)
+{
+    const std::string filter = "--gtest_filter=report.names_are_text*";
+    const std::string longer = std::string(9000, 'x');
+    const pid_t       child  = fork();
+    if (child == 0) {
+        setenv("EGGBOX_REPORT", folder_, 1);
+        execl("/proc/self/exe", "p", filter.c_str(), longer.c_str(), "last", nullptr);
+        _exit(127);
+    }
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    const std::string expected =
+        "\"p\",\"" + filter + "\",\"" + longer.substr(0, 4096) + "\",\"last\"";
+    EXPECT_EQ(after(text(), "\"arguments\":[", "]"), expected);
 }
 
 TEST_F(report, the_last_sixteen_misuses_are_told_the_oldest_first)

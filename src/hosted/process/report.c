@@ -58,6 +58,9 @@ __attribute__((constructor)) void egb_report_note_start_(void)
 
 void egb_report_restart(void)
 {
+    if (!egb_locks_are_free_soon_()) {  // this thread may hold one: it is in a signal handler
+        return;
+    }
     started_ns        = 0;
     report.mark       = NULL;
     report.has_failed = false;
@@ -83,29 +86,40 @@ void egb_report_restart(void)
 static const char version_text[] = NUMBER_AS_TEXT(EGB_VERSION_MAJOR
 ) "." NUMBER_AS_TEXT(EGB_VERSION_MINOR) "." NUMBER_AS_TEXT(EGB_VERSION_PATCH);
 
-// Writes an argument of any length: it is read in several parts if it is longer than the buffer,
-// but stays one element of the list.
+static void write_argument(egb_json* out, size_t from, size_t end)
+{
+    egb_json_next_(out);
+    egb_json_text_(out, report.text + from, end - from);
+}
+
+// Reads the arguments into the buffer, part by part. An argument that is longer than the buffer is
+// cut.
 static void write_arguments(egb_json* out)
 {
     egb_json_name_(out, "arguments");
     egb_json_open_(out, '[');
-    const int file = egb_os_open_arguments_();
-    size_t    held = 0;
+    const int file   = egb_os_open_arguments_();
+    size_t    held   = 0;
+    bool      is_cut = false;  // the buffer starts within an argument whose first part is written
     while (file >= 0) {
         const size_t got = egb_os_read_(file, report.text + held, sizeof report.text - held);
         held += got;
         size_t from = 0;
         for (size_t i = 0; i < held; i++) {
             if (report.text[i] == '\0') {
-                egb_json_next_(out);
-                egb_json_text_(out, report.text + from, i - from);
-                from = i + 1;
+                if (!is_cut) {
+                    write_argument(out, from, i);
+                }
+                is_cut = false;
+                from   = i + 1;
             }
         }
-        if (from == 0 && held == sizeof report.text) {  // too long: write its beginning
-            egb_json_next_(out);
-            egb_json_text_(out, report.text, held);
-            break;
+        if (from == 0 && held == sizeof report.text) {
+            if (!is_cut) {
+                write_argument(out, 0, held);
+            }
+            is_cut = true;
+            from   = held;
         }
         (void)__builtin_memmove(report.text, report.text + from, held - from);
         held -= from;
