@@ -6,6 +6,8 @@
 #include "pools.hpp"
 #include "refusals.hpp"
 
+#include "eggbox/guard.h"
+
 extern "C" {
 #include "pool/registry.h"
 }
@@ -305,4 +307,25 @@ TEST(pool_refused, what_the_region_cache_has_goes_before_memory_is_refused)
     EXPECT_EQ(egb_pool_trim(egb_pool{}, 0), 0u);
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
     egb_pool_trim(egb_pool{}, 0);
+}
+
+// The first pool of the process at level "track" needs memory for stacks.
+TEST(pool_refused, a_freeze_refuses_memory_for_stacks)
+{
+    regions                  = regions == nullptr ? new address_book : regions;
+    const egb_pool   plain   = try_create(options_for(64));
+    egb_pool_options options = options_for(64);
+    options.level            = EGB_LEVEL_TRACK;
+    egb_seal();
+    events    seen;
+    const int before  = requests;
+    egb_pool  tracked = {};
+    EXPECT_EQ(egb_pool_create(&tracked, &options), EGB_NO_MEMORY);
+    EXPECT_EQ(requests, before);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_SEALED);
+    egb_unseal();
+    EXPECT_EQ(egb_pool_create(&tracked, &options), EGB_OK);
+    EXPECT_GT(requests, before);  // else there are stacks already, and the test shows nothing
+    EXPECT_EQ(egb_pool_destroy(tracked, EGB_DESTROY_REFUSE), EGB_OK);
+    EXPECT_EQ(egb_pool_destroy(plain, EGB_DESTROY_REFUSE), EGB_OK);
 }

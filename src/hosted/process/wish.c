@@ -9,6 +9,7 @@
 #include "../heap/heap.h"
 #include "../pool/events.h"
 #include "../pool/registry.h"
+#include "../region/obtain.h"
 #include "../stacks/stacks.h"
 #include "eggbox/heap.h"
 #include "eggbox/live.h"
@@ -117,7 +118,8 @@ void* egb_realloc(void* block, size_t bytes)
 egb_status egb_pool_create(egb_pool* out, const egb_pool_options* options)
 {
     const egb_pool root = {0, 0};
-    if (options != NULL &&
+    // During a freeze such a pool is refused.
+    if (options != NULL && !egb_is_frozen_() &&
         (options->level == EGB_LEVEL_TRACK || options->level == EGB_LEVEL_SAMPLE)) {
         egb_stacks_begin_();
     }
