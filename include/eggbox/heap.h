@@ -174,7 +174,7 @@ typedef struct egb_heap_stats {
     uint64_t       guarded_allocations;  // large blocks with a guard page, ever
     size_t         guarded_in_use;
     size_t         guarded_samples;  // small requests among these
-    size_t         quarantined;      // kept regions that nobody may use
+    size_t         quarantined;      // those of the cached regions that nobody may use
     bool           is_measured;      // true while requests are counted
     egb_heap_class classes[EGB_HEAP_CLASSES];
 } egb_heap_stats;

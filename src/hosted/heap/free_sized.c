@@ -8,7 +8,7 @@
 #include "../stacks/stacks.h"
 #include "heap.h"
 
-// Whether a pool serves such requests.
+// Whether the pool is the class for such requests.
 static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
 {
     return !egb_heap_is_large_(align, bytes) &&
@@ -78,7 +78,8 @@ static void report_size(const void* block, const void* site)
     egb_pool_report_finding_(is_in ? pool : egb_heap_pool(), &finding, egb_stack_here_(site));
 }
 
-// Does not read the block: most calls that come here are right, and only not small.
+// The quick check, which does not read the block: most calls that come here have the right size,
+// but no small one.
 static bool is_of_class(const void* block, size_t bytes)
 {
     const egb_unit* const unit = egb_unit_of_(block);

@@ -19,8 +19,8 @@ static bool fails_on_purpose_here(const void* site)
     return egb_fault_is_planned_(&plan) && egb_fault_is_due_(&plan, site);
 }
 
-// Memory that the heap holds in reserve helps only a request of about its size, unless it is known
-// that the process may have so much.
+// Whether a request that the system refused may succeed after the heap gave memory back: not if it
+// is longer than all that the heap holds, unless the process is known to be allowed so much.
 static bool is_helped_by_trim(size_t whole)
 {
     const size_t most = egb_keep_refusal_bytes_();
@@ -121,7 +121,7 @@ void* egb_heap_alloc_moved_(size_t bytes, size_t moved, const void* site)
     return alloc_large(1, bytes, false, &wish);
 }
 
-// The environment is read when the first pool is made; a later call counts more.
+// The environment is read when the first pool is made; this call replaces what it said.
 egb_status egb_heap_guard_pages(const char* which)
 {
     if (!egb_guard_page_is_setting_(which)) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The purge: gives unused memory of the heap back. Time is cut into epochs. The call that ends one
-// gives back the large regions that were cached for a whole epoch, and the memory that size classes
-// could spare at the epoch's start and at its end: a bounded part of both. Without a thread that
-// calls egb_heap_purge(), unused memory over a limit goes at once: region/keep.h.
+// gives back large regions that were cached for a whole epoch, half of the cached chunks, and
+// memory that size classes could spare at the epoch's start and at its end: a bounded part of each.
+// Without a thread that calls egb_heap_purge(), unused memory over a limit goes at once:
+// region/keep.h.
 #include "../../os/os.h"
 #include "../cache/threads.h"
 #include "../pool/backing.h"
@@ -23,15 +24,15 @@ enum { EPOCHS_PER_RECLAIM = 2 };
 static const size_t SPARE_BYTES_MIN = (size_t)256 << 10;
 static const size_t TRIM_BYTES_MAX  = (size_t)16 << 20;
 
-// In one epoch at most the larger of this and of half goes: of the cached large regions that could
-// go, and of the chunks that the classes could spare.
+// In one epoch at most the larger of this and of half goes: of all cached large regions, and of the
+// bytes that the classes could spare.
 static const size_t EPOCH_BYTES_MAX = (size_t)64 << 20;
 
-// The same for the region cache: half of it would go.
+// Half of the cached chunks goes in one epoch, but at most so many regions.
 enum { UNMAPPED_AT_ONCE_MAX = 64 };
 
 // The heap looks for memory to pass on from one class to others after this much growth, and then
-// passes on as much. No chunk is longer.
+// passes on at most as much.
 static const size_t GROWTH_BYTES = (size_t)4 << 20;
 
 // After a trim in vain a class is left alone for twice as many epochs as before.
@@ -232,8 +233,8 @@ static bool can_pass_on_pages(size_t index, size_t spare)
 }
 
 // The class with the most spare bytes of those that can pass something on: a class that failed to
-// must have twice as much now. None if all classes cannot spare a quarter of their bytes: then
-// EGB_HEAP_CLASSES. The lock is held.
+// must have twice as much now. EGB_HEAP_CLASSES: there is none, or all classes together can spare
+// less than a quarter of their bytes. The lock is held.
 static size_t class_with_most(size_t* most, bool (*can)(size_t index, size_t spare))
 {
     size_t which = EGB_HEAP_CLASSES;
@@ -366,7 +367,7 @@ static size_t look_at_clock(void)
     if (!epoch_ends()) {
         return 0;
     }
-    const uint32_t current = egb_region_next_epoch_();
+    const uint32_t current = egb_large_cache_next_epoch_();
     egb_keep_end_epoch_();
     if (current % EPOCHS_PER_RECLAIM == 0) {
         for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {

@@ -51,8 +51,8 @@ static void* realloc_large(void* block, size_t bytes, const void* site)
     return move_to(egb_heap_alloc_moved_(bytes, moved, site), block, room, bytes, site);
 }
 
-// For pools that the map does not contain. From level "guard" on the block always moves: there its
-// room is the requested size.
+// For blocks whose size the chunk map does not tell. From level "guard" on the block always moves:
+// there its room is the requested size.
 static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const void* site)
 {
     const egb_control* const owner = egb_control_of_(pool);

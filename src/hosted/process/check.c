@@ -89,8 +89,8 @@ __attribute__((constructor)) static void follow_forks(void)
     note_the_process();
 }
 
-// Else a look at all pools finds nothing. It would touch memory that the child of a fork, which
-// often ends at once, still shares with its parent.
+// Without red zones and guard pages there is nothing to find. A look at all pools would touch
+// memory that the child of a fork, which often ends at once, still shares with its parent.
 static bool may_have_damage(void)
 {
     return egb_has_redzones_() || egb_guard_page_for_large_() || egb_guard_page_samples_();

@@ -25,8 +25,8 @@ static struct {
     char           program[EGB_LIVE_PROGRAM];
 } mapped;
 
-// Waits for children whose number only the C library knows: how many are on, and whether any of
-// them has had another one beside it.
+// Waits for children whose number only the C library knows: how many threads wait now, and whether
+// one of them had another beside it.
 #define SEVERAL_WAITS (UINT32_C(1) << 31)
 static uint32_t hidden_waits;
 
@@ -124,7 +124,8 @@ static void enter_slot(uint64_t process_started, bool is_forked)
     egb_live_pools_to_(slot);
 }
 
-// It asks the system for two numbers alone: the process may have forbidden itself the rest.
+// It asks the system for two numbers and the time alone: the process may have forbidden itself the
+// rest. Where all slots are taken it also asks whether their processes exist.
 static void enter_in_child(void)
 {
     EGB_STORE_(hidden_waits, 0);

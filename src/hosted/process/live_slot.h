@@ -6,13 +6,15 @@
 
 #include "eggbox/live.h"
 
-// A report is going to be written, which began at this moment: the slot is known by it.
+// A report is going to be written. It has the same start of the process, by which a reader finds
+// the report of a slot.
 void egb_live_note_start_(uint64_t started_ns, const char* library, const char* level);
 
-// The process goes on behind its report: what it says is no longer all.
+// The process goes on after its report: the report no longer says all.
 void egb_live_note_goes_on_(void);
 
-// The report is written; or it is not, for this number of the system's error.
+// The report is written; or it is not, and `error` is the number of the system's error, 0 for a
+// lock that was not free.
 void egb_live_note_end_(bool is_written, int error);
 
 #endif  // EGGBOX_SRC_HOSTED_PROCESS_LIVE_SLOT_H

@@ -21,7 +21,7 @@
 // ---- what a child of a fork does not count ------------------------------------------------------
 
 // Pools know theirs (egb_earlier). These are the counts of large blocks, and the bytes requested of
-// size classes, that a forked process inherited.
+// size classes, that a forked process inherited; and the memory of the writer.
 
 static struct {
     egb_heap_stats now;
@@ -133,7 +133,8 @@ static void write_arguments(egb_json* out)
     egb_json_close_(out, ']');
 }
 
-// The common level of the size classes, if they have one.
+// The common level of the size classes: "mixed" if they differ; the level for addresses in no pool
+// if no class is used.
 static const char* level_of_classes(void)
 {
     const char* level = NULL;
@@ -222,7 +223,7 @@ static void write_numbers(egb_json* out, const pool_numbers* of)
     egb_json_close_(out, '}');
 }
 
-// Returns the pool's failures, if they are requests to the heap.
+// Returns the pool's failures if it is a size class, else 0.
 static uint64_t write_pool(egb_json* out, egb_pool pool)
 {
     egb_pool_stats one;

@@ -7,21 +7,21 @@
 
 enum { EGB_REPORT_PATH_MAX = 4096 };
 
-// Notes when the process began, once.
+// Notes when the process began, once, and follows forks.
 void egb_report_note_start_(void);
 
 // As egb_report_announce(). The mark of a library that a program links is `.linked`: its process
 // may be on pools, too, and have a second mark.
 void egb_report_announce_(const char* folder);
 
-// The number of the system's error that the last report met; 0: none.
+// The number of the system's error that the last report met; 0: none, or a lock was not free.
 int egb_report_error_(void);
 
 // As egb_report_write(), called by the program from the function with that frame: see
 // EGB_REPORT_FRAME_().
 egb_status egb_report_write_from_(const char* folder, const void* frame);
 
-// Removes that mark: this process is going to write no report.
+// Removes the mark of egb_report_announce_(): this process is going to write no report.
 void egb_report_withdraw_(const char* folder);
 
 #endif  // EGGBOX_SRC_HOSTED_PROCESS_REPORT_H

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Room region: the region cache: regions that were chunks, for chunks to come.
+// Room region: the region cache of chunks: regions that were chunks, for chunks to come. Freed
+// regions of large blocks have another cache: large_cache.h.
 #ifndef EGGBOX_SRC_HOSTED_REGION_CHUNK_CACHE_H
 #define EGGBOX_SRC_HOSTED_REGION_CHUNK_CACHE_H
 
@@ -16,11 +17,15 @@ typedef struct egb_cached_chunk {
     size_t back;     // and those from here on
 } egb_cached_chunk;
 
-// Takes a region of exactly `bytes` bytes, or none. Adds a region, which may push out others;
-// false: its addresses exceed the cache's memory limit, or too many regions would have to go.
+// Takes a region of exactly `bytes` bytes, cut or joined if need be, or none.
 egb_cached_chunk egb_region_cache_take_(size_t bytes);
-bool             egb_region_cache_put_(const egb_cached_chunk* one);
 
+// Adds a region, which may push out others. False, and the region stays the caller's: its addresses
+// are more than EGB_REGION_CACHE_BYTES_MAX, its memory is more than the share of the process
+// (keep.h), or too many regions would have to go.
+bool egb_region_cache_put_(const egb_cached_chunk* one);
+
+// The bytes of addresses in the cache.
 size_t egb_region_cache_held_(void);
 
 // Gives the oldest regions back to the system until `keep_bytes` bytes are left, but at most

@@ -51,8 +51,10 @@ typedef struct egb_leaf {
 
 extern egb_leaf* egb_leaves_[(size_t)1 << EGB_ROOT_BITS];  // atomic; leaves are never given back
 
-// False: the system refused; the caller clears the part that was set.
+// Enters a chunk's region. False: the system refused; the caller clears the part that was set.
 bool egb_chunk_map_set_(void* region, size_t bytes, const egb_unit* unit);
+
+// Removes a region: its addresses lead to no chunk any more.
 void egb_chunk_map_clear_(void* region, size_t bytes);
 
 // Changes the chunk's key.
@@ -92,8 +94,9 @@ static inline uint64_t egb_key_of_unit_(const egb_unit* unit)
     return unit == NULL ? 0 : egb_key_in_lane_(egb_key_at_(unit), 0);
 }
 
-// The slot of the pool whose chunk contains the address; 0: nobody's, a large block's, or a pool's
-// on static memory. The answer may be outdated when the caller reads it.
+// The low word of the key of the pool whose chunk contains the address: the slot, the lane and the
+// bit for checks; divided by EGB_SLOT_STEP_ it is the slot's number. 0: the address is nobody's, a
+// large block's, or a pool's on static memory. The answer may be outdated when the caller reads it.
 uint32_t egb_chunk_map_slot_(const void* address);
 
 // The chunk that contains the address, if its pool has this key or is an older pool in the same

@@ -4,8 +4,9 @@
 // A library that is the C library's malloc can be called before it is ready: by a resolver of an
 // IFUNC, before the loader has relocated this library, when no other library's function and no
 // variable outside can be reached; and by the functions that are called to make it ready, if
-// another library stands before the C library's. Until it is ready, requests are served out of a
-// few static pages, one behind the other. Such a block is never used again, and a free is none.
+// another library stands before the C library's. Until it is ready, requests are served out of 1
+// MiB of static memory, one behind the other. Freeing such a block does nothing; its memory is not
+// reused.
 #ifndef EGGBOX_SRC_HOSTED_REGION_EARLY_H
 #define EGGBOX_SRC_HOSTED_REGION_EARLY_H
 
@@ -30,7 +31,7 @@ size_t egb_early_bytes_(const void* block);
 // Copies an early block, as much as fits.
 void egb_early_copy_(void* to, size_t bytes, const void* block);
 
-// The memory of all early blocks.
+// The memory of all early blocks, and its bytes.
 const void* egb_early_memory_(size_t* bytes);
 
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The limit on unused memory of the heap: see keep.h. A count that another thread's change makes
-// lost only moves the limit.
+// The limit on unused memory of the heap: see keep.h. Lost updates are harmless: only the limit
+// shifts.
 #include "keep.h"
 
 #include "../../core/util.h"

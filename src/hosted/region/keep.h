@@ -5,8 +5,9 @@
 // call that goes further than a magazine, or a thread that calls egb_heap_purge(). A program that
 // frees much and then makes only calls that magazines serve would keep it for ever. Without such a
 // thread, unused memory beyond a limit therefore goes at once. If memory is needed again soon after
-// some went, the limit doubles, and it falls again when nothing is: so a program with phases soon
-// keeps the memory of a phase.
+// some went, the limit doubles, to 1 GiB at most (64 MiB on 32-bit machines), and it falls again
+// when nothing is: so a program with phases soon keeps the memory of a phase. The limit is also
+// learned while such a thread decides, for the child of a fork.
 //
 // A process whose memory is limited, by itself or by its control group, keeps a small share of that
 // at most: nobody asks it for memory back before the kernel ends it. The limits are read when the
@@ -20,14 +21,15 @@
 // The bytes that may stay unused, within the share. SIZE_MAX: time alone decides.
 size_t egb_keep_bytes_(void);
 
-// Unused memory went because it was over the limit.
+// Unused memory went because it was over this limit, or over another limit of a cache.
 void egb_keep_note_given_(void);
 
 // The share of the memory that the process may have: no cache is larger. SIZE_MAX: there is no
 // limit.
 size_t egb_keep_share_(void);
 
-// The system gave so many bytes. A lock may be held.
+// The system gave so many bytes. A lock may be held. Once a second this reads the limits of the
+// process, and hence files.
 void egb_keep_note_got_(size_t bytes);
 
 // The bytes beyond which the system refuses, as they are now. SIZE_MAX: there is no limit, it may

@@ -13,9 +13,8 @@ enum { ZEROED_BYTES_MAX = 1 << 20 };
 EGB_AMONG_DATA_ static egb_os_mutex large_lock;    // protects all that follows, and large_cache.c
 EGB_AMONG_DATA_ static egb_large_numbers numbers;  // without the numbers that others count
 
-// Copies of them, for eyes outside the process: NULL: none. And those from before that.
-EGB_AMONG_DATA_ static egb_live_large* live;
-static egb_large_numbers               before_live;
+EGB_AMONG_DATA_ static egb_live_large* live;         // copies for other processes; NULL: none
+static egb_large_numbers               before_live;  // the numbers when the copies began
 
 static void note_live(void)
 {
@@ -83,11 +82,11 @@ bool egb_large_take_over_(void* region, size_t bytes)
     return large != NULL;
 }
 
-static size_t release(uint32_t epoch, size_t bytes, bool with_quarantine)
+static size_t release(uint32_t before, size_t bytes, bool with_quarantine)
 {
     egb_unmap_list unmap_list = {NULL};
     egb_os_lock_(&large_lock);
-    egb_large_cache_expire_(&unmap_list, epoch, bytes);
+    egb_large_cache_expire_(&unmap_list, before, bytes);
     if (with_quarantine) {
         egb_page_quarantine_flush_(&unmap_list);
     }
@@ -95,9 +94,9 @@ static size_t release(uint32_t epoch, size_t bytes, bool with_quarantine)
     return egb_unmap_list_release_(&unmap_list);
 }
 
-size_t egb_large_release_(uint32_t epoch, size_t bytes)
+size_t egb_large_release_(uint32_t before, size_t bytes)
 {
-    return release(epoch, bytes, false);
+    return release(before, bytes, false);
 }
 
 size_t egb_large_release_all_(size_t bytes)
@@ -212,8 +211,8 @@ void* egb_large_map_(size_t align, size_t whole)
     return alloc_fresh(align, whole, NULL);
 }
 
-// A small block in the oldest region of a quarantine that is half full. NULL: the quarantine is not
-// that full, or the system refused.
+// A small block in the oldest region of the quarantine. NULL: the quarantine is not more than half
+// full, the region has another size, or the system refused.
 static void* alloc_quarantined(size_t whole, const egb_guard_page* guard)
 {
     egb_unmap_list unmap_list = {NULL};
@@ -297,7 +296,7 @@ static int fault_of_large(const egb_large* large, const void* block)
     return is_start ? EGB_MISUSE_DOUBLE_FREE : EGB_MISUSE_INTERIOR;
 }
 
-// Caches a region that is no block any more, or puts it on the unmap list.
+// Longer than the limit: the region alone goes. Else the oldest regions make room for it.
 void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
 {
     const size_t most = egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak);

@@ -13,7 +13,7 @@
 // ---- records ------------------------------------------------------------------------------------
 
 typedef enum egb_large_state {
-    EGB_LARGE_NEW,   // about to become a block
+    EGB_LARGE_NEW,   // between two other states, or on the unmap list
     EGB_LARGE_LIVE,  // a block in use
     EGB_LARGE_CACHED,
     EGB_LARGE_QUARANTINED  // it had a guard page, and is inaccessible
@@ -91,14 +91,17 @@ typedef struct egb_unmap_list {
     egb_large* first;  // NULL: the list is empty
 } egb_unmap_list;
 
-// Needs no lock. Returns the bytes given back.
+// The caller must not hold the large lock: the function takes it once for each region. Returns the
+// bytes given back.
 size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list);
 
-// NULL: the system refused.
+// A record without a region, in state EGB_LARGE_NEW. NULL: the system refused.
 egb_large* egb_large_new_record_(void);
-void       egb_large_drop_record_(egb_large* large);
 
-// Visits all records.
+// Frees the record. It must not be in the tree.
+void egb_large_drop_record_(egb_large* large);
+
+// Visits all records, those in state EGB_LARGE_NEW too.
 void egb_large_each_(egb_growing_visit_fn visit, void* user);
 
 // The end of the region of records that the address is in; 0: it is in none.
@@ -110,9 +113,11 @@ static inline void* egb_large_start_(const egb_large* large)
     return (char*)large->range.start + large->guard.lead;
 }
 
-// Enters the record's region in the tree: from now on the addresses in it lead to the record; or no
-// longer. O(log regions).
+// Enters the record's region in the tree: from now on the addresses in it lead to the record.
+// O(log regions).
 void egb_large_enter_(egb_large* large);
+
+// Removes it from the tree: the addresses lead to the record no longer. O(log regions).
 void egb_large_leave_(egb_large* large);
 
 // Gives a region that came from the system in one piece its number.
@@ -127,7 +132,8 @@ void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large);
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// The figures of large blocks in egb_heap_stats().
+// The figures of large blocks for egb_heap_get_stats(). The regions in quarantine are among the
+// cached ones.
 typedef struct egb_large_numbers {
     uint64_t allocations;
     uint64_t frees;
@@ -146,21 +152,26 @@ typedef struct egb_large_numbers {
 
 void egb_large_count_(egb_large_numbers* out);
 
-// From now on the counts are also at `place`, as from zero; NULL: no longer.
+// From now on the numbers are also at `place`; NULL: no longer. Allocations, frees and failures
+// start there from zero. The blocks and bytes in use, and their peaks, are those of the process.
 void egb_large_live_to_(egb_live_large* place);
 
 // ---- owners -------------------------------------------------------------------------------------
 
-// Notes who requested the block, or resized it. `scale`: as in egb_large_owner. And forgets it.
+// Notes who requested the block, or resized it. `scale`: as in egb_large_owner.
 void egb_large_note_owner_(const void* block, size_t bytes, const void* site, double scale);
+
+// Forgets the owner of the block.
 void egb_large_forget_owner_(const void* block);
 
 // Counts the block as one of this size; 0: as one of no size, since realloc has resized it.
 void egb_large_note_size_(const void* block, size_t bytes);
 
-// Calls `visit` with each size that was requested; at most EGB_LARGE_SIZES. Begins the counts anew.
+// Calls `visit`, without the lock, with each size of the table (large_sizes.h).
 typedef void (*egb_large_size_fn)(const egb_large_size* size, void* user);
 void egb_large_each_size_(egb_large_size_fn visit, void* user);
+
+// Begins the counts of requests anew, and the peaks at the blocks in use.
 void egb_large_count_sizes_anew_(void);
 
 // Whether it is a block in use whose owner is known.
@@ -180,15 +191,16 @@ uint64_t egb_large_serial_(void);
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-// Makes a block of `whole` bytes, whole units, of a cached region; NULL: none fits. Long blocks
-// that must be zero are not served: see large.c.
+// Makes a block of `whole` bytes, whole units, of a cached region; NULL: none fits. A block of more
+// than 1 MiB that must be zero is served only during a freeze: see large.c.
 void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed);
 
 // A block in a fresh region. NULL: the system refused.
 void* egb_large_map_(size_t align, size_t whole);
 
-// A block that ends at a guard page. Of `wish`, `is_sample`, `alloc_site` and `moved` count; a
-// block that realloc moved gets addresses to grow into. NULL: serve the request without a page.
+// A block that ends at a guard page. The function reads `is_sample`, `alloc_site` and `moved` of
+// `wish`. A block that realloc moved gets addresses to grow into. NULL: serve the request without a
+// page.
 void* egb_large_alloc_guarded_(size_t align, size_t bytes, const egb_guard_page* wish);
 
 // The request's bytes, rounded up to whole units.
@@ -208,9 +220,10 @@ bool egb_large_free_(void* block, const void* site, egb_finding* finding);
 // The bytes that the large block around `address` has room for; 0: there is none.
 size_t egb_large_bytes_(const void* address);
 
-// Whether the large block has a guard page: then its bytes are the requested ones; and how many
-// bytes realloc copied for it, in all its moves.
-bool   egb_large_is_guarded_(const void* block);
+// Whether the large block has a guard page: then its bytes are the requested ones.
+bool egb_large_is_guarded_(const void* block);
+
+// How many bytes realloc copied for the block, in all its moves. It is known with a guard page.
 size_t egb_large_moved_(const void* block);
 
 // The block's history: empty without a guard page.
@@ -219,31 +232,36 @@ egb_history egb_large_history_(const void* block);
 // Gives back the addresses of the quarantine. False: there were none, or the process is frozen.
 bool egb_large_make_room_(void);
 
-// Takes a cached region of exactly `bytes` bytes, whole units, for a chunk. NULL: there is none.
+// Takes a cached region of `bytes` bytes, whole units, for a chunk: a longer one is cut. NULL: none
+// fits, or regions cannot be joined and cut.
 void* egb_large_pass_on_(size_t bytes);
 
-// Caches a region that was a chunk: for large blocks, and for chunks of any pool. False: no memory
+// Takes over a region that was a chunk: for large blocks, and for chunks of any pool. It is cached,
+// or goes to the system if the cache is full. False, and the region stays the caller's: no memory
 // for its record, or regions cannot be joined and cut.
 bool egb_large_take_over_(void* region, size_t bytes);
 
 // Whether a large block in use starts here.
 bool egb_large_is_live_(const void* block);
 
-// Checks the patterns around a large block; around all of them, and returns the number of damaged
-// ones. The caller reports the first finding, in `*finding`.
+// Checks the patterns around a large block. EGB_CORRUPT: they are damaged; the caller reports
+// `*finding`. EGB_INVALID: no large block in use starts here.
 egb_status egb_large_check_(const void* block, egb_finding* finding);
-size_t     egb_large_check_all_(egb_finding* finding);
 
-// Makes a large block larger or smaller, in place or elsewhere, without copying. NULL: impossible,
-// and the block is as before.
+// Checks the patterns around all large blocks in use. Returns the number of damaged blocks; the
+// caller reports the first one, in `*finding`.
+size_t egb_large_check_all_(egb_finding* finding);
+
+// Makes a large block larger or smaller, in place or elsewhere. Its bytes are copied only where the
+// system cannot move its pages. NULL: impossible, and the block is as before.
 void* egb_large_resize_(void* block, size_t bytes);
 
-// Releases regions cached before `epoch`, the oldest first, while `bytes` bytes of them stay.
-// Returns the bytes given back.
-size_t egb_large_release_(uint32_t epoch, size_t bytes);
+// Releases regions that were cached before an epoch, as egb_large_cache_expire_(): at least `bytes`
+// bytes stay in the cache. Returns the bytes given back.
+size_t egb_large_release_(uint32_t before, size_t bytes);
 
-// Releases cached regions of any age, the oldest first, while `bytes` bytes of them stay, and the
-// whole quarantine. Returns the bytes given back.
+// Releases cached regions of any age, as egb_large_cache_expire_(), and the whole quarantine. At
+// least `bytes` bytes stay in the cache. Returns the bytes given back.
 size_t egb_large_release_all_(size_t bytes);
 
 // The bytes of all regions, by their use.
@@ -259,12 +277,14 @@ egb_large_held egb_large_held_(void);
 void egb_large_lock_(void);
 void egb_large_unlock_(void);
 bool egb_large_is_free_soon_(void);
+
+// Unlocks it in the child of a fork, and counts the blocks with a guard page again.
 void egb_large_reset_(void);
 
 // Changes the bytes of blocks in use. The lock is held.
 void egb_large_note_bytes_(size_t more, size_t less);
 
-// Gives back what the cache has over its limit, which depends on the bytes in use. Takes the lock.
+// Gives back the cached bytes over the limit, which depends on the bytes in use. Takes the lock.
 void egb_large_limit_cache_(void);
 
 // Caches a region that is no block any more, or puts it on the unmap list. The lock is held.

@@ -20,7 +20,7 @@ EGB_AMONG_DATA_ static size_t   large_cached_bytes;
 
 static uint32_t epoch = 1;  // atomic
 
-uint32_t egb_region_next_epoch_(void)
+uint32_t egb_large_cache_next_epoch_(void)
 {
     return __atomic_add_fetch(&epoch, 1, __ATOMIC_RELAXED);
 }
@@ -132,7 +132,7 @@ static void give_front(egb_large* from, size_t bytes)
     }
     from->range.start = (char*)from->range.start + bytes;
     from->range.bytes -= bytes;
-    enter_list(from);  // as the newest of its list, with its age
+    enter_list(from);  // as the newest of its list, but with its age: see egb_large_cache_limit_()
 }
 
 static void join(egb_large* large, const void* beside)
@@ -182,8 +182,8 @@ static egb_large* cut(egb_large* large, size_t whole)
 }
 
 // The shortest region of a list that fits; among equals the newest, whose pages are most likely
-// still in a processor's cache. NULL: none fits. 256 MiB hold at most 512 regions of different
-// sizes.
+// still in a processor's cache. NULL: none fits. A list of several sizes has regions of 512 KiB or
+// more: at most 512 of them are cached, unless there is a freeze.
 static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
 {
     egb_large* best = NULL;

@@ -6,8 +6,9 @@
 
 #include "large.h"
 
-// Limits of the cache, for an epoch or two. The heap also may not hold more than its peak in use,
-// an eighth of that, and a little: beyond it, sizes without requests go first. Blocks of many sizes
+// The most bytes cached; the purge removes old regions within two epochs anyway. Besides, large
+// blocks and cached regions together may not have more bytes than the peak of large blocks, an
+// eighth of that, and a little: beyond it, sizes without requests go first. Blocks of many sizes
 // leave gaps: without the eighth, regions of tens of MiB come from the system again and again.
 enum {
     EGB_LARGE_CACHE_BYTES_MAX       = (sizeof(void*) < 8 ? 64 : 256) << 20,
@@ -28,15 +29,17 @@ void egb_large_cache_add_(egb_large* large);
 // the same mapping of the system. False, and nothing happened: there are fewer.
 bool egb_large_cache_give_behind_(egb_large* large, size_t more, bool same_mapping);
 
-// The oldest regions go until at most `most` bytes are cached; the last one only in part, if it can
-// be cut.
+// Regions go until at most `most` bytes are cached; the last one only in part, if it can be cut.
+// The oldest goes first, with one exception: the rest of a region that was cut keeps its age, but
+// in its list it stands behind the regions that were cached before the cut, and goes after them.
 void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most);
 
-// Begins the next epoch of the purge, and returns its number. No lock is needed.
-uint32_t egb_region_next_epoch_(void);
+// Begins the next epoch of the purge, and returns its number: regions are cached in it. No lock is
+// needed.
+uint32_t egb_large_cache_next_epoch_(void);
 
-// Regions cached before `epoch` go, the oldest first, while `bytes` bytes stay; the last one only
-// in part, if it can be cut.
+// Regions cached before the epoch `before` go, in the same order, while at least `bytes` bytes
+// stay; the last one only in part, if it can be cut.
 void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t bytes);
 
 size_t egb_large_cache_bytes_(void);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Large blocks that become larger or smaller, where they are or elsewhere, without copying.
+// Large blocks that become larger or smaller, where they are or elsewhere. Bytes are copied only
+// where the system cannot move pages.
 #include "guard_page.h"
 #include "large_cache.h"
 #include "obtain.h"

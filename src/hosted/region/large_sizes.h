@@ -24,9 +24,11 @@ typedef struct egb_large_counted {
     uint64_t request;  // its number
 } egb_large_counted;
 
-// Counts a block of `bytes`, or one that is no longer in use, or of that size. O(sizes).
+// Counts a block of `bytes`. O(sizes).
 egb_large_counted egb_large_sizes_add_(size_t bytes);
-void              egb_large_sizes_remove_(const egb_large_counted* counted);
+
+// The block is no longer in use, or no longer of that size. O(sizes).
+void egb_large_sizes_remove_(const egb_large_counted* counted);
 
 // The counts begin anew, and peaks at the blocks in use.
 void egb_large_sizes_restart_(void);

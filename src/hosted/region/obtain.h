@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Room region: every request to the system for memory, and the freeze (egb_seal()) that ends them.
+// Room region: requests to the system for memory, and the freeze (egb_seal()) that ends them. Two
+// more are elsewhere: a large block grows in place by egb_os_resize_() (large_resize.c) if
+// egb_may_obtain_() allows it; room stacks, below this room, reserves its memory itself, and no
+// caller makes it begin during a freeze.
 #ifndef EGGBOX_SRC_HOSTED_REGION_OBTAIN_H
 #define EGGBOX_SRC_HOSTED_REGION_OBTAIN_H
 
 #include "../../os/os.h"
 #include "eggbox/base.h"
 
-// Every request to the system for memory: as egb_os_reserve_(), but NULL during the freeze. A
-// refusal by the freeze is remembered for the report.
+// As egb_os_reserve_(); if the system refuses, once more after the region cache of chunks gave
+// something back. NULL during the freeze, too; that is remembered for the report.
 void* egb_obtain_region_(size_t bytes, size_t align);
 
 // The same for a table of the library itself, most of whose pages nobody touches: it tells nothing
 // of the memory that the program needs.
 void* egb_obtain_table_(size_t bytes, size_t align);
 
-// As egb_os_commit_(); if refused, once more after the region cache gave something back.
+// As egb_os_commit_(); if the system refuses, once more after the region cache of chunks gave
+// something back.
 egb_status
 egb_obtain_pages_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained);
 
-// Whether another call may ask the system. The second one serves calls that can do without, such as
-// giving back unused memory: a refusal is not remembered.
+// Whether the system may be asked. False: there is a freeze, and the refusal is remembered for the
+// report.
 bool egb_may_obtain_(void);
+
+// Only asks whether there is a freeze: for calls that can do without the system, such as giving
+// back unused memory.
 bool egb_is_frozen_(void);
 
 // Begins and ends the freeze.

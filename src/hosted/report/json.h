@@ -15,11 +15,13 @@ typedef struct egb_json {
     char   buffer[EGB_JSON_BUFFER_BYTES];
 } egb_json;
 
-// Starts writing to a new file; egb_json_flush_() writes the rest of the buffer.
+// Starts writing to a new file.
 void egb_json_begin_(egb_json* out, int file);
+
+// Writes the rest of the buffer. After an error nothing more is written.
 void egb_json_flush_(egb_json* out);
 
-// Written unchanged.
+// Written unchanged; digits with zeros before them, if there are less than `least`.
 void egb_json_byte_(egb_json* out, char byte);
 void egb_json_plain_(egb_json* out, const char* text);
 void egb_json_digits_(egb_json* out, uint64_t number, unsigned least);
@@ -27,8 +29,10 @@ void egb_json_digits_(egb_json* out, uint64_t number, unsigned least);
 // Written as a string. Invalid UTF-8 becomes U+FFFD.
 void egb_json_text_(egb_json* out, const char* text, size_t bytes);
 
-// Commas between elements, and the brackets around them.
+// Writes a comma, if an element or member came before in these brackets.
 void egb_json_next_(egb_json* out);
+
+// The brackets around elements or members.
 void egb_json_open_(egb_json* out, char bracket);
 void egb_json_close_(egb_json* out, char bracket);
 

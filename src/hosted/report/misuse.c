@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The handler of the hosted library: egb_misuse(), the function set at run time, and the default.
 //
-// Everything here is lock-free and asynchronous-signal-safe, because a misuse may happen anywhere.
+// A misuse may happen anywhere, with any lock held. To report it takes no lock of this library and
+// works in a signal handler. The name of a module comes from dl_iterate_phdr(), which takes a lock
+// of the C library. Only egb_misuse_set_handler() waits: for another thread inside it.
 #include "misuse.h"
 #include "../../os/os.h"
 #include "../settings/number_set.h"

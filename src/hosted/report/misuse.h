@@ -11,9 +11,11 @@ enum {
     EGB_PAST_NAME_BYTES = 48
 };
 
-// How often a kind happened in this process. Starts counting from 0 again.
+// How often a kind happened in this process, since the last egb_misuse_forget_().
 uint64_t egb_misuse_count_(egb_misuse_kind kind);
-void     egb_misuse_forget_(void);
+
+// Counts from 0 again, and forgets the events until now.
+void egb_misuse_forget_(void);
 
 // A finding about a block, before it becomes an event; `kind` 0: nothing was found.
 typedef struct egb_finding {
@@ -39,7 +41,7 @@ typedef struct egb_past_event {
     char               pool_name[EGB_PAST_NAME_BYTES];
 } egb_past_event;
 
-// The events since counting began, the oldest first, without one that is just being written.
+// The latest events since counting began, the oldest first, without one that is just being written.
 // Returns their number.
 size_t egb_misuse_past_(egb_past_event events[EGB_PAST_EVENTS_MAX]);
 

@@ -12,8 +12,8 @@ typedef struct egb_text_line {
     size_t bytes;
 } egb_text_line;
 
-// The digits of a number as text, at least `least` of them, 2 <= base <= 16. Returns their start in
-// `digits`.
+// The digits of a number as text, at least `least` of them, up to EGB_DIGITS_BYTES - 1. The base is
+// 8 to 16: the digits of a lower one do not fit. Returns their start in `digits`.
 enum { EGB_DIGITS_BYTES = 24 };
 const char*
 egb_text_digits_(char digits[EGB_DIGITS_BYTES], uint64_t number, unsigned base, unsigned least);
@@ -28,11 +28,11 @@ void egb_text_number_(egb_text_line* line, uint64_t number);
 void egb_text_address_(egb_text_line* line, const void* address);
 
 // Adds a place in the code: FILE:LINE if `file` is not NULL, else the program or library with the
-// offset in it, as addr2line wants it: PATH+0x1234.
+// offset in it, as addr2line wants it: PATH+0x1234; or its address, if it is in neither.
 void egb_text_place_(egb_text_line* line, const char* file, unsigned number, const void* site);
 
-// Adds the callers of a place, which is the first call of the stack, as far as they fit: each place
-// as above behind " < ". NULL: there are none.
+// Adds the callers of a place, as far as they fit: each behind " < ", as egb_text_place_() writes
+// it. The first call of the stack is the place itself, and is left out. NULL: there are no callers.
 void egb_text_callers_(egb_text_line* line, const void* const* stack);
 
 // Writes the text and a line end to the error stream, and empties it.
