@@ -47,6 +47,7 @@ TEXTS = SOURCES | {".py", ".cmake", ".sh", ".md", ".txt", ".rs"}
 LINE_COLUMNS_MAX = 100
 PROSE_COLUMNS_MAX = 120
 FILE_LINES_MAX = 600
+PRIVATE_HEADER_LINES_MAX = 250
 FUNCTION_LINES_MAX = 60
 INCLUDE = re.compile(r'\s*#\s*include\s*(["<])([^">]+)[">]')
 
@@ -127,8 +128,10 @@ def problems(root, file):
     if file.suffix in SOURCES | {".py", ".cmake", ".sh", ".rs"} and \
             not any("SPDX-License-Identifier: MIT" in line for line in lines[:3]):
         yield f"{path}: no licence line"
-    if len(lines) > FILE_LINES_MAX:
-        yield f"{path}: {len(lines)} lines, {FILE_LINES_MAX} are enough"
+    is_private_header = path.startswith("src/") and file.suffix in {".h", ".hpp"}
+    lines_max = PRIVATE_HEADER_LINES_MAX if is_private_header else FILE_LINES_MAX
+    if len(lines) > lines_max:
+        yield f"{path}: {len(lines)} lines, {lines_max} are enough"
     for number, line in enumerate(lines, start=1):
         yield from line_problems(root, file, path, number, line)
     if file.suffix in {".c", ".cpp"}:

@@ -112,7 +112,7 @@
   #include "hosted/process/live_slot.c"
   #include "hosted/process/lock.c"
   #include "hosted/process/report.c"
-  #include "hosted/process/wish.c"
+  #include "hosted/process/wanted_report.c"
   #include "hosted/region/chunk_cache.c"
   #include "hosted/region/chunk_map.c"
   #include "hosted/region/early.c"

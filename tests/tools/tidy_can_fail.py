@@ -38,6 +38,7 @@ BAD = [  # (file, line to add, what tidy must say)
     ("src/core/a.c", "\tint x;", "a tab"),
     ("src/core/a.c", "// TO" "DO later", "left over"),
     ("src/core/a.c", "\n" * 601, "lines"),
+    ("src/core/a.h", "\n" * 251, "250 are enough"),
     ("src/core/a.c", "{\n" + "    x;\n" * 61 + "}", "a function of"),
     ("src/core/A.c", "", "src/core/a.c: differs from src/core/A.c only in letter case"),
     ("tests/Data/readme", "", "only in letter case"),

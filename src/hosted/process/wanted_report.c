@@ -18,16 +18,16 @@
 #include "report.h"
 
 // A copy, because a program may change its environment.
-static char wished_folder[EGB_REPORT_PATH_MAX];
+static char wanted_folder[EGB_REPORT_PATH_MAX];
 
 // The number of the process; 0: no report.
-EGB_AMONG_DATA_ static uint64_t wished_by;
+EGB_AMONG_DATA_ static uint64_t wanted_by;
 
 static void in_forked_child(void)
 {
-    wished_by = egb_os_process_number_();
+    wanted_by = egb_os_process_number_();
     egb_report_restart();
-    egb_report_announce_(wished_folder);
+    egb_report_announce_(wanted_folder);
 }
 
 bool egb_report_begin_(void)
@@ -35,7 +35,7 @@ bool egb_report_begin_(void)
     egb_os_prepare_();
     const char* const wanted = egb_os_variable_("EGGBOX_REPORT");
     const size_t      length = wanted == NULL ? 0 : __builtin_strlen(wanted);
-    if (length == 0 || length >= sizeof wished_folder || !egb_os_has_reports_() ||
+    if (length == 0 || length >= sizeof wanted_folder || !egb_os_has_reports_() ||
         !egb_registry_is_made_() || !egb_os_at_fork_(NULL, NULL, in_forked_child)) {
         return false;
     }
@@ -44,31 +44,31 @@ bool egb_report_begin_(void)
         egb_report_restart();  // the block of egb_heap_begin_() was not the program's
     }
     egb_heap_measure(true);
-    wished_by = egb_os_process_number_();
-    (void)__builtin_memcpy(wished_folder, wanted, length + 1);
-    egb_report_announce_(wished_folder);
+    wanted_by = egb_os_process_number_();
+    (void)__builtin_memcpy(wanted_folder, wanted, length + 1);
+    egb_report_announce_(wanted_folder);
     return true;
 }
 
 // The child of a vfork has its parent's memory, and another number.
-static bool is_wished(void)
+static bool is_wanted(void)
 {
-    return wished_by != 0 && egb_os_process_number_() == wished_by;
+    return wanted_by != 0 && egb_os_process_number_() == wanted_by;
 }
 
 void egb_report_go_on_(void)
 {
-    if (is_wished()) {
+    if (is_wanted()) {
         egb_live_note_goes_on_();
     }
 }
 
 egb_status egb_report_end_(const void* frame)
 {
-    if (!is_wished()) {
+    if (!is_wanted()) {
         return EGB_UNSUPPORTED;
     }
-    const egb_status status = egb_report_write_from_(wished_folder, frame);
+    const egb_status status = egb_report_write_from_(wanted_folder, frame);
     egb_live_note_end_(status == EGB_OK, egb_report_error_());
     return status;
 }
@@ -86,7 +86,7 @@ __attribute__((destructor)) static void end_at_exit(void)
     if (__atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE) > 1) {
         (void)egb_report_end_(EGB_REPORT_FRAME_());
     } else {
-        egb_report_withdraw_(wished_folder);
+        egb_report_withdraw_(wanted_folder);
         egb_live_note_end_(true, 0);
     }
 }
