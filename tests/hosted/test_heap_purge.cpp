@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Memory that was not needed for a quiet time goes back to the system. The linker leads the
-// library's look at the clock here, so that a quiet time passes when the test says so.
+// Memory that was not needed for two epochs goes back to the system. The linker leads the
+// library's look at the clock here, so that time passes when the test says so.
 #include "heaps.hpp"
 
 #include <cstdint>
@@ -12,7 +12,7 @@ std::uint64_t now   = 1000000;
 int           looks = 0;
 
 constexpr std::size_t MiB        = std::size_t{1} << 20;
-constexpr int         quiet_time = 500;  // milliseconds: never less than half, never more than all
+constexpr int         two_epochs = 500;  // milliseconds
 
 }  // namespace
 
@@ -46,10 +46,10 @@ void pass(int milliseconds)
     cold_calls();
 }
 
-void pass_quietly()
+void pass_two_epochs()
 {
-    pass(quiet_time / 2);
-    pass(quiet_time / 2);
+    pass(two_epochs / 2);
+    pass(two_epochs / 2);
 }
 
 std::size_t held_by_class(std::size_t block_bytes)
@@ -83,12 +83,12 @@ std::size_t kept()
     return heap_numbers().cached_bytes;
 }
 
-class heap_quiet : public emptied_heap
+class heap_purge : public emptied_heap
 {
   protected:
     void SetUp() override
     {
-        empty(pass_quietly);
+        empty(pass_two_epochs);
         (void)egb_heap_purge();  // from now on only time decides
         cold_calls();
         ASSERT_EQ(kept(), 0u);
@@ -97,36 +97,36 @@ class heap_quiet : public emptied_heap
 
 }  // namespace
 
-TEST_F(heap_quiet, a_kept_region_goes_after_a_quiet_time_and_not_before)
+TEST_F(heap_purge, a_cached_region_goes_after_two_epochs_and_not_before)
 {
     give(take(MiB, 3));
     ASSERT_EQ(kept(), 3 * MiB);
-    pass(quiet_time / 2 - 1);
+    pass(two_epochs / 2 - 1);
     EXPECT_EQ(kept(), 3 * MiB);
     pass(1);
-    EXPECT_EQ(kept(), 3 * MiB) << "a turn has ended in which they were used";
-    pass(quiet_time / 2 - 1);
+    EXPECT_EQ(kept(), 3 * MiB) << "an epoch has ended in which they were used";
+    pass(two_epochs / 2 - 1);
     EXPECT_EQ(kept(), 3 * MiB);
     pass(1);
     EXPECT_EQ(kept(), 0u);
 }
 
-TEST_F(heap_quiet, no_more_than_so_much_goes_in_one_turn)
+TEST_F(heap_purge, no_more_than_so_much_goes_in_one_epoch)
 {
     give(take(10 * MiB, 15));
     const std::size_t before = kept();
     ASSERT_GE(before, (sizeof(void*) < 8 ? 64 : 150) * MiB);
-    pass_quietly();
+    pass_two_epochs();
     EXPECT_LT(kept(), before);
     EXPECT_GE(kept(), before - std::max(64 * MiB, before / 2));
-    pass_quietly();
-    pass_quietly();
+    pass_two_epochs();
+    pass_two_epochs();
     EXPECT_EQ(kept(), 0u);
 }
 
 // Blocks with a guard page wait in quarantine, which no epoch empties. Their addresses do not count
 // when the part of the cache is computed that goes.
-TEST_F(heap_quiet, a_quarantine_keeps_no_region_in_the_cache)
+TEST_F(heap_purge, a_quarantine_keeps_no_region_in_the_cache)
 {
     const std::size_t guarded_bytes = (sizeof(void*) < 8 ? 15 : 200) * MiB;
     {
@@ -138,25 +138,25 @@ TEST_F(heap_quiet, a_quarantine_keeps_no_region_in_the_cache)
     give(take(10 * MiB, 6));
     ASSERT_EQ(kept(), quarantined + 60 * MiB);
     for (int i = 0; i < 2; i++) {  // no cold calls: a refused request empties the quarantine
-        now += quiet_time / 2;
+        now += two_epochs / 2;
         (void)egb_heap_purge();
     }
     EXPECT_EQ(kept(), quarantined);
 }
 
-TEST_F(heap_quiet, a_region_that_is_used_again_stays)
+TEST_F(heap_purge, a_region_that_is_used_again_stays)
 {
     for (int i = 0; i < 10; i++) {
         give(take(MiB, 1));
-        pass(quiet_time / 2);
+        pass(two_epochs / 2);
         EXPECT_EQ(kept(), MiB);
     }
-    pass_quietly();
+    pass_two_epochs();
     EXPECT_EQ(kept(), 0u);
 }
 
 // No time passes: another size gets the free memory as soon as it needs some. A few of each stay.
-TEST_F(heap_quiet, sizes_that_follow_each_other_do_not_add_up)
+TEST_F(heap_purge, sizes_that_follow_each_other_do_not_add_up)
 {
     const sizes        phases{64, 96, 160, 224, 320, 448, 700, 1000, 2500, 5000};
     std::vector<void*> stay;
@@ -173,13 +173,13 @@ TEST_F(heap_quiet, sizes_that_follow_each_other_do_not_add_up)
         egb_free(*block++);
     }
     for (int i = 0; i < 20; i++) {
-        pass_quietly();
+        pass_two_epochs();
     }
     EXPECT_EQ(egb_pool_trim(egb_pool{}, 0), 0u) << "nobody has asked for what was passed on";
 }
 
 // Chunks of the one are shorter than those of the other: they are joined and cut.
-TEST_F(heap_quiet, two_sizes_in_turn_do_not_add_up)
+TEST_F(heap_purge, two_sizes_in_turn_do_not_add_up)
 {
     for (int round = 0; round < 20; round++) {
         const std::size_t        bytes  = round % 2 == 0 ? 1000 : 1100;
@@ -192,33 +192,33 @@ TEST_F(heap_quiet, two_sizes_in_turn_do_not_add_up)
     }
 }
 
-TEST_F(heap_quiet, chunks_of_a_class_that_are_wholly_free_go)
+TEST_F(heap_purge, chunks_of_a_class_that_are_wholly_free_go)
 {
     give(take(320, 20000));
     const std::size_t held = held_by_class(320);
     ASSERT_GT(held, 6 * MiB);
-    pass(quiet_time / 2);
+    pass(two_epochs / 2);
     EXPECT_EQ(held_by_class(320), held) << "seen free once";
-    pass(quiet_time / 2);
+    pass(two_epochs / 2);
     EXPECT_LT(held_by_class(320), held);
     for (int i = 0; i < 4; i++) {
-        pass_quietly();
+        pass_two_epochs();
     }
     EXPECT_LT(held_by_class(320), 2 * held / 10);
 }
 
-TEST_F(heap_quiet, a_class_that_is_used_in_between_keeps_what_it_needs)
+TEST_F(heap_purge, a_class_that_is_used_in_between_keeps_what_it_needs)
 {
     for (int i = 0; i < 8; i++) {
         const std::vector<void*> blocks = take(320, 20000);
-        pass(quiet_time / 2);  // in use, at this look
+        pass(two_epochs / 2);  // in use, at this look
         give(blocks);
-        pass(quiet_time / 2);  // free, but not long enough
+        pass(two_epochs / 2);  // free, but not long enough
         EXPECT_GT(held_by_class(320), 6 * MiB);
     }
 }
 
-TEST_F(heap_quiet, blocks_in_use_stay)
+TEST_F(heap_purge, blocks_in_use_stay)
 {
     const std::vector<void*> kept = take(320, 20000);
     for (std::size_t i = 0; i < kept.size(); i++) {
@@ -226,7 +226,7 @@ TEST_F(heap_quiet, blocks_in_use_stay)
     }
     give(take(320, 20000));
     for (int i = 0; i < 8; i++) {
-        pass_quietly();
+        pass_two_epochs();
     }
     EXPECT_GE(held_by_class(320), 20000 * 320u);
     EXPECT_LT(held_by_class(320), 2 * 20000 * 320u);
@@ -236,24 +236,24 @@ TEST_F(heap_quiet, blocks_in_use_stay)
     give(kept);
 }
 
-TEST_F(heap_quiet, one_turn_gives_back_a_bounded_part)
+TEST_F(heap_purge, one_epoch_gives_back_a_bounded_part)
 {
     give(take(30000, 4000));  // 115 MiB
     std::size_t held = held_by_class(30720);
     ASSERT_GT(held, 100 * MiB);
-    pass(quiet_time / 2);
-    int turns = 0;
+    pass(two_epochs / 2);
+    int epochs = 0;
     while (held > 20 * MiB) {
-        pass(quiet_time / 2);
+        pass(two_epochs / 2);
         const std::size_t rest = held_by_class(30720);
         ASSERT_LE(held - rest, 65 * MiB);
-        ASSERT_LT(++turns, 10);
+        ASSERT_LT(++epochs, 10);
         held = rest;
     }
-    EXPECT_GE(turns, 2);
+    EXPECT_GE(epochs, 2);
 }
 
-TEST_F(heap_quiet, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and_longer)
+TEST_F(heap_purge, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and_longer)
 {
     const std::vector<void*> blocks = take(320, 20000);
     std::vector<void*>       spread;  // a block in every chunk
@@ -267,7 +267,7 @@ TEST_F(heap_quiet, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and
     int               tries = 0;
     for (int i = 0; i < 100; i++) {
         egb_free(egb_malloc(320));
-        pass(quiet_time / 2);
+        pass(two_epochs / 2);
         tries += stats_of(pool).in_magazines == 0 ? 1 : 0;  // the magazine was emptied
     }
     EXPECT_EQ(stats_of(pool).bytes_held, held);
@@ -275,12 +275,12 @@ TEST_F(heap_quiet, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and
     EXPECT_TRUE(!has_magazines() || tries <= 16) << tries;
     give(spread);
     for (int i = 0; i < 70; i++) {
-        pass(quiet_time / 2);
+        pass(two_epochs / 2);
     }
     EXPECT_LT(held_by_class(320), held) << "and yet not forgotten";
 }
 
-TEST_F(heap_quiet, the_clock_is_looked_at_now_and_then)
+TEST_F(heap_purge, the_clock_is_looked_at_now_and_then)
 {
     looks = 0;
     cold_calls(640);
