@@ -24,7 +24,7 @@ struct size_row {
     std::uint64_t blocks      = 0;  // the peak and its headroom
     std::uint64_t peak        = 0;
     std::uint64_t requests    = 0;
-    std::size_t   runs        = 0;  // the number of runs that requested the size
+    std::size_t   runs        = 0;  // the runs in which a block of it was requested
     std::string   waste;            // the share of the blocks' bytes that no request asked for
     std::string   reason;
 

@@ -44,7 +44,38 @@ pool_total& add_pool(
     return total;
 }
 
-void add_pools(std::map<pool_key, pool_total>& to, const process_record& process, std::size_t run)
+// The runs of a pool or size. Each run counts once, and the runs come in order.
+struct run_count {
+    std::size_t runs = 0;
+    std::size_t last = SIZE_MAX;
+
+    void add(std::size_t run)
+    {
+        runs += last != run ? 1 : 0;
+        last = run;
+    }
+};
+
+// The use of one size of large blocks.
+struct size_use {
+    run_count     requested;
+    std::uint64_t peak     = 0;
+    std::size_t   peak_run = 0;
+};
+
+using size_uses = std::map<std::uint64_t, size_use>;  // by bytes
+
+// How a sum is found without a look at all of them, while they are made.
+struct places {
+    std::map<pool_key, pool_total> pools;
+    std::map<pool_key, run_count>  requested;
+    size_uses                      sizes;
+    counted_sums                   not_served;
+    counted_sums                   misuse;
+    std::set<std::string>          libraries;
+};
+
+void add_pools(places& to, const process_record& process, std::size_t run)
 {
     std::map<pool_key, std::uint64_t> count;
     for (pool_record pool : process.pools) {
@@ -53,19 +84,28 @@ void add_pools(std::map<pool_key, pool_total>& to, const process_record& process
         if (pool.is_size_class || pool.allocations > 0 || pool.failures > 0) {
             std::uint64_t& pools = count[key_of(pool)];
             pools                = plus(pools, std::max<std::uint64_t>(1, pool.ended));
-            pool_total& total    = add_pool(to, pool, process.is_measured, run);
+            pool_total& total    = add_pool(to.pools, pool, process.is_measured, run);
             total.pools          = std::max(total.pools, pools);
+        }
+        if (pool.allocations > 0 || pool.failures > 0) {
+            to.requested[key_of(pool)].add(run);
         }
     }
 }
 
-// How a sum is found without a look at all of them, while they are made.
-struct places {
-    std::map<pool_key, pool_total> pools;
-    counted_sums                   not_served;
-    counted_sums                   misuse;
-    std::set<std::string>          libraries;
-};
+void add_sizes(size_uses& to, const large_record& large, std::size_t run)
+{
+    for (const large_size& each : large.sizes) {
+        size_use& use = to[each.bytes];
+        if (each.allocations > 0) {
+            use.requested.add(run);
+        }
+        if (each.peak > use.peak) {
+            use.peak     = each.peak;
+            use.peak_run = run;
+        }
+    }
+}
 
 void add_process(totals& to, places& at, const process_record& process)
 {
@@ -92,7 +132,7 @@ void add_process(totals& to, places& at, const process_record& process)
 
 // As pools, one for each size that was requested often enough to be a plan, those of most bytes
 // first.
-std::vector<pool_total> sizes_of(const large_record& large, std::size_t runs)
+std::vector<pool_total> sizes_of(const large_record& large, const size_uses& uses)
 {
     constexpr std::size_t   sizes_max    = 16;
     constexpr std::uint64_t requests_min = 10;
@@ -101,14 +141,16 @@ std::vector<pool_total> sizes_of(const large_record& large, std::size_t runs)
     for (const large_size& each : large.sizes) {
         const std::uint64_t certain = minus(each.allocations, each.allocations_over);
         if (certain >= requests_min && certain >= each.allocations_over && each.peak > 0) {
-            pool_total size;
+            const size_use& use = uses.at(each.bytes);
+            pool_total      size;
             size.name        = "large " + std::to_string(each.bytes);
             size.block_bytes = each.bytes;
             size.align       = align;
             size.allocations = each.allocations;
             size.in_use      = each.in_use;
-            size.peak        = each.peak;
-            size.runs        = runs;
+            size.peak        = use.peak;
+            size.peak_run    = use.peak_run;
+            size.runs        = use.requested.runs;
             size.pools       = 1;
             out.push_back(std::move(size));
         }
@@ -163,17 +205,12 @@ std::uint64_t totals::requests() const
 totals sum_up(const std::vector<run_record>& runs)
 {
     totals out;
-    places at{{}, counted_sums(out.not_served), counted_sums(out.misuse), {}};
-    auto&  pools = at.pools;
+    places at{{}, {}, {}, counted_sums(out.not_served), counted_sums(out.misuse), {}};
     for (const run_record& run : runs) {
-        std::map<pool_key, pool_total> before = pools;
         for (const process_record& process : run.processes) {
             add_process(out, at, process);
-            add_pools(pools, process, out.runs);
-        }
-        for (auto& [key, total] : pools) {
-            const auto found = before.find(key);
-            total.runs += found == before.end() || found->second.allocations != total.allocations;
+            add_pools(at, process, out.runs);
+            add_sizes(at.sizes, process.large, out.runs);
         }
         out.runs++;
         out.duration_s += run.wall_s;
@@ -183,12 +220,13 @@ totals sum_up(const std::vector<run_record>& runs)
             sum                = plus(sum, each.processes);
         }
     }
-    for (auto& [key, total] : pools) {
+    for (auto& [key, total] : at.pools) {
+        total.runs = at.requested[key].runs;
         if (total.allocations > 0 || total.failures > 0) {
             (total.is_size_class ? out.classes : out.others).push_back(total);
         }
     }
-    out.large_sizes = sizes_of(out.large, out.runs);
+    out.large_sizes = sizes_of(out.large, at.sizes);
     std::sort(out.classes.begin(), out.classes.end(), [](const auto& a, const auto& b) {
         return a.block_bytes < b.block_bytes;
     });

@@ -27,7 +27,7 @@ struct pool_total {
     std::uint64_t bytes_held      = 0;  // the largest of one process
     std::uint64_t measured_bytes  = 0;  // of the blocks of measured processes
     std::uint64_t requested_bytes = 0;  // the requested part of measured_bytes
-    std::size_t   runs            = 0;  // the number of runs that used it
+    std::size_t   runs            = 0;  // the runs in which a block of it was requested
     std::uint64_t pools           = 0;  // the most of this name and size in one process
 };
 
