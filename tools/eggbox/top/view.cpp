@@ -38,11 +38,9 @@ std::string waste_text(std::uint64_t in_use, std::uint64_t held)
     return percent_text(static_cast<double>(minus(held, in_use)), static_cast<double>(held));
 }
 
-std::string more_text(std::uint64_t count, const char* what)
+std::string more_text(std::uint64_t count, const char* one, const char* many)
 {
-    return count == 0
-               ? ""
-               : fmt::format("; NOT recorded: {} {}", number_of(count, "more", "more"), what);
+    return count == 0 ? "" : "; NOT recorded: " + number_of(count, one, many);
 }
 
 std::string title_of(const recorded_processes& found)
@@ -59,7 +57,7 @@ std::string title_of(const recorded_processes& found)
                bytes_text(all.in_use),
                bytes_text(all.held)
            ) +
-           more_text(found.refused, "process");
+           more_text(found.refused, "more process", "more processes");
 }
 
 view processes_view(
@@ -165,7 +163,7 @@ view pools_view(
             continue;
         }
         out.title = fmt::format("process {}: {}", slot.pid, program_of(slot)) +
-                    more_text(pools_beyond(slot), "pool");
+                    more_text(pools_beyond(slot), "more pool", "more pools");
         for (const pool_line& each : pools_of(slot)) {
             lines.push_back(line_of(slot, each, before, now));
         }
