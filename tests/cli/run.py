@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -304,6 +305,34 @@ def our_own_failures(folder):
     check(done.returncode == 2 and b"blank" in done.stderr, "a blank in the library's path", done)
 
 
+def the_folders_searched_for_the_library_are_named(folder):
+    """A library is found in each folder that the message names."""
+    folder = folder.resolve()
+    command = folder / "1/2/3/eggbox"
+    command.parent.mkdir(parents=True)
+    shutil.copy(EGGBOX, command)
+    others = {name: value for name, value in os.environ.items() if name != "EGGBOX_MALLOC_LIB"}
+
+    def message():
+        return subprocess.run([command, "run", "--", "true"], capture_output=True, check=False,
+                              text=True, env=others).stderr
+    said = message()
+    found = re.fullmatch(r"eggbox: no libeggbox-malloc\.so in (.*); set EGGBOX_MALLOC_LIB to its "
+                         r"path\n", said)
+    named = re.split(", | or ", found[1]) if found else []
+    check(len(named) == len(set(named)) and
+          {str(command.parent), f"{folder}/1/2/lib", f"{folder}/1"} <= set(named), "folders", said)
+    for place in map(pathlib.Path, named):
+        if folder not in place.parents:
+            check(False, "a folder that is not near the command", place)
+            continue
+        place.mkdir(parents=True, exist_ok=True)
+        library = place / "libeggbox-malloc.so"
+        library.write_text("")
+        check("no libeggbox-malloc.so" not in message(), f"a library in {place}", message())
+        library.unlink()
+
+
 def a_report_that_cannot_be_written_changes_no_exit_status(folder):
     """And an earlier report stays whole."""
     done = run([*PYTHON, "raise SystemExit(7)"], "--report", "/dev/full")
@@ -386,7 +415,8 @@ def main():
              the_terminal_stops_and_continues, late_signals_do_no_harm,
              ignored_signals_stay_ignored, children_are_covered,
              files_are_taken_while_the_program_runs, broken_and_missing_reports,
-             our_own_failures, a_report_that_cannot_be_written_changes_no_exit_status,
+             our_own_failures, the_folders_searched_for_the_library_are_named,
+             a_report_that_cannot_be_written_changes_no_exit_status,
              the_folder_of_the_reports_may_go,
              pipes_among_the_reports_are_left_alone, nothing_is_left_behind,
              static_programs_run_all_the_same]

@@ -5,13 +5,29 @@
 #include "text/failure.hpp"
 #include "text/text.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <vector>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 namespace tool
 {
+
+namespace fs = std::filesystem;
+
+// "/usr/bin, /usr/lib or /"
+static std::string alternatives(const std::vector<std::string>& folders)
+{
+    std::string out;
+    for (std::size_t i = 0; i < folders.size(); i++) {
+        out += i == 0 ? "" : i + 1 < folders.size() ? ", " : " or ";
+        out += shown(folders[i]);
+    }
+    return out;
+}
 
 std::string find_malloc_library()
 {
@@ -21,15 +37,19 @@ std::string find_malloc_library()
     static constexpr const char* places[] = {
         "/", "/" EGGBOX_LIBRARY_FROM_COMMAND "/", "/../lib/", "/../../"
     };
-    const std::string folder = own_folder();
+    std::vector<std::string> searched;
     for (const char* const place : places) {
-        const std::string path = folder + place + "libeggbox-malloc.so";
+        const std::string path = own_folder() + place + "libeggbox-malloc.so";
         if (access(path.c_str(), R_OK) == 0) {
             return absolute_path(path);
         }
+        const fs::path folder = fs::path(path).lexically_normal().parent_path();
+        if (std::find(searched.begin(), searched.end(), folder) == searched.end()) {
+            searched.push_back(folder);
+        }
     }
     throw failure(fmt::format(
-        "no libeggbox-malloc.so in {} or ../lib; set EGGBOX_MALLOC_LIB to its path", shown(folder)
+        "no libeggbox-malloc.so in {}; set EGGBOX_MALLOC_LIB to its path", alternatives(searched)
     ));
 }
 
