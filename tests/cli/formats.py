@@ -345,7 +345,9 @@ def refusals(file):
     refused("there are leaked, allocated, peak, requests", file, "--format", "folded", "--what",
             "x")
     refused("dhat shows bytes", file, "--format", "dhat", "--what", "requests")
-    refused("massif shows moments", file, "--format", "massif", "--what", "peak")
+    refused("the peaks of pools are of different", file, "--format", "massif", "--what", "peak")
+    refused("allocated counts the blocks of the whole run", file, "--format", "massif", "--what",
+            "allocated")
     refused("leave out --what", file, "--format", "perfetto", "--what", "peak")
     refused("does not say when its processes began", file, "--format", "perfetto", status=2)
     refused("--what requires --format", file, "--what", "peak")

@@ -63,6 +63,13 @@ const auto& entry_of(const Table& table, const std::string& name, const char* wh
     throw bad_usage(fmt::format("unknown {} \"{}\"; there are {}", what, shown(name), names));
 }
 
+// Why the figures of a subject are not those of one moment.
+const char* times_of(subject wanted)
+{
+    return wanted == subject::allocated ? "allocated counts the blocks of the whole run"
+                                        : "the peaks of pools are of different moments";
+}
+
 }  // namespace
 
 bool is_binary(const std::string& format)
@@ -89,8 +96,7 @@ exported(const std::vector<run_record>& runs, const std::string& format, const s
     }
     if ((how.traits & needs_moment) != 0 && wanted != subject::leaked) {
         throw bad_usage(fmt::format(
-            "{} shows moments, and the peaks of pools are of different ones; use --what leaked",
-            how.name
+            "{} shows one moment, and {}; use --what leaked", how.name, times_of(wanted)
         ));
     }
     return how.write(profile_of(runs, wanted));
