@@ -135,13 +135,34 @@ def memory_over_time_is_that_of_the_run(folder):
           in text, "the highest moment", text)
     run["timeline"] = timeline(1001, ["heap 64"])
     file.write_text(json.dumps(run), encoding="utf-8")
-    check(data_of(page_of(folder, file))["over_time"] == [], "more samples than a run has")
+    data = data_of(page_of(folder, file))
+    check(data["over_time"] == [], "more samples than a run has")
+    check(data["over_time_left_out"] == "Left out: 1 run with more than 1,000 samples.",
+          "a long time line", data["over_time_left_out"])
     for name, wrong in (("at_s", [2, 1]), ("processes", [1]), ("bytes_held", [1, -1]),
                         ("pools", [{"name": "x", "bytes_in_use": [1]}])):
         run["timeline"] = {**timeline(2, []), name: wrong}
         file.write_text(json.dumps(run), encoding="utf-8")
         said = report(file, status=2)
         check("timeline." + name in said, f"a wrong {name}", said)
+
+
+def time_lines_left_out_are_counted(folder):
+    run = json.loads((RUNS / "monday.json").read_text(encoding="utf-8"))
+    run["timeline"] = timeline(3, ["heap 64"] * 8)
+    file, wide, plain = folder / "time.json", folder / "wide.json", RUNS / "monday.json"
+    file.write_text(json.dumps(run), encoding="utf-8")
+    run["timeline"] = timeline(3, ["heap 64"] * 10)
+    wide.write_text(json.dumps(run), encoding="utf-8")
+    for files, expected in (
+            ([plain], ""), ([file] * 8 + [plain], ""), ([file] * 9, "Left out: 1 more run."),
+            ([wide, file, wide], "Left out: 4 pools."),
+            ([plain, *[wide] * 10], "Left out: 2 more runs, 16 pools.")):
+        data = data_of(page_of(folder, *files))
+        check(data["over_time_left_out"] == expected, f"{len(files)} files",
+              data["over_time_left_out"])
+        check(len(data["over_time"]) <= 8 and
+              all(len(each["pools"]) == 8 for each in data["over_time"]), "the limits")
 
 
 def hostile_names_are_text(folder):
@@ -231,6 +252,7 @@ def main():
                       ["silent.json"], ["nothing.json"]):
             sums_are_those_of_json(folder, *files)
         memory_over_time_is_that_of_the_run(folder)
+        time_lines_left_out_are_counted(folder)
         hostile_names_are_text(folder)
         long_reports_are_folded(folder)
         what_cannot_be_written(folder)

@@ -158,16 +158,45 @@ json timeline_data(const timeline_record& of, std::size_t run)
     return out;
 }
 
-json over_time_data(const std::vector<run_record>& runs)
+struct time_lines {
+    json        shown     = json::array();
+    std::size_t more_runs = 0;
+    std::size_t too_long  = 0;  // runs
+    std::size_t pools     = 0;  // of those shown
+};
+
+time_lines time_lines_of(const std::vector<run_record>& runs)
 {
-    json out = json::array();
-    for (std::size_t i = 0; i < runs.size() && out.size() < page_timelines_max; i++) {
-        const std::size_t samples = runs[i].timeline.at_s.size();
-        if (samples != 0 && samples <= page_samples_max) {
-            out.push_back(timeline_data(runs[i].timeline, i));
+    time_lines out;
+    for (std::size_t i = 0; i < runs.size(); i++) {
+        const timeline_record& of      = runs[i].timeline;
+        const std::size_t      samples = of.at_s.size();
+        if (samples > page_samples_max) {
+            out.too_long++;
+        } else if (samples > 0 && out.shown.size() == page_timelines_max) {
+            out.more_runs++;
+        } else if (samples > 0) {
+            out.shown.push_back(timeline_data(of, i));
+            out.pools += of.pools.size() - out.shown.back()["pools"].size();
         }
     }
     return out;
+}
+
+// A sentence; empty if nothing is left out.
+std::string left_out_text(const time_lines& of)
+{
+    std::string out;
+    const auto  add = [&](std::size_t count, const char* one, const char* many) {
+        if (count > 0) {
+            out += (out.empty() ? "Left out: " : ", ") + number_of(count, one, many);
+        }
+    };
+    const std::string longer = " with more than " + grouped(page_samples_max) + " samples";
+    add(of.more_runs, "more run", "more runs");
+    add(of.too_long, ("run" + longer).c_str(), ("runs" + longer).c_str());
+    add(of.pools, "pool", "pools");
+    return out.empty() ? "" : out + ".";
 }
 
 }  // namespace
@@ -181,6 +210,7 @@ json page_data(const std::vector<run_record>& runs, const std::vector<std::strin
 {
     const totals   sums  = sum_up(runs);
     const findings found = find_all(runs);
+    time_lines     lines = time_lines_of(runs);
     return {
         {"schema", schema},
         {"kind", "eggbox-page"},
@@ -191,7 +221,8 @@ json page_data(const std::vector<run_record>& runs, const std::vector<std::strin
         {"leaks", lines_data(leak_lines(found, "`eggbox report --json`"))},
         {"allocated", lines_data(allocated_lines(found, "`eggbox report --json`"))},
         {"sampling", sampled_text(found.sampling, found.sampling.sum.samples)},
-        {"over_time", over_time_data(runs)},
+        {"over_time_left_out", left_out_text(lines)},
+        {"over_time", std::move(lines.shown)},
         {"stacks", stacks_data(runs)},
         {"pools", pools_data(sums)},
         {"processes", processes_data(runs)},

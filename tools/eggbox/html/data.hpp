@@ -16,13 +16,13 @@ namespace tool
 constexpr std::size_t page_lines_max     = 50;     // of misuse, and of leaks
 constexpr std::size_t page_pools_max     = 1000;   // with the most requests
 constexpr std::size_t page_processes_max = 500;    // with the most requests
-constexpr std::size_t page_stacks_max    = 2000;   // with the most bytes, of each subject
+constexpr std::size_t page_stacks_max    = 2000;   // of each subject, with the largest figures
 constexpr std::size_t page_frames_max    = 20000;  // of all stacks of a subject
-constexpr std::size_t page_name_max      = 160;    // bytes of a name
-constexpr std::size_t page_timelines_max = 8;      // of the first runs
+constexpr std::size_t page_name_max      = 160;    // bytes of a name, before its "..."
+constexpr std::size_t page_timelines_max = 8;      // of the first runs that have one
 constexpr std::size_t page_samples_max   = 1000;   // of a time line: `eggbox run` writes fewer
 
-constexpr std::size_t page_timeline_pools_max = 8;
+constexpr std::size_t page_timeline_pools_max = 8;  // of a time line: `eggbox run` writes no more
 
 json page_data(const std::vector<run_record>& runs, const std::vector<std::string>& files);
 json stacks_data(const std::vector<run_record>& runs);

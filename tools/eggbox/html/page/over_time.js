@@ -139,7 +139,8 @@ class TimeChart {
 
 function fillOverTime() {
   const runs = data.over_time;
-  byId("memory").hidden = runs.length === 0;
+  byId("memory").hidden = runs.length === 0 && data.over_time_left_out === "";
+  byId("over-time-note").textContent = data.over_time_left_out;
   for (const each of runs) {
     const title = data.totals.runs > 1 ? `Run ${each.run}` : "All processes together";
     byId("over-time").append(new TimeChart(each, title).box);
