@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 EGGBOX, LIBRARY, ROOT, CC = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
+RUNS = pathlib.Path(__file__).resolve().parent / "runs"
 FRAME = 3110400
 SIZES = 64  # of the table
 failures = []
@@ -113,8 +114,11 @@ def the_plan(folder, report):
     page = command("size", report)
     line = f"\nlarge {FRAME}  3,110,400          14  41.5 MiB       447  peak 11, plus 25 %\n"
     check(line in page, "the page", page)
+    check("/camera: 2 pools for large blocks, " in page.splitlines()[0],
+          "the program has no such pools", page)
     header = folder / "camera_pools.h"
     header.write_text(command("size", report, "--emit", "c"))
+    check('A pool "large N" is for blocks of N bytes' in header.read_text(), "the header says so")
     (folder / "use.c").write_text(USE)
     subprocess.run([CC, "-std=gnu11", "-O1", f"-I{ROOT}/include", f"-I{folder}", folder / "use.c",
                     f"{ROOT}/src/eggbox.c", "-pthread", "-o", folder / "use"], check=True)
@@ -129,6 +133,13 @@ def the_plan(folder, report):
     other.write_text(json.dumps(run_))
     command("size", "--check", header, other)  # nobody planned these sizes: they fit
     header.write_text(command("size", other, "--emit", "c"))
+    run_["processes"][0]["pools"] = [
+        {**json.loads((RUNS / "pools.json").read_text())["pools"][0], "is_size_class": kind,
+         "allocations": 9} for kind in (True, False)]
+    other.write_text(json.dumps(run_))
+    page = command("size", other)
+    check("/camera: blocks of 1 size, 1 pool of the program and 3 pools for large blocks, " in
+          page.splitlines()[0], "pools of both kinds", page)
     check("camera_large_100016_static" in header.read_text() and
           "1099511627776" not in header.read_text(), "sizes that no pool can have")
     more, _ = run(folder, 30)

@@ -16,7 +16,7 @@ namespace tool
 constexpr std::uint64_t block_align = 16;
 
 struct size_row {
-    std::string   name;        // of a pool of the program; empty: a size class
+    std::string   name;        // of a pool; empty: a size class
     std::string   identifier;  // the same for the source code, one for each pool
     std::uint64_t block_bytes = 0;
     std::uint64_t align       = block_align;
@@ -44,8 +44,9 @@ struct configuration {
     std::uint64_t         covered          = 0;  // the part of `requests` that the rows serve
     std::vector<size_row> rows;                  // by size
     std::vector<size_row> left_out;              // sizes that the wanted share does not need
-    std::vector<size_row> pools;                 // of the program, by name
+    std::vector<size_row> pools;                 // by name, and `large_pools` more for large blocks
     large_record          large;
+    std::size_t           large_pools   = 0;  // the last of `pools`: one for each size
     std::uint64_t         planned_large = 0;  // requests of `large` whose sizes have pools
     std::uint64_t         unserved      = 0;  // recorded requests, neither from pools nor large
 
@@ -73,7 +74,7 @@ std::string size_in_c(const configuration& plan);
 std::string size_in_cpp(const configuration& plan);
 std::string size_in_compat(const configuration& plan);  // for programs of the older libraries
 
-/// The parts of headers for the pools of the program.
+/// The parts of headers for `pools`.
 std::string pools_in_c(const configuration& plan);
 std::string pools_in_cpp(const configuration& plan);
 std::string pools_in_compat(const configuration& plan);
@@ -82,7 +83,7 @@ std::string pools_in_compat(const configuration& plan);
 configuration parse_configuration(const std::string& text, const std::string& path);
 
 struct fit_row {
-    std::string   name;  // of a pool of the program; empty: a size class
+    std::string   name;  // of a pool; empty: a size class
     std::uint64_t block_bytes = 0;
     std::uint64_t blocks      = 0;  // of the configuration; 0: it has no such size or pool
     std::uint64_t peak        = 0;  // of the new runs

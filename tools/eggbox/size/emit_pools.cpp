@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Writes the pools of the program as source code: static ones in place of those that were measured.
-// Each identifier has an ending, so no pool can have the name of another part of the header.
+// Writes the pools of a configuration as source code: static ones in place of those that were
+// measured, and one for each planned size of large blocks. Each identifier has an ending, so no
+// pool can have the name of another part of the header.
 #include "size/configuration.hpp"
 #include "text/text.hpp"
 
@@ -30,6 +31,9 @@ template <class Format>
 std::string each_pool(const configuration& plan, const char* notes, const Format& format)
 {
     std::string out = plan.pools.empty() ? "" : notes;
+    if (plan.large_pools > 0) {
+        out += "// A pool \"large N\" is for blocks of N bytes, which no size class has.\n";
+    }
     for (const size_row& pool : plan.pools) {
         out += format(pool);
     }
@@ -37,21 +41,21 @@ std::string each_pool(const configuration& plan, const char* notes, const Format
 }
 
 constexpr char notes_in_c[] = R"(
-// The pools of the program, NAME for each.
+// The pools, NAME for each.
 // For one owner: NAME_FIXED_DEFINE(pool, type); is EGB_FIXED_DEFINE() with that many blocks.
 // For any thread, at the levels "check" and "off": egb_pool_create() makes a static pool if its
 // options went through NAME_static(). One pool at a time.
 )";
 
 constexpr char notes_in_cpp[] = R"(
-// The pools of the program, NAME for each.
+// The pools, NAME for each.
 // For one owner: NAME_pool<T>, a fixed pool.
 // For any thread, at the levels "check" and "off": eggbox::pool<T> is static if its options went
 // through NAME_static(). One pool at a time.
 )";
 
 constexpr char notes_in_compat[] =
-    R"(// The pools of the program, NAME for each. Each line stands for one of the program:
+    R"(// The pools, NAME for each. Each line stands for one of these:
 //
 //     NAME_AllocatorPool(type) pool;           Allocator.h    AllocatorPool<type, 20> pool;
 //     NAME_IMPLEMENT_ALLOCATOR(type)           Allocator.h    IMPLEMENT_ALLOCATOR(type, 20, memory)

@@ -177,7 +177,8 @@ void find_identifiers(std::vector<size_row>& pools)
     }
 }
 
-// Those that a pool can have. The system serves the others as before.
+// A pool for each size of large blocks that a pool can have, named "large" and the size. The system
+// serves the other sizes as before.
 void add_large_sizes(configuration& to, const totals& sums)
 {
     for (const pool_total& each : sums.large_sizes) {
@@ -185,6 +186,7 @@ void add_large_sizes(configuration& to, const totals& sums)
         if (EGB_FIXED_BYTES(row.stride(), row.blocks) != 0) {
             to.planned_large = plus(to.planned_large, row.requests);
             to.pools.push_back(std::move(row));
+            to.large_pools++;
         }
     }
 }

@@ -15,16 +15,32 @@ namespace tool
 namespace
 {
 
+// "3 pools of the program and 2 pools for large blocks"
+std::string pools_text(const configuration& plan)
+{
+    const std::size_t own = plan.pools.size() - plan.large_pools;
+    std::string       out = own > 0 ? number_of(own, "pool", "pools") + " of the program" : "";
+    if (plan.large_pools > 0) {
+        out += (own > 0 ? " and " : "") + number_of(plan.large_pools, "pool", "pools") +
+               " for large blocks";
+    }
+    return out;
+}
+
 std::string subject(const configuration& plan)
 {
-    const std::string pools = number_of(plan.pools.size(), "pool", "pools") + " of the program";
+    const std::string pools = pools_text(plan);
     if (plan.rows.empty()) {
         return pools + ", " + bytes_text(plan.bytes()) + " in total";
     }
+    const bool has_both = plan.large_pools > 0 && plan.large_pools < plan.pools.size();
     return fmt::format(
-        "blocks of {}{}, {} in total, cover {} of the requests",
+        "blocks of {}{}{}, {} in total, cover {} of the requests",
         number_of(plan.rows.size(), "size", "sizes"),
-        plan.pools.empty() ? "" : " and " + pools,
+        pools.empty() ? ""
+        : has_both    ? ", "
+                      : " and ",
+        pools,
         bytes_text(plan.bytes()),
         percent_text(static_cast<double>(plan.covered), static_cast<double>(plan.requests))
     );
