@@ -139,6 +139,11 @@ def scripts(folder):
     expect("script of nothing", script("s7", "#!/no/where\n"), "no-interpreter", "/no/where")
     expect("script of nothing by env", script("s8", "#!/usr/bin/env nothing-here\n"),
            "no-interpreter")
+    (folder / "plain").write_text("")
+    expect("script of a file that is not executable by env",
+           script("s10", f"#!/usr/bin/env {folder}/plain\n"), "no-interpreter", "is not executable")
+    expect("script of a folder by env", script("s11", f"#!/usr/bin/env {folder}\n"),
+           "no-interpreter", "is not executable")
     expect("script of itself", script("s9", f"#!{folder}/s9\n"), "script-loop")
 
 

@@ -339,6 +339,19 @@ std::vector<std::string> names_to_look_for()
     return out;
 }
 
+// `found`: its file; empty: there is none.
+void block_interpreter(verdict& out, const std::string& name, const std::string& found)
+{
+    const bool is_there = !found.empty() && access(found.c_str(), F_OK) == 0;
+    block(
+        out,
+        "no-interpreter",
+        fmt::format(
+            "its interpreter {} {}", shown(name), is_there ? "is not executable" : "does not exist"
+        )
+    );
+}
+
 void judge_file(verdict& out, const std::string& path, const std::string& library)
 {
     if (out.runs_by.size() > interpreters_max) {
@@ -358,7 +371,7 @@ void judge_file(verdict& out, const std::string& path, const std::string& librar
     const std::string next = words.empty() ? "/bin/sh" : words[0];  // as shells and execvp() do
     out.runs_by.push_back(next);
     if (!is_executable_file(next)) {
-        block(out, "no-interpreter", fmt::format("its interpreter {} does not exist", shown(next)));
+        block_interpreter(out, next, next);
         return;
     }
     judge_file(out, next, library);
@@ -366,12 +379,8 @@ void judge_file(verdict& out, const std::string& path, const std::string& librar
     const std::string found    = searched.empty() ? "" : find_program(searched);
     if (!searched.empty()) {
         out.runs_by.push_back(found.empty() ? searched : found);
-        found.empty() ? block(
-                            out,
-                            "no-interpreter",
-                            fmt::format("its interpreter {} does not exist", shown(searched))
-                        )
-                      : judge_file(out, found, library);
+        is_executable_file(found) ? judge_file(out, found, library)
+                                  : block_interpreter(out, searched, found);
     }
 }
 
