@@ -20,7 +20,7 @@ void add_truth(json& to, const char* name, bool truth)
     }
 }
 
-json pool_json(const pool_record& pool)
+json pool_record_json(const pool_record& pool)
 {
     json out = {
         {"name", pool.name},
@@ -130,7 +130,7 @@ json process_json(const process_record& process)
 {
     json pools = json::array();
     for (const pool_record& pool : process.pools) {
-        pools.push_back(pool_json(pool));
+        pools.push_back(pool_record_json(pool));
     }
     json out = {
         {"schema", schema},

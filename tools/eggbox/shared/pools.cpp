@@ -58,7 +58,7 @@ std::string refusal_text(egb_status status)
                                        : egb_status_text(status);
 }
 
-json pool_json(const seen_pool& one)
+json seen_pool_json(const seen_pool& one)
 {
     if (one.status != EGB_OK) {
         return {{"name", one.name}, {"error", refusal_text(one.status)}};

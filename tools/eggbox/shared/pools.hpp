@@ -29,6 +29,6 @@ bool is_dead(const seen_pool& one);
 /// Why its numbers are not known.
 std::string refusal_text(egb_status status);
 
-json pool_json(const seen_pool& one);
+json seen_pool_json(const seen_pool& one);
 
 }  // namespace tool

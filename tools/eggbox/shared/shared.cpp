@@ -57,7 +57,7 @@ int ls_command(const shared_options& wanted)
     std::string                  text    = pools.empty() ? "No shared pools in /dev/shm.\n" : "";
     bool                         has_any = false;
     for (const seen_pool& one : pools) {
-        found.push_back(pool_json(one));
+        found.push_back(seen_pool_json(one));
         text += (text.empty() ? "" : "\n") + pool_text(one);
         has_any = has_any || is_dead(one);
     }

@@ -109,7 +109,7 @@ std::string page(const recorded_processes& found, const std::vector<seen_pool>& 
                               : fmt::format("\nNext: eggbox top {} --once\n", slots.front().pid));
 }
 
-json pool_json(const pool_line& of)
+json pool_line_json(const pool_line& of)
 {
     json out = {
         {"name", live_text(of.pool->name, sizeof of.pool->name)},
@@ -147,7 +147,7 @@ json process_json(const egb_live_slot& slot)
           {"failures", slot.large.failures}}},
     };
     for (const pool_line& each : pools_of(slot)) {
-        out["pools"].push_back(pool_json(each));
+        out["pools"].push_back(pool_line_json(each));
     }
     return out;
 }
@@ -165,7 +165,7 @@ json data(const recorded_processes& found, const std::vector<seen_pool>& shared)
         out["processes"].push_back(process_json(each));
     }
     for (const seen_pool& each : shared) {
-        out["shared"].push_back(pool_json(each));
+        out["shared"].push_back(seen_pool_json(each));
     }
     return out;
 }
