@@ -93,7 +93,8 @@ std::string difference_page(const difference& of, double percent, const std::str
         out += fmt::format("... and {} more in `--json`\n", grouped(left_out));
     }
     return out +
-           "\nGrowth is a share of all that the figure was in OLD. Peaks are those of one process."
+           "\nGrowth is a share of all that the figure was in OLD. Each peak is that of one "
+           "process or pool."
            "\n\nNext: eggbox report " +
            shell_quoted(after_file) + "\n";
 }

@@ -160,7 +160,7 @@ frames frames_of(
     return out;
 }
 
-// As `eggbox report` does it: a peak is the largest of one process, requests are a sum.
+// As `eggbox report` does it: a peak is the largest of one pool, requests are a sum.
 void add_blocks(
     frames_map& to, const frames& at, subject wanted, std::uint64_t count, std::uint64_t bytes
 )

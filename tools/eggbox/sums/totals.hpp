@@ -22,9 +22,9 @@ struct pool_total {
     std::uint64_t allocations     = 0;
     std::uint64_t failures        = 0;
     std::uint64_t in_use          = 0;  // not freed when the processes ended
-    std::uint64_t peak            = 0;  // the largest of one process
+    std::uint64_t peak            = 0;  // the largest of one pool
     std::size_t   peak_run        = 0;  // the run with this peak
-    std::uint64_t bytes_held      = 0;  // the largest of one process
+    std::uint64_t bytes_held      = 0;  // the largest of one pool
     std::uint64_t measured_bytes  = 0;  // of the blocks of measured processes
     std::uint64_t requested_bytes = 0;  // the requested part of measured_bytes
     std::size_t   runs            = 0;  // the runs in which a block of it was requested
@@ -32,18 +32,19 @@ struct pool_total {
 };
 
 struct totals {
-    std::size_t             runs          = 0;
-    std::uint64_t           processes     = 0;
-    std::uint64_t           unreadable    = 0;
-    std::uint64_t           silent        = 0;   // processes on pools that left no report
-    std::uint64_t           no_report     = 0;   // processes of which the live file has numbers
-    std::uint64_t           silent_linked = 0;   // the same with a library that the program links
-    bool                    has_beside = false;  // `others` are of such a library, beside malloc's
-    double                  duration_s = 0;      // sum over all runs
-    std::vector<pool_total> classes;             // by size
-    std::vector<pool_total> others;              // used pools that are no size classes, by name
-    large_record            large;               // peaks: the largest of one process
-    std::vector<pool_total> large_sizes;         // sizes of these that come again and again
+    std::size_t   runs          = 0;
+    std::uint64_t processes     = 0;
+    std::uint64_t unreadable    = 0;
+    std::uint64_t silent        = 0;  // processes on pools that left no report
+    std::uint64_t no_report     = 0;  // processes with numbers from the live file
+    std::uint64_t silent_linked = 0;  // processes whose linked library left none
+    // A program links a copy of the library beside malloc's: `others` are the pools of that copy.
+    bool                    has_beside = false;
+    double                  duration_s = 0;  // sum over all runs
+    std::vector<pool_total> classes;         // by size
+    std::vector<pool_total> others;          // used pools that are no size classes, by name
+    large_record            large;           // peaks: the largest of one process
+    std::vector<pool_total> large_sizes;     // sizes of these that come again and again
     std::vector<counted>    not_served;
     std::vector<counted>    misuse;
     std::uint64_t           peak_resident_bytes = 0;  // the largest of one process
