@@ -33,7 +33,7 @@ struct difference {
     /// was before. From nothing every growth is more.
     static bool is_above(const figure_change& figure, const change& part, double percent);
 
-    /// How many figures and parts of figures are.
+    /// The number of figures and parts of figures that grew by more than `percent`.
     std::size_t count_above(double percent) const;
 };
 

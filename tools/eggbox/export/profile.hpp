@@ -24,7 +24,7 @@ struct profile_frame {
     std::string   file;  // of the source; empty: unknown
     std::uint64_t line = 0;
     std::string   module;
-    std::uint64_t address    = 0;      // in the module
+    std::uint64_t address    = 0;      // in the module; without a module: absolute
     bool          is_inlined = false;  // into the next frame
 
     bool operator<(const profile_frame& other) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints JSON: members keep their order, two blanks per level, ASCII only, so that no text can move
-// the cursor of a terminal.
+// Prints JSON. Members keep their order. The output is ASCII only, so that no text can move the
+// cursor of a terminal.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ using json = nlohmann::ordered_json;
 
 constexpr int schema = 1;  // of every file that the command writes or reads
 
-std::string json_text(const json& value);  // bytes that are not UTF-8 become U+FFFD
-std::string json_line(const json& value);
+/// With a line end. Bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const json& value);  // lines, with two blanks per level
+std::string json_line(const json& value);  // one line
 
 }  // namespace tool

@@ -207,8 +207,8 @@ void add_report(CLI::App& app, report_options& wanted)
     sub->add_option(
            "--what",
            wanted.what,
-           "What that file shows: leaked (the default) by stack, which level track records; "
-           "allocated by stack, which level sample records; peak or requests by pool"
+           "What that file shows: leaked (the default) by stack, which levels track and sample "
+           "record; allocated by stack, which level sample records; peak or requests by pool"
     )
         ->type_name("leaked|allocated|peak|requests")
         ->needs(format);
@@ -231,10 +231,11 @@ void add_report(CLI::App& app, report_options& wanted)
         ->needs(diff);
     set_usage(
         sub,
-        "usage: eggbox report FILE... [--json] [--all]\n"
+        "usage: eggbox report FILE... [--json]\n"
         "       eggbox report FILE... --html PAGE\n"
         "       eggbox report FILE... --format FORMAT [--what leaked|allocated|peak|requests]\n"
         "       eggbox report --diff OLD NEW [--fail-above PERCENT] [--json]\n"
+        "Each form also takes --all and --suppress FILE.\n"
         "Formats: folded, heaptrack-folded, pprof, speedscope, dhat, massif, perfetto."
     );
 }

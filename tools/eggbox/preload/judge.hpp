@@ -40,7 +40,9 @@ struct verdict {
 /// the program is judged.
 verdict judge(const std::string& program, const std::string& library);
 
-/// The file that would run for `program`. Empty if there is none.
+/// The file that `program` names: the first executable file in PATH, or the path itself. If nothing
+/// there can run, a folder or another file of this name, so that judge() can say why it cannot.
+/// Empty if there is none.
 std::string find_program(const std::string& program);
 
 /// The path where the loader finds a library given without a folder. Empty if that is unknown.

@@ -7,9 +7,9 @@
 namespace tool
 {
 
-/// The absolute path of libeggbox-malloc.so: the value of EGGBOX_MALLOC_LIB; else the library beside
-/// this command, in the installation, in `../lib`, or two folders up, as in the build tree. Throws
-/// failure, whose text names each folder searched.
+/// The absolute path of libeggbox-malloc.so: the value of EGGBOX_MALLOC_LIB; else the library
+/// beside this command, in the installation, in `../lib`, or two folders up, as in the build tree.
+/// Throws failure, whose text names each folder searched.
 std::string find_malloc_library();
 
 /// The value of LD_PRELOAD with `library` before the libraries that are preloaded already. In place

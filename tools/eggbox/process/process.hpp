@@ -30,8 +30,8 @@ struct process_end {
 /// Runs `command`, found as a shell finds it, with `changes` to the environment, and waits for it.
 /// Signals sent to this process are passed on, except those of the terminal, which the program gets
 /// directly. If the terminal stops the program, this process stops too. `meanwhile` is called while
-/// the program runs, each time when the moment has come that its last call returned; signals wait
-/// for it.
+/// the program runs, and returns the moment of its next call. If the moment is more than a second
+/// away, the call comes after a second. Signals wait until `meanwhile` returns.
 ///
 /// Throws failure if the program cannot be started.
 process_end run_through(

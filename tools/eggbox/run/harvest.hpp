@@ -19,8 +19,8 @@
 namespace tool
 {
 
-/// How a process without a report ended, as a clause. `may_lack_rights`: perhaps it wanted to write
-/// one.
+/// How a process without a report ended, as a clause. `may_lack_rights`: perhaps the process tried
+/// to write a report and had no right to.
 struct seen_end {
     std::string text;
     bool        may_lack_rights;
@@ -33,7 +33,8 @@ class harvest
 {
   public:
     /// `folder`: the processes write their files there. The first process and up to `apart_max`
-    /// others get a record each; further processes share one record per program. The stacks of
+    /// others get a record each. Further processes share a record if they agree in their program,
+    /// in whether the program links the library, and in why they left no report. The stacks of
     /// leaks have `stacked_max` places in all, and those of the first process as many. `live`: has
     /// the numbers of processes that leave no report; null: there are none.
     explicit harvest(

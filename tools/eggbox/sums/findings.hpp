@@ -48,13 +48,16 @@ findings find_all(const std::vector<run_record>& runs);
 /// "sampled, 1 in 512 KiB, scaled; 12 samples". Empty without samples: all blocks are known.
 std::string sampled_text(const sampling_record& sampling, std::uint64_t samples);
 
-/// Lines of text; a long list is cut, and the last line says that the rest is in `where`. Empty if
-/// the runs did not look for such findings.
+/// Lines of text. A long list is cut, and a line behind it says that the rest is in `where`. Lines
+/// with sums may follow the list: large blocks and blocks that are still reachable, for example.
+/// Empty if the runs did not look for such findings.
 std::vector<std::string> event_lines(const findings& found, const std::string& where);
 std::vector<std::string> leak_lines(const findings& found, const std::string& where);
 std::vector<std::string> allocated_lines(const findings& found, const std::string& where);
 
-/// Adds "leaks", "leaked", "allocated", "sampling" and "events".
+/// Adds "leaks" and "events", and the members that are known of: "leaked", "indirect", "reachable",
+/// "kept", "suppressed", "sampling", "allocated" and "without_stack". The member "large", which is
+/// there already, gets "in_use" and "bytes_in_use".
 void add_findings(json& to, const findings& found);
 
 }  // namespace tool

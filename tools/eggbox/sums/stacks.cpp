@@ -37,7 +37,7 @@ std::string near_path(const std::string& path)
 // ---- names of functions -------------------------------------------------------------------------
 
 // The name without parameters, template arguments and the type of the result, as people call it.
-// Brackets may belong to operators: a name with one of those stays as it is.
+// The name of an operator may have brackets of its own, so only its parameters are cut.
 std::string short_name(const std::string& name)
 {
     const std::size_t operators = name.find("operator");

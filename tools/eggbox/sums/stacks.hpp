@@ -9,9 +9,10 @@
 namespace tool
 {
 
-/// Whether the function allocates for its caller; and whether it calls main() or the function of a
-/// thread.
+/// Whether the function only allocates for its caller, as malloc() and its wrappers do.
 bool only_allocates(const place_record& place);
+
+/// Whether the function only starts main() or a thread.
 bool only_starts(const place_record& place);
 
 /// FILE:LINE (FUNCTION), or the part of it that is known.
@@ -26,8 +27,8 @@ std::string stack_text(const stack_record& stack, std::size_t most);
 /// The calls that stack_text() shows.
 stack_record shown_calls(const stack_record& stack);
 
-/// The name of the function as people call it, without parameters and template arguments, or
-/// MODULE+OFFSET.
+/// The name of the function as people call it, without parameters and template arguments. Without a
+/// name FILE:LINE or MODULE+OFFSET, without folders.
 std::string call_name(const place_record& place);
 
 }  // namespace tool

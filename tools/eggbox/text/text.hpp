@@ -12,7 +12,7 @@ namespace tool
 
 std::string grouped(std::uint64_t number);            // 1,234,567
 std::string bytes_text(std::uint64_t bytes);          // 1.21 MiB
-std::string seconds_text(double seconds);             // 12.3 ms
+std::string seconds_text(double seconds);             // 12.34 ms, 123.4 ms, 1.23 s
 std::string percent_text(double part, double whole);  // 12.5 %; "-" if whole is 0
 std::string number_of(std::uint64_t count, const char* one, const char* many);
 
@@ -49,7 +49,7 @@ class table
     bool                                  is_last_left_;
 };
 
-/// Bold if stdout is a terminal, unless NO_COLOR is set or TERM is "dumb".
+/// Bold if stdout is a terminal, unless NO_COLOR is set to a text, or TERM is "dumb" or not set.
 std::string headline(const std::string& text);
 
 /// Prints data on stdout. Throws failure if it cannot be written.

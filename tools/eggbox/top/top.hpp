@@ -14,9 +14,9 @@ struct top_options {
     bool        openmetrics = false;
 };
 
-/// Reads the live files of running processes, once or until the user ends it; does nothing to the
-/// processes. Returns the exit
-/// status. Throws failure if the process is not there, or not recorded, or its file makes no sense.
+/// Reads the live files of running processes, once or until the user ends it, and does nothing to
+/// the processes. Returns the exit status. Throws failure if the process is not there, or not
+/// recorded, or its file makes no sense.
 int top_command(const top_options& wanted);
 
 }  // namespace tool
