@@ -83,17 +83,34 @@ static void* unmap_unaligned(void* start, size_t bytes, size_t align)
     return start;
 }
 
+// The last range from the system, as long as none went back since: what is before it is likely to
+// be free, because the system takes the upper end of a gap. After a release the upper gap may be
+// the released one. Atomic; no more than a wish.
+EGB_AMONG_DATA_ static uintptr_t last_start;
+
+// Aligned addresses to ask for, NULL for any. The system aligns long ranges by itself, for large
+// pages.
+static void* place_before_last(size_t bytes, size_t align)
+{
+    enum { LONG_BYTES = 2 << 20 };
+    const uintptr_t last = __atomic_load_n(&last_start, __ATOMIC_RELAXED);
+    return align > egb_os_page_bytes_() && bytes < LONG_BYTES && bytes < last
+               ? (void*)((last - bytes) & ~(uintptr_t)(align - 1))
+               : NULL;
+}
+
 // With luck what the system has is aligned. If not, the aligned address before it is likely to be
-// free, as the system takes the upper end of a gap: three calls, where a longer range takes five.
+// free: three calls, where a longer range takes five.
 static void* map_aligned(size_t bytes, size_t align)
 {
-    void* const     first  = map_pages(NULL, bytes);
+    void* const     first  = map_pages(place_before_last(bytes, align), bytes);
     const uintptr_t wanted = (uintptr_t)first & ~(uintptr_t)(align - 1);
     void*           start  = unmap_unaligned(first, bytes, align);
     if (first != NULL && start == NULL) {
         start = unmap_unaligned(map_pages((void*)wanted, bytes), bytes, align);
         start = start != NULL ? start : map_and_trim(bytes, align);
     }
+    __atomic_store_n(&last_start, (uintptr_t)start, __ATOMIC_RELAXED);
     return start;
 }
 
@@ -133,6 +150,7 @@ void egb_os_release_(void* region, size_t bytes)
     if (munmap(region, bytes) != 0) {
         (void)discard_pages(region, bytes);
     }
+    __atomic_store_n(&last_start, 0, __ATOMIC_RELAXED);
     errno = before;
 }
 
