@@ -187,8 +187,9 @@ size_t elr_mpl_size(void* mem)
 }
 
 // on_free must not get a block whose free will be refused. Most blocks are of pools without one:
-// their record says so, and nothing takes a lock for them.
-static EGB_COLD void elr_look_and_free(void* mem)
+// their record says so, and nothing takes a lock for them. Therefore it is not cold: as long as one
+// pool has an on_free, every free comes here.
+static void elr_look_and_free(void* mem)
 {
     const uint64_t              key    = egb_mapped_key_(mem);
     const egb_pool              pool   = key != 0 ? egb_pool_of_key_(key) : egb_pool_of(mem);
