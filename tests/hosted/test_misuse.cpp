@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -103,6 +104,32 @@ TEST(misuse_handler, a_pools_name_is_printed_when_it_has_one)
     const std::string printed = testing::internal::GetCapturedStderr();
     EXPECT_NE(printed.find("block 12 of pool frames"), std::string::npos) << printed;
 }
+
+#if defined(__linux__)
+// A site is where a call returns to, which may be on the next line. Its module is somewhere, at a
+// page.
+TEST(misuse_handler, the_place_that_is_printed_is_of_the_call_itself)
+{
+    const auto             site  = reinterpret_cast<std::uintptr_t>(&free_foreign) + 100;
+    const egb_misuse_event event = {
+        EGB_MISUSE_FOREIGN,
+        nullptr,
+        nullptr,
+        nullptr,
+        EGB_NO_INDEX,
+        reinterpret_cast<const void*>(site),
+        nullptr,
+        nullptr
+    };
+    testing::internal::CaptureStderr();
+    egb_misuse(&event);
+    const std::string printed = testing::internal::GetCapturedStderr();
+    const std::size_t offset  = printed.rfind("+0x");
+    ASSERT_NE(offset, std::string::npos) << printed;
+    const std::uintmax_t place = std::stoull(printed.substr(offset + 1), nullptr, 16);
+    EXPECT_EQ((place + 1 - site) % 4096, 0u) << printed;
+}
+#endif
 
 TEST(misuse_handler, after_64_sites_it_says_that_it_stops)
 {

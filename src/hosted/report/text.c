@@ -71,7 +71,7 @@ void egb_text_place_(egb_text_line* line, const char* file, unsigned number, con
         egb_text_add_(line, ":");
         egb_text_number_(line, number);
     } else if (egb_os_find_module_(site, &path, &offset)) {
-        add_module(line, path, offset);
+        add_module(line, path, offset - 1);
     } else {
         egb_text_address_(line, site);
     }

@@ -27,8 +27,10 @@ void egb_text_number_(egb_text_line* line, uint64_t number);
 // Adds an address such as 0x1234.
 void egb_text_address_(egb_text_line* line, const void* address);
 
-// Adds a place in the code: FILE:LINE if `file` is not NULL, else the program or library with the
-// offset in it, as addr2line wants it: PATH+0x1234; or its address, if it is in neither.
+// Adds a place in the code: FILE:LINE if `file` is not NULL, else the program or library with an
+// offset in it, PATH+0x1234; or its address, if it is in neither. A site is where a call returns
+// to, which may belong to the next line or the next function; the offset is that of the byte
+// before, so that addr2line names the call.
 void egb_text_place_(egb_text_line* line, const char* file, unsigned number, const void* site);
 
 // Adds the callers of a place, as far as they fit: each behind " < ", as egb_text_place_() writes
