@@ -113,8 +113,9 @@ class Allocator
     }
 
     /// The most blocks in use at one time: the number with which to make a static pool. For heap
-    /// blocks it is never too small, and up to a few hundred too large if thousands come and go.
-    /// The numbers below are exact. No number wraps; UINT_MAX stands for more.
+    /// blocks that several threads use at once it is never too small, and up to a few hundred too
+    /// large if thousands come and go. The numbers below are exact. No number wraps; UINT_MAX
+    /// stands for more.
     /// Cost     O(blocks, threads)
     UINT GetBlockCount() const
     {
