@@ -29,7 +29,7 @@ enum { EGB_LIVE_POOLS = 96, EGB_LIVE_CLASSES = 80, EGB_LIVE_NAME = 32, EGB_LIVE_
 typedef struct egb_live_header {
     uint64_t magic;
     uint32_t version;
-    uint32_t slots;
+    uint32_t slot_count;
     uint64_t slot_bytes;
     uint32_t maker;         // the number of the process that made the file
     uint32_t is_harvested;  // the maker reads the slots of processes that have ended
@@ -103,7 +103,7 @@ EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11536, "the same on each machine");
 #define EGB_LIVE_SLOT_BYTES 12288u
 
 // The bytes of a file with so many slots.
-#define EGB_LIVE_BYTES(slots) ((uint64_t)EGB_LIVE_START + (uint64_t)(slots) * EGB_LIVE_SLOT_BYTES)
+#define EGB_LIVE_BYTES(count) ((uint64_t)EGB_LIVE_START + (uint64_t)(count) * EGB_LIVE_SLOT_BYTES)
 
 // Maps the file that EGGBOX_LIVE names, and claims a slot: "PID/DESCRIPTOR", one of `eggbox run`;
 // or "1", a file of this process's own. Called once, by a library that knows when a process begins.

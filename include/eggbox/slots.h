@@ -91,22 +91,22 @@ typedef struct egb_slots {
 /// `memory`         aligned for a size_t, and for the elements; stays the caller's.
 /// `element_bytes`  the size of an element, a multiple of its alignment.
 /// Returns  EGB_OK;
-///          EGB_INVALID if `slots` or `memory` is NULL, `memory` is not aligned for a size_t,
-///          wraps around the address space or overlaps `*slots`; `element_bytes` or `count` is 0;
+///          EGB_INVALID if `table` or `memory` is NULL, `memory` is not aligned for a size_t,
+///          wraps around the address space or overlaps `*table`; `element_bytes` or `count` is 0;
 ///          `memory_bytes` is less than EGB_SLOTS_BYTES(element_bytes, count);
 ///          EGB_LIMIT if `count` is over EGB_SLOTS_COUNT_MAX, or the slots need more than SIZE_MAX
-///          bytes. On anything but EGB_OK `*slots` is unchanged.
+///          bytes. On anything but EGB_OK `*table` is unchanged.
 /// Cost     O(1): neither reads nor writes `memory`. There is nothing to undo.
 EGB_NODISCARD egb_status egb_slots_init(
-    egb_slots* slots, void* memory, size_t memory_bytes, size_t element_bytes, size_t count
+    egb_slots* table, void* memory, size_t memory_bytes, size_t element_bytes, size_t count
 );
 
 /// Lets the generations start behind `lives` elements, as if each slot had held so many before. A
 /// handle of other slots that started elsewhere is then stale here, until the generations meet.
 ///
-/// Returns  EGB_OK; EGB_INVALID if `slots` is not initialised, or `lives` is over
+/// Returns  EGB_OK; EGB_INVALID if `table` is not initialised, or `lives` is over
 ///          EGB_SLOT_LIVES_MAX - 1; EGB_BUSY if an element was inserted before.
-EGB_NODISCARD egb_status egb_slots_start_at(egb_slots* slots, uint32_t lives);
+EGB_NODISCARD egb_status egb_slots_start_at(egb_slots* table, uint32_t lives);
 
 /// Inserts an element with unspecified contents: into the slot that was freed last, else into a
 /// fresh one.
@@ -114,13 +114,13 @@ EGB_NODISCARD egb_status egb_slots_start_at(egb_slots* slots, uint32_t lives);
 /// `handle`  set to the element's handle, or to EGB_SLOT_NONE. Not NULL.
 /// Returns   the element; NULL when every slot is live, in limbo or given up.
 /// Misuse    EGB_MISUSE_NO_POOL: returns NULL.
-EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_slots_insert(egb_slots* slots, egb_slot* handle);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_slots_insert(egb_slots* table, egb_slot* handle);
 
 /// The element; NULL if the handle is stale or none.
-EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_slots_get(const egb_slots* slots, egb_slot handle);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_slots_get(const egb_slots* table, egb_slot handle);
 
 /// Says whether egb_slots_get() would find the element.
-EGB_INLINE_PUBLIC bool egb_slots_contains(const egb_slots* slots, egb_slot handle);
+EGB_INLINE_PUBLIC bool egb_slots_contains(const egb_slots* table, egb_slot handle);
 
 /// Erases the element. EGB_SLOT_NONE: no effect.
 ///
@@ -129,7 +129,7 @@ EGB_INLINE_PUBLIC bool egb_slots_contains(const egb_slots* slots, egb_slot handl
 ///          is stale, its element in limbo included; EGB_MISUSE_FOREIGN if these slots never gave
 ///          out such a handle. A handle of other slots with the index and the generation of an
 ///          element here cannot be told from the handle of that element.
-EGB_INLINE_PUBLIC bool egb_slots_erase(egb_slots* slots, egb_slot handle);
+EGB_INLINE_PUBLIC bool egb_slots_erase(egb_slots* table, egb_slot handle);
 
 /// Erases the element, but leaves its bytes in limbo until egb_slots_advance() passes `frame`, the
 /// last frame that reads them. A frame before that of an earlier retire counts as that one.
@@ -137,7 +137,7 @@ EGB_INLINE_PUBLIC bool egb_slots_erase(egb_slots* slots, egb_slot handle);
 /// Returns  EGB_OK; EGB_STALE if the handle is stale or none; EGB_LIMIT if `frame` is more than
 ///          2^32 - 1 after the newest frame in limbo. On anything but EGB_OK nothing changes.
 /// Misuse   as egb_slots_erase(): the answer is then EGB_STALE, or EGB_INVALID for NO_POOL.
-EGB_NODISCARD egb_status egb_slots_retire(egb_slots* slots, egb_slot handle, uint64_t frame);
+EGB_NODISCARD egb_status egb_slots_retire(egb_slots* table, egb_slot handle, uint64_t frame);
 
 /// Called with each element that leaves limbo. May use the slots.
 typedef void (*egb_slots_visit_fn)(void* element, void* user);
@@ -145,9 +145,9 @@ typedef void (*egb_slots_visit_fn)(void* element, void* user);
 /// Says that every frame before `frame` is over: frees the slots of all elements that were retired
 /// for these. `visit` sees each element before; NULL: nobody does.
 ///
-/// Returns  how many slots it freed. `slots` not initialised: 0.
+/// Returns  how many slots it freed. `table` not initialised: 0.
 /// Cost     O(slots freed).
-size_t egb_slots_advance(egb_slots* slots, uint64_t frame, egb_slots_visit_fn visit, void* user);
+size_t egb_slots_advance(egb_slots* table, uint64_t frame, egb_slots_visit_fn visit, void* user);
 
 /// The live element behind `*at`, in order of index, and its handle in `*at`; NULL behind the last,
 /// and `*at` is then EGB_SLOT_NONE. Begin with EGB_SLOT_NONE:
@@ -158,22 +158,22 @@ size_t egb_slots_advance(egb_slots* slots, uint64_t frame, egb_slots_visit_fn vi
 /// Any element may be erased or retired meanwhile, that of `*at` included. An element that is
 /// inserted meanwhile is found in this walk if its index is behind that of `*at`, else not.
 /// Cost     O(slots / bits of a machine word) for a whole walk, and O(1) for each element.
-EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_slots_next(const egb_slots* slots, egb_slot* at);
+EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_slots_next(const egb_slots* table, egb_slot* at);
 
 /// The handle of a live element, from its address; EGB_SLOT_NONE if no live element begins there.
 /// Never reads through `element`. One division.
-egb_slot egb_slots_handle(const egb_slots* slots, const void* element);
+egb_slot egb_slots_handle(const egb_slots* table, const void* element);
 
 /// Live elements; elements in limbo; slots given up; slots that can be used, live or not. All 0 if
-/// `slots` is not initialised.
-size_t egb_slots_in_use(const egb_slots* slots);
-size_t egb_slots_in_limbo(const egb_slots* slots);
-size_t egb_slots_given_up(const egb_slots* slots);
-size_t egb_slots_capacity(const egb_slots* slots);
+/// `table` is not initialised.
+size_t egb_slots_in_use(const egb_slots* table);
+size_t egb_slots_in_limbo(const egb_slots* table);
+size_t egb_slots_given_up(const egb_slots* table);
+size_t egb_slots_capacity(const egb_slots* table);
 
-/// Checks every invariant, for tests and debugging: false if one does not hold, or `slots` is not
+/// Checks every invariant, for tests and debugging: false if one does not hold, or `table` is not
 /// initialised. O(touched slots).
-bool egb_slots_whole(const egb_slots* slots);
+bool egb_slots_whole(const egb_slots* table);
 
 // ---- private: the hot halves ----------------------------------------------------------------
 
@@ -187,64 +187,64 @@ bool egb_slots_whole(const egb_slots* slots);
 
 #define EGB_SLOTS_NO_INDEX_ UINT32_MAX
 
-EGB_COLD uint32_t egb_slots_take_cold_(egb_slots* slots, const void* site);
-EGB_COLD void     egb_slots_refuse_(const egb_slots* slots, egb_slot handle, const void* site);
+EGB_COLD uint32_t egb_slots_take_cold_(egb_slots* table, const void* site);
+EGB_COLD void     egb_slots_refuse_(const egb_slots* table, egb_slot handle, const void* site);
 
 // The oldest slot in limbo whose frame is before `frame`, taken out of limbo; or none.
-uint32_t egb_slots_due_(egb_slots* slots, uint64_t frame);
+uint32_t egb_slots_due_(egb_slots* table, uint64_t frame);
 
 // An element is inserted in two steps: take, and publish when the element is made. Between them the
 // slot is on no list and not live. An element is erased in two steps, too: hide, and give back.
 
-EGB_INLINE void* egb_slots_at_(const egb_slots* slots, uint32_t index)
+EGB_INLINE void* egb_slots_at_(const egb_slots* table, uint32_t index)
 {
-    return slots->elements + (size_t)index * slots->stride;
+    return table->elements + (size_t)index * table->stride;
 }
 
-EGB_INLINE uint32_t egb_slots_take_(egb_slots* slots)
+EGB_INLINE uint32_t egb_slots_take_(egb_slots* table)
 {
-    if (EGB_UNLIKELY(slots->free == 0)) {
-        return egb_slots_take_cold_(slots, EGB_CALLER());
+    if (EGB_UNLIKELY(table->free == 0)) {
+        return egb_slots_take_cold_(table, EGB_CALLER());
     }
-    const uint32_t index = slots->free - 1u;
-    slots->free          = slots->links[index];
+    const uint32_t index = table->free - 1u;
+    table->free          = table->links[index];
     return index;
 }
 
-EGB_INLINE egb_slot egb_slots_publish_(egb_slots* slots, uint32_t index)
+EGB_INLINE egb_slot egb_slots_publish_(egb_slots* table, uint32_t index)
 {
-    const uint32_t generation = slots->generations[index] + 1u;
-    slots->generations[index] = generation;
-    slots->live[index / EGB_LIVE_BITS_] |= (size_t)1 << index % EGB_LIVE_BITS_;
-    slots->in_use++;
+    const uint32_t generation = table->generations[index] + 1u;
+    table->generations[index] = generation;
+    table->live[index / EGB_LIVE_BITS_] |= (size_t)1 << index % EGB_LIVE_BITS_;
+    table->in_use++;
     const egb_slot handle = {index, generation};
     return handle;
 }
 
 // From now on the handle is stale.
-EGB_INLINE void egb_slots_hide_(egb_slots* slots, uint32_t index)
+EGB_INLINE void egb_slots_hide_(egb_slots* table, uint32_t index)
 {
-    slots->generations[index]++;
-    slots->live[index / EGB_LIVE_BITS_] &= ~((size_t)1 << index % EGB_LIVE_BITS_);
-    slots->in_use--;
+    table->generations[index]++;
+    table->live[index / EGB_LIVE_BITS_] &= ~((size_t)1 << index % EGB_LIVE_BITS_);
+    table->in_use--;
 }
 
-EGB_INLINE void egb_slots_give_(egb_slots* slots, uint32_t index)
+EGB_INLINE void egb_slots_give_(egb_slots* table, uint32_t index)
 {
-    if (EGB_UNLIKELY(slots->generations[index] == EGB_SLOT_GIVEN_UP_)) {
-        slots->given_up++;
+    if (EGB_UNLIKELY(table->generations[index] == EGB_SLOT_GIVEN_UP_)) {
+        table->given_up++;
         return;
     }
-    slots->links[index] = slots->free;
-    slots->free         = index + 1u;
+    table->links[index] = table->free;
+    table->free         = index + 1u;
 }
 
 // One comparison tells live handles from stale ones. The lowest bit also refuses even generations,
 // which no handle has.
-EGB_INLINE bool egb_slots_has_(const egb_slots* slots, egb_slot handle)
+EGB_INLINE bool egb_slots_has_(const egb_slots* table, egb_slot handle)
 {
-    return handle.index < slots->touched &&
-           ((slots->generations[handle.index] ^ handle.generation) | (~handle.generation & 1u)) ==
+    return handle.index < table->touched &&
+           ((table->generations[handle.index] ^ handle.generation) | (~handle.generation & 1u)) ==
                0;
 }
 
@@ -263,67 +263,67 @@ EGB_INLINE unsigned egb_lowest_bit_(size_t bits)
 }
 
 // The first live slot at or behind `index`, or none.
-EGB_INLINE uint32_t egb_slots_live_from_(const egb_slots* slots, uint32_t index)
+EGB_INLINE uint32_t egb_slots_live_from_(const egb_slots* table, uint32_t index)
 {
-    if (index >= slots->touched) {
+    if (index >= table->touched) {
         return EGB_SLOTS_NO_INDEX_;
     }
     size_t       word = index / EGB_LIVE_BITS_;
-    const size_t last = (slots->touched - 1u) / EGB_LIVE_BITS_;
-    size_t       bits = slots->live[word] & ~(size_t)0 << index % EGB_LIVE_BITS_;
+    const size_t last = (table->touched - 1u) / EGB_LIVE_BITS_;
+    size_t       bits = table->live[word] & ~(size_t)0 << index % EGB_LIVE_BITS_;
     while (bits == 0) {
         if (word == last) {
             return EGB_SLOTS_NO_INDEX_;
         }
-        bits = slots->live[++word];
+        bits = table->live[++word];
     }
     return (uint32_t)(word * EGB_LIVE_BITS_ + egb_lowest_bit_(bits));
 }
 
-EGB_INLINE_PUBLIC void* egb_slots_insert(egb_slots* slots, egb_slot* handle)
+EGB_INLINE_PUBLIC void* egb_slots_insert(egb_slots* table, egb_slot* handle)
 {
     const uint32_t index =
-        EGB_LIKELY(slots != NULL) ? egb_slots_take_(slots) : egb_slots_take_cold_(slots, NULL);
+        EGB_LIKELY(table != NULL) ? egb_slots_take_(table) : egb_slots_take_cold_(table, NULL);
     if (EGB_UNLIKELY(index == EGB_SLOTS_NO_INDEX_)) {
         *handle = EGB_SLOT_NONE;
         return NULL;
     }
-    *handle = egb_slots_publish_(slots, index);
-    return egb_slots_at_(slots, index);
+    *handle = egb_slots_publish_(table, index);
+    return egb_slots_at_(table, index);
 }
 
-EGB_INLINE_PUBLIC bool egb_slots_contains(const egb_slots* slots, egb_slot handle)
+EGB_INLINE_PUBLIC bool egb_slots_contains(const egb_slots* table, egb_slot handle)
 {
-    return slots != NULL && egb_slots_has_(slots, handle);
+    return table != NULL && egb_slots_has_(table, handle);
 }
 
-EGB_INLINE_PUBLIC void* egb_slots_get(const egb_slots* slots, egb_slot handle)
+EGB_INLINE_PUBLIC void* egb_slots_get(const egb_slots* table, egb_slot handle)
 {
-    return egb_slots_contains(slots, handle) ? egb_slots_at_(slots, handle.index) : NULL;
+    return egb_slots_contains(table, handle) ? egb_slots_at_(table, handle.index) : NULL;
 }
 
-EGB_INLINE_PUBLIC bool egb_slots_erase(egb_slots* slots, egb_slot handle)
+EGB_INLINE_PUBLIC bool egb_slots_erase(egb_slots* table, egb_slot handle)
 {
-    if (EGB_UNLIKELY(!egb_slots_contains(slots, handle))) {
-        egb_slots_refuse_(slots, handle, EGB_CALLER());
+    if (EGB_UNLIKELY(!egb_slots_contains(table, handle))) {
+        egb_slots_refuse_(table, handle, EGB_CALLER());
         return false;
     }
-    egb_slots_hide_(slots, handle.index);
-    egb_slots_give_(slots, handle.index);
+    egb_slots_hide_(table, handle.index);
+    egb_slots_give_(table, handle.index);
     return true;
 }
 
-EGB_INLINE_PUBLIC void* egb_slots_next(const egb_slots* slots, egb_slot* at)
+EGB_INLINE_PUBLIC void* egb_slots_next(const egb_slots* table, egb_slot* at)
 {
     const uint32_t from  = (at->generation & 1u) == 0 ? 0 : at->index + 1u;
-    const uint32_t index = slots != NULL ? egb_slots_live_from_(slots, from) : EGB_SLOTS_NO_INDEX_;
+    const uint32_t index = table != NULL ? egb_slots_live_from_(table, from) : EGB_SLOTS_NO_INDEX_;
     if (index == EGB_SLOTS_NO_INDEX_) {
         *at = EGB_SLOT_NONE;
         return NULL;
     }
     at->index      = index;
-    at->generation = slots->generations[index];
-    return egb_slots_at_(slots, index);
+    at->generation = table->generations[index];
+    return egb_slots_at_(table, index);
 }
 
 #if defined(__cplusplus)

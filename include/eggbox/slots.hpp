@@ -6,6 +6,8 @@
 //     eggbox::slots<enemy, 1000>    enemies;   // in place, no heap
 //     eggbox::growing_slots<bullet> bullets;   // grows, in chunks from the heap of eggbox
 //
+// In a program with Qt, whose macro `slots` takes the name, the first is eggbox::fixed_slots.
+//
 //     eggbox::handle<enemy> h = enemies.insert(position);   // none if there is no room
 //     if (enemy* e = enemies.get(h)) { e->hit(); }          // nullptr once it is erased
 //     enemies.erase(h);
@@ -113,9 +115,9 @@ class basic_slots
             return {};
         }
         const slot_place at = guard.at;
-        ::new (egb_slots_at_(at.slots, at.index)) T(std::forward<Args>(args)...);
+        ::new (egb_slots_at_(at.table, at.index)) T(std::forward<Args>(args)...);
         guard.at.index   = EGB_SLOTS_NO_INDEX_;
-        const egb_slot c = egb_slots_publish_(at.slots, at.index);
+        const egb_slot c = egb_slots_publish_(at.table, at.index);
         return {at.base + c.index, c.generation};
     }
 
@@ -143,12 +145,12 @@ class basic_slots
     {
         const slot_place at = store_.place_of(of.index);
         const egb_slot   c  = {at.index, of.generation};
-        if (EGB_UNLIKELY(!egb_slots_has_(at.slots, c))) {
-            egb_slots_refuse_(at.slots, c, EGB_CALLER());
+        if (EGB_UNLIKELY(!egb_slots_has_(at.table, c))) {
+            egb_slots_refuse_(at.table, c, EGB_CALLER());
             return false;
         }
-        egb_slots_hide_(at.slots, at.index);
-        static_cast<T*>(egb_slots_at_(at.slots, at.index))->~T();
+        egb_slots_hide_(at.table, at.index);
+        static_cast<T*>(egb_slots_at_(at.table, at.index))->~T();
         store_.give(at);
         return true;
     }
@@ -158,7 +160,7 @@ class basic_slots
     [[nodiscard]] egb_status retire(handle_type of, std::uint64_t frame) noexcept
     {
         const slot_place at = store_.place_of(of.index);
-        return egb_slots_retire(at.slots, egb_slot{at.index, of.generation}, frame);
+        return egb_slots_retire(at.table, egb_slot{at.index, of.generation}, frame);
     }
 
     /// Says that every frame before `frame` is over: destroys the objects retired for these, and
@@ -170,7 +172,7 @@ class basic_slots
     {
         std::size_t freed = 0;
         for (slot_place at; (at = store_.due(frame)).index != EGB_SLOTS_NO_INDEX_; freed++) {
-            static_cast<T*>(egb_slots_at_(at.slots, at.index))->~T();
+            static_cast<T*>(egb_slots_at_(at.table, at.index))->~T();
             store_.give(at);
         }
         return freed;
@@ -360,7 +362,14 @@ class basic_slots<T, Store>::walk
 /// in the program file and are usable before main. Slots on the stack or in a dynamic object are
 /// set to zero when they are made: that costs O(N).
 template <class T, std::size_t N>
-using slots = basic_slots<T, fixed_slots_store_<T, N>>;
+using fixed_slots = basic_slots<T, fixed_slots_store_<T, N>>;
+
+  // Qt has a macro of this name, unless QT_NO_KEYWORDS is defined: then it cannot be declared.
+  #if !defined(slots)
+/// The shorter name of fixed_slots<T, N>.
+template <class T, std::size_t N>
+using slots = fixed_slots<T, N>;
+  #endif
 
 /// Slots that grow: chunks of 64, 128, 256 ... objects, from egb_aligned_alloc(). A chunk is never
 /// moved, and is given back at the end of the slots only, because its generations tell old handles

@@ -23,7 +23,7 @@ namespace eggbox
 
 /// Private: an index in some slots, whose index 0 is `base` to the program.
 struct slots_place_ {
-    egb_slots*    slots;
+    egb_slots*    table;
     std::uint32_t index;  // EGB_SLOTS_NO_INDEX_: no place
     std::uint32_t base;
 };
@@ -40,12 +40,12 @@ inline EGB_ALWAYS_INLINE egb_word* slots_words_(void* at) noexcept
 }
 
 /// Private: calls `visit(slots, base, index)` with each live index. The bits of a word are taken
-/// from it once, and anew if the visit has changed them. `known` has what never changes in `slots`.
+/// from it once, and anew if the visit has changed them. `known` has what never changes in `table`.
 template <class Visit>
 inline EGB_ALWAYS_INLINE void
-slots_each_live_(const egb_slots& slots, const egb_slots known, std::uint32_t base, Visit& visit)
+slots_each_live_(const egb_slots& table, const egb_slots known, std::uint32_t base, Visit& visit)
 {
-    for (std::size_t word = 0; word * EGB_LIVE_BITS_ < slots.touched; word++) {
+    for (std::size_t word = 0; word * EGB_LIVE_BITS_ < table.touched; word++) {
         const auto  first = static_cast<std::uint32_t>(word * EGB_LIVE_BITS_);
         std::size_t now   = known.live[word];
         std::size_t bits  = now;
@@ -90,7 +90,7 @@ class fixed_slots_store_
 
     static_assert(
         N != 0 && N <= EGB_SLOTS_COUNT_MAX && N <= SIZE_MAX / 2 / (sizeof(T) + 32),
-        "no slots have this many objects of this type"
+        "no table have this many objects of this type"
     );
 
     constexpr fixed_slots_store_() noexcept = default;
@@ -236,7 +236,7 @@ class growing_slots_store_
 
     EGB_ALWAYS_INLINE void give(place at) noexcept
     {
-        egb_slots_give_(at.slots, at.index);
+        egb_slots_give_(at.table, at.index);
         open_ |= std::size_t{1} << chunk_of(at.base);
     }
 

@@ -51,7 +51,7 @@ const egb_live_header& header_of(const char* file)
 const egb_live_slot& slot_of(const char* file, pid_t pid)
 {
     static const egb_live_slot none = {};
-    for (std::uint32_t i = 0; i < header_of(file).slots; i++) {
+    for (std::uint32_t i = 0; i < header_of(file).slot_count; i++) {
         const auto* const slot = reinterpret_cast<const egb_live_slot*>(
             file + EGB_LIVE_START + std::size_t{i} * EGB_LIVE_SLOT_BYTES
         );
@@ -206,7 +206,7 @@ TEST(live, a_process_without_a_slot_goes_on_and_is_counted)
     const auto test = [] {
         const egb_pool    pool = make_frames();
         const char* const file = map_file();
-        return all_can_allocate(pool, header_of(file).slots + 4) &&
+        return all_can_allocate(pool, header_of(file).slot_count + 4) &&
                header_of(file).refused == 5;  // the slot of this process is one of them
     };
     EXPECT_EQ(in_process("1", test), 0);
@@ -218,7 +218,7 @@ TEST(live, a_slot_that_nobody_harvests_is_free_when_its_process_has_ended)
         const egb_pool    pool  = make_frames();
         const char* const file  = map_file();
         bool              is_ok = true;
-        for (std::uint32_t i = 0; i < 2 * header_of(file).slots; i++) {
+        for (std::uint32_t i = 0; i < 2 * header_of(file).slot_count; i++) {
             is_ok = is_ok && all_can_allocate(pool, 1);
         }
         return is_ok && header_of(file).refused == 0;

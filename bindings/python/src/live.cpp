@@ -91,7 +91,7 @@ void add_own_slots(std::vector<egb_live_slot>& to, const own_memory& memory, con
         return;
     }
     const auto own       = static_cast<uint32_t>(getpid());
-    const auto slots     = std::min<uint32_t>(header.slots, EGB_LIVE_SLOTS_MAX);
+    const auto slots     = std::min<uint32_t>(header.slot_count, EGB_LIVE_SLOTS_MAX);
     auto       slot      = std::make_unique<egb_live_slot>();
     const auto same_kind = [&slot](const egb_live_slot& each) {
         return each.is_linked == slot->is_linked;

@@ -245,7 +245,7 @@ static void write_header(uint32_t slots)
     const egb_live_header out = {
         .magic      = EGB_LIVE_MAGIC,
         .version    = EGB_LIVE_VERSION,
-        .slots      = slots,
+        .slot_count = slots,
         .slot_bytes = EGB_LIVE_SLOT_BYTES,
         .maker      = (uint32_t)egb_os_process_number_()
     };
@@ -256,8 +256,8 @@ static bool is_ours(const egb_live_header* found, uint64_t bytes, uint64_t maker
 {
     return found->magic == EGB_LIVE_MAGIC && found->version == EGB_LIVE_VERSION &&
            found->slot_bytes == EGB_LIVE_SLOT_BYTES && found->maker == (uint32_t)maker &&
-           found->slots != 0 && found->slots <= EGB_LIVE_SLOTS_MAX &&
-           bytes == EGB_LIVE_BYTES(found->slots);
+           found->slot_count != 0 && found->slot_count <= EGB_LIVE_SLOTS_MAX &&
+           bytes == EGB_LIVE_BYTES(found->slot_count);
 }
 
 // The child of a fork of this process finds it by the mapping; others by the descriptor, which
@@ -297,7 +297,7 @@ static bool map_other(int file, uint64_t maker)
         mapped.file = NULL;
         return false;
     }
-    mapped.slots = found.slots;
+    mapped.slots = found.slot_count;
     return true;
 }
 
