@@ -76,6 +76,12 @@ struct first_chunk {
     }
 };
 
+// With pages of 64 KiB a unit has one, and the first chunk is no longer one unit.
+bool has_unit_some_pages()
+{
+    return unit_bytes >= 8 * page_bytes();
+}
+
 // Not instrumented, because a sanitizer's own notes about the memory would fault.
 __attribute__((noinline, no_sanitize_address, no_sanitize_thread)) long
 faults_of_touching(volatile char* start, std::size_t pages, std::size_t page)
@@ -102,6 +108,9 @@ long least_faults(unsigned flags)
 
 TEST(pool_pages, prefaulted_pages_do_not_fault_any_more)
 {
+    if (!has_unit_some_pages()) {
+        GTEST_SKIP() << "a page is too large";
+    }
     EXPECT_GT(least_faults(0), 0);
     EXPECT_EQ(least_faults(EGB_PREFAULT), 0);
     EXPECT_EQ(least_faults(EGB_PREFAULT | EGB_HUGE_PAGES), 0);
@@ -162,6 +171,9 @@ std::size_t resident_pages(char* start, std::size_t pages)
 
 TEST(pool_pages, create_and_reserve_touch_no_block)
 {
+    if (!has_unit_some_pages()) {
+        GTEST_SKIP() << "a page is too large";
+    }
     const first_chunk one(0);
     ASSERT_GT(one.pages, 5u);
     EXPECT_LE(resident_pages(one.block, one.pages), 1u);
@@ -173,6 +185,9 @@ TEST(pool_pages, create_and_reserve_touch_no_block)
 
 TEST(pool_pages, alloc_of_a_block_that_nobody_had_touches_no_page)
 {
+    if (!has_unit_some_pages()) {
+        GTEST_SKIP() << "a page is too large";
+    }
     const first_chunk  one(0);
     std::vector<void*> blocks = take_all(one.pool, one.pages - 1);
     EXPECT_EQ(stats_of(one.pool).chunks, 1u);
@@ -254,7 +269,7 @@ TEST(pool_pages, a_second_pass_has_the_pages_of_the_first)
     const guard                    pool(make(496));
     std::vector<void*>             blocks(10000);
     const std::set<std::uintptr_t> first = pages_of_pass(pool, blocks);
-    EXPECT_GT(first.size(), 1000u);
+    EXPECT_GE(first.size(), blocks.size() * 496 / page_bytes());
     for (int pass = 2; pass <= 4; pass++) {
         std::size_t fresh = 0;
         for (const std::uintptr_t page : pages_of_pass(pool, blocks)) {
