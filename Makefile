@@ -13,7 +13,7 @@ define preset
 endef
 
 .PHONY: help demo test test-all bench bench-originals misuse python rust packages soak fuzz prove coverage
-.PHONY: sizes docs evidence busy format clean
+.PHONY: sizes ports docs evidence busy format clean
 
 help:
 	@echo "make demo       real programs, unchanged, on pools beside malloc; and a packet pipeline: RUNS=5"
@@ -31,6 +31,7 @@ help:
 	@echo "make prove      prove the free list, and check every short history of the real code"
 	@echo "make evidence   the matrix of clauses, tests and proof goals: build/evidence/matrix.md"
 	@echo "make coverage   code, branches and conditions (MC/DC) of the core"
+	@echo "make ports      compile and link for FreeBSD, macOS, Windows on Arm, LoongArch; registry"
 	@echo "make sizes      code, data and stack on Cortex-M"
 	@echo "make busy       the tests of a preset, built before, under load: PRESET=release ROUNDS=10 LOAD=15"
 	@echo "make format     format the sources"
@@ -71,6 +72,9 @@ coverage: | build
 	@rm -rf build/coverage/profiles
 	$(call preset,coverage)
 	python3 scripts/mcdc.py build/coverage
+
+ports:
+	python3 scripts/ports.py
 
 sizes: | build
 	@scripts/setup.sh all
