@@ -1,52 +1,49 @@
 // SPDX-License-Identifier: MIT
-// Bad input from the system and from other processes: users, seals, limits, damage at work, readers
-// that stop. README.md in this folder says where the rest of the list is.
+// Bad input from the program, the system and other processes: options, users, descriptors, limits,
+// damage, readers that stop. README.md in this folder says where the rest of the list is.
 #include "shared.hpp"
 
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <vector>
 
 namespace
 {
 
-enum { NOT_ALLOWED = 77 };
-
-// The end of a child that says NOT_ALLOWED where only root can go on.
-void expect_done(pid_t child)
+TEST(SharedOptions, out_of_range_are_invalid)
 {
-    const int end = end_of(child);
-    if (end == NOT_ALLOWED) {
-        GTEST_SKIP() << "only root may do this";
-    }
-    EXPECT_EQ(end, 0);
-}
-
-// A child with mounts of its own.
-template <class Work>
-pid_t start_apart(Work work)
-{
-    const pid_t child = fork();
-    if (child == 0) {
-        if (unshare(CLONE_NEWNS) != 0 ||
-            mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-            _exit(NOT_ALLOWED);
-        }
-        _exit(work());
-    }
-    return child;
-}
-
-egb_shared_options named_options(const char* name, size_t count = 2)
-{
-    egb_shared_options options = shared_options(count, 1);
-    options.name               = name;
-    return options;
+    egb_shared* pool = nullptr;
+    const auto  made = [&](auto change) {
+        egb_shared_options options = shared_options(2, 1);
+        change(options);
+        return egb_shared_create(&pool, &options);
+    };
+    using options_ref = egb_shared_options&;
+    EXPECT_EQ(made([](options_ref o) { o.block_bytes = 0; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.count = 0; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.count = EGB_SHARED_BLOCKS_MAX + 1; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.feed_count = 3; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.note_bytes = 65; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.block_align = 48; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.block_align = 8192; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.flags = EGB_SHARED_READ_ONLY; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.permissions = 04777; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.about_bytes = 4; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.name = ""; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.name = "a/b"; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.name = "/tmp/"; }), EGB_INVALID);
+    EXPECT_EQ(made([](options_ref o) { o.name = "/no/such/folder/x"; }), EGB_NO_MEMORY);
+    EXPECT_EQ(egb_shared_create(nullptr, nullptr), EGB_INVALID);
+    EXPECT_EQ(egb_shared_attach(&pool, nullptr, 0), EGB_INVALID);
+    EXPECT_EQ(egb_shared_attach(&pool, "x", 8), EGB_INVALID);
+    const std::string too_long(EGB_SHARED_NAME_BYTES_MAX + 1, 'n');
+    EXPECT_EQ(egb_shared_attach(&pool, too_long.c_str(), 0), EGB_INVALID);
+    EXPECT_EQ(pool, nullptr);
 }
 
 TEST(SharedName, of_another_shape_is_busy_and_attached_to_as_it_is)
@@ -84,28 +81,102 @@ TEST(SharedName, of_another_user_is_left_alone)
     }));
 }
 
-// ---- seals --------------------------------------------------------------------------------------
+// ---- descriptors --------------------------------------------------------------------------------
 
-int copy_of(egb_shared* pool)
+TEST(SharedDescriptor, that_is_no_pool_is_refused)
 {
-    std::vector<char> bytes(numbers_of(pool).bytes);
-    EXPECT_EQ(
-        pread(egb_shared_fd(pool), bytes.data(), bytes.size(), 0),
-        static_cast<ssize_t>(bytes.size())
-    );
-    const int copy = memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    EXPECT_EQ(write(copy, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
-    return copy;
+    egb_shared* pool = nullptr;
+    EXPECT_EQ(egb_shared_attach_fd(&pool, -1, 0), EGB_INVALID);
+    EXPECT_EQ(egb_shared_attach_fd(&pool, 9999, 0), EGB_INVALID);
+    int pair[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    EXPECT_EQ(egb_shared_attach_fd(&pool, pair[0], 0), EGB_CORRUPT);
+    close(pair[0]);
+    close(pair[1]);
+    const int empty = memfd_create("empty", MFD_CLOEXEC);
+    EXPECT_EQ(egb_shared_attach_fd(&pool, empty, 0), EGB_CORRUPT);
+    ASSERT_EQ(ftruncate(empty, 1 << 20), 0);
+    EXPECT_EQ(egb_shared_attach_fd(&pool, empty, 0), EGB_CORRUPT);
+    close(empty);
+    EXPECT_EQ(pool, nullptr);
+}
+
+// As it comes over a UNIX socket to a process that shares nothing else.
+TEST(SharedDescriptor, opens_the_pool_in_a_process_that_has_nothing_but_it)
+{
+    egb_shared* const pool  = make_shared_pool(shared_options(2, 1));
+    void* const       block = egb_shared_alloc(pool);
+    const uint64_t    note  = 5;
+    ASSERT_EQ(egb_shared_publish(pool, block, &note, nullptr), EGB_OK);
+    const int fd = dup(egb_shared_fd(pool));
+    // The child of a fork, without its attachment.
+    const pid_t child = start_child([&] {
+        egb_shared_close(pool);
+        egb_shared*   own = nullptr;
+        egb_published out;
+        const bool    has = egb_shared_attach_fd(&own, fd, EGB_SHARED_READ_ONLY) == EGB_OK &&
+                         egb_shared_next(own, 0, 0, &out) == EGB_OK &&
+                         out.note[0] + out.note[7] == 5;
+        egb_shared_close(own);
+        return has;
+    });
+    EXPECT_EQ(end_of(child), 0);
+    close(fd);
+    egb_shared_release(pool, block);
+    expect_nothing_lost(pool, 1);
+    egb_shared_close(pool);
+}
+
+TEST(SharedDescriptor, for_reading_only_is_refused)
+{
+    egb_shared* const pool = make_shared_pool(shared_options(2, 0));
+    const int         fd   = open_file_of(pool, O_RDONLY);
+    egb_shared*       more = nullptr;
+    EXPECT_EQ(egb_shared_attach_fd(&more, fd, 0), EGB_INVALID);
+    close(fd);
+    EXPECT_NE(ftruncate(egb_shared_fd(pool), 4096), 0);  // sealed
+    egb_shared_close(pool);
+}
+
+// A copy of a pool's file, with one byte changed, or cut.
+egb_status attach_to_copy(const std::vector<char>& bytes, size_t length)
+{
+    const int        copy   = file_with(bytes, length);
+    egb_shared*      pool   = nullptr;
+    const egb_status status = egb_shared_attach_fd(&pool, copy, 0);
+    egb_shared_close(pool);
+    close(copy);
+    return status;
+}
+
+TEST(SharedDescriptor, cut_short_or_of_a_damaged_shape_is_refused)
+{
+    egb_shared* const pool  = make_shared_pool(shared_options(2, 1));
+    std::vector<char> bytes = bytes_of(pool);
+    egb_shared_close(pool);
+    EXPECT_EQ(attach_to_copy(bytes, bytes.size()), EGB_OK);
+    for (const size_t length : {size_t{1}, size_t{4096}, bytes.size() / 2, bytes.size() - 1}) {
+        EXPECT_EQ(attach_to_copy(bytes, length), EGB_CORRUPT) << length;
+    }
+    bytes[8]++;
+    EXPECT_EQ(attach_to_copy(bytes, bytes.size()), EGB_UNSUPPORTED);  // another version
+    bytes[8]--;
+    for (size_t at = 12; at < 616; at++) {
+        bytes[at] ^= 16;
+        EXPECT_EQ(attach_to_copy(bytes, bytes.size()), EGB_CORRUPT) << at;
+        bytes[at] ^= 16;
+    }
 }
 
 TEST(SharedDescriptor, with_other_seals_is_refused_where_it_cannot_be_written_to)
 {
-    egb_shared* const pool       = make_shared_pool(shared_options(2, 1));
-    const int         no_write   = F_SEAL_WRITE;
-    const int         no_more    = 0x10;  // F_SEAL_FUTURE_WRITE
-    const int         may_shrink = F_SEAL_GROW;
+    egb_shared* const       pool       = make_shared_pool(shared_options(2, 1));
+    const std::vector<char> bytes      = bytes_of(pool);
+    const int               no_write   = F_SEAL_WRITE;
+    const int               no_more    = 0x10;  // F_SEAL_FUTURE_WRITE
+    const int               may_shrink = F_SEAL_GROW;
     for (const int seal : {no_write, no_more, may_shrink}) {
-        const int   copy  = copy_of(pool);
+        const int   copy  = file_with(bytes, bytes.size());
         egb_shared* other = nullptr;
         ASSERT_EQ(fcntl(copy, F_ADD_SEALS, seal), 0);
         const egb_status wanted = seal == may_shrink ? EGB_OK : EGB_NO_MEMORY;
@@ -134,6 +205,60 @@ size_t count_descriptors()
         count += fcntl(fd, F_GETFD) >= 0 ? 1U : 0U;
     }
     return count;
+}
+
+TEST(SharedLimits, answer_no_memory_and_never_a_signal)
+{
+    EXPECT_EQ(
+        end_of(start_child([] {
+            const rlimit limit = {1 << 20, 1 << 20};
+            egb_shared*  pool  = nullptr;
+            (void)setrlimit(RLIMIT_FSIZE, &limit);
+            const egb_shared_options options = shared_options(100000, 0);
+            return egb_shared_create(&pool, &options) == EGB_NO_MEMORY && pool == nullptr;
+        })),
+        0
+    );
+    EXPECT_EQ(
+        end_of(start_child([] {
+            const rlimit             limit   = {0, 0};
+            egb_shared*              pool    = nullptr;
+            const egb_shared_options options = shared_options(2, 0);
+            (void)setrlimit(RLIMIT_NOFILE, &limit);
+            return egb_shared_create(&pool, &options) == EGB_NO_MEMORY && pool == nullptr;
+        })),
+        0
+    );
+    egb_shared*        pool    = nullptr;
+    egb_shared_options options = shared_options(1 << 20, 0);
+    options.block_bytes        = size_t{1} << 30;  // 1 PiB
+    EXPECT_EQ(egb_shared_create(&pool, &options), sizeof(size_t) == 8 ? EGB_NO_MEMORY : EGB_LIMIT);
+    EXPECT_EQ(pool, nullptr);
+}
+
+// As in a container, whose /dev/shm is small: here 1 MiB, in a namespace of a child's own.
+TEST(SharedLimits, of_a_small_dev_shm_answer_no_memory_and_what_fits_can_be_written)
+{
+    expect_done(start_apart([] {
+        if (mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        egb_shared*        pool    = nullptr;
+        egb_shared_options options = named_options("small", 4);
+        options.block_bytes        = 1 << 18;  // with the control part it is too much
+        if (egb_shared_create(&pool, &options) != EGB_NO_MEMORY ||
+            access(path_of("small").c_str(), F_OK) == 0) {
+            return 1;
+        }
+        options.count = 3;
+        if (egb_shared_create(&pool, &options) != EGB_OK) {
+            return 2;
+        }
+        for (int i = 0; i < 3; i++) {
+            memset(egb_shared_alloc(pool), 1, options.block_bytes);
+        }
+        return 0;
+    }));
 }
 
 // ulimit -v
@@ -217,7 +342,46 @@ TEST(SharedFork, beyond_the_last_attachment_leaves_the_child_without_the_pool)
     egb_shared_close(pool);
 }
 
-// ---- damage at work -----------------------------------------------------------------------------
+// ---- damage -------------------------------------------------------------------------------------
+
+// Others write to the control part at random: no crash, no access outside, an answer.
+TEST(SharedDamage, of_any_byte_is_answered)
+{
+    egb_shared* const pool    = make_shared_pool(shared_options(4, 3));
+    const size_t      size    = 60000;
+    char* const       control = static_cast<char*>(
+        mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, egb_shared_fd(pool), 0)
+    );
+    ASSERT_NE(control, MAP_FAILED);
+    size_t used = size;
+    while (used > 0 && control[used - 1] == 0) {
+        used--;
+    }
+    for (size_t at = 0; at < used + 64; at++) {
+        control[at] = static_cast<char>(control[at] ^ (1 << at % 8));
+        egb_published out;
+        void* const   block = egb_shared_alloc(pool);
+        if (block != nullptr) {
+            memset(block, 1, 100);
+            (void)!egb_shared_publish(pool, block, &at, nullptr);
+            void* again = nullptr;
+            if (egb_shared_open(pool, egb_shared_handle(pool, block), &again) == EGB_OK) {
+                egb_shared_release(pool, again);
+            }
+            egb_shared_release(pool, block);
+        }
+        if (egb_shared_next(pool, 0, 0, &out) == EGB_OK) {
+            memset(out.block, 2, 100);
+            egb_shared_release(pool, out.block);
+        }
+        if (egb_shared_take(pool, 0, &out) == EGB_OK) {
+            egb_shared_release(pool, out.block);
+        }
+        (void)egb_shared_recover(pool);
+    }
+    munmap(control, size);
+    egb_shared_close(pool);
+}
 
 // Uses a pool whose control part changes under it. False: never.
 [[noreturn]] void use_damaged(egb_shared* pool)

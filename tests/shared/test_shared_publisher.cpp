@@ -34,26 +34,12 @@ TEST(SharedPublisher, is_refused_by_no_process_that_recovers)
     egb_shared_close(pool);
 }
 
-// Locks the byte that a repair of the feed locks, by another opening, as another process does.
-int lock_repair_byte(const egb_shared* pool)
-{
-    const std::string path = "/proc/self/fd/" + std::to_string(egb_shared_fd(pool));
-    const int         file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-    struct flock      lock = {};
-    lock.l_type            = F_WRLCK;
-    lock.l_whence          = SEEK_SET;
-    lock.l_start           = 0x40000000 + EGB_SHARED_ATTACHMENTS_MAX + 1;
-    lock.l_len             = 1;
-    EXPECT_EQ(fcntl(file, F_OFD_SETLK, &lock), 0);
-    return file;
-}
-
 TEST(SharedPublisher, that_is_refused_for_a_repair_stands_in_nobodys_way)
 {
     egb_shared* const pool  = make_shared_pool(shared_options(4, 2));
     egb_shared* const other = attach_again(pool);
     void* const       block = egb_shared_alloc(pool);
-    const int         file  = lock_repair_byte(pool);
+    const int         file  = lock_byte(pool, EGB_SHARED_ATTACHMENTS_MAX + 1);
     EXPECT_EQ(egb_shared_publish(pool, block, nullptr, nullptr), EGB_BUSY);
     close(file);
     EXPECT_EQ(egb_shared_publish(other, egb_shared_alloc(other), nullptr, nullptr), EGB_OK);
