@@ -130,6 +130,17 @@ bool egb_os_shared_is_locked_(int file, unsigned first, unsigned count)
     return false;
 }
 
+void egb_os_shared_keep_(int file, unsigned byte)
+{
+    (void)file;
+    (void)byte;
+}
+
+bool egb_os_shared_is_locked_briefly_(int file, unsigned first, unsigned count)
+{
+    return egb_os_shared_is_locked_(file, first, count);
+}
+
 void egb_os_shared_wait_(void* word, uint32_t value, uint64_t nanoseconds)
 {
     (void)word;

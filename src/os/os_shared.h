@@ -67,10 +67,13 @@ void egb_os_shared_unmap_(void* start, size_t bytes);
 
 // Locks `count` bytes of a number each, if no other opening of the file has one of them: true. The
 // system gives them back when the last descriptor of this opening is closed, whatever ends its
-// processes. is_locked: whether another opening has one.
+// processes. is_locked: whether another opening has one. keep: tells that this opening has the byte
+// for long. is_locked_briefly: whether another opening has one that it does not keep.
 bool egb_os_shared_lock_(int file, unsigned first, unsigned count);
 void egb_os_shared_unlock_(int file, unsigned first, unsigned count);
 bool egb_os_shared_is_locked_(int file, unsigned first, unsigned count);
+void egb_os_shared_keep_(int file, unsigned byte);
+bool egb_os_shared_is_locked_briefly_(int file, unsigned first, unsigned count);
 
 // Waits while the word, which processes share, is `value`, until egb_os_shared_wake_() or the time
 // is over. May return sooner.

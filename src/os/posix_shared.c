@@ -368,6 +368,19 @@ bool egb_os_shared_is_locked_(int file, unsigned first, unsigned count)
     return lock_call(file, OFD_GETLK, F_WRLCK, first, count, &found) == 0 && found != F_UNLCK;
 }
 
+// A lock for reading excludes those who lock, as theirs exclude each other, and can be told apart.
+void egb_os_shared_keep_(int file, unsigned byte)
+{
+    short found = 0;
+    (void)lock_call(file, OFD_SETLK, F_RDLCK, byte, 1, &found);
+}
+
+bool egb_os_shared_is_locked_briefly_(int file, unsigned first, unsigned count)
+{
+    short found = 0;
+    return lock_call(file, OFD_GETLK, F_RDLCK, first, count, &found) == 0 && found != F_UNLCK;
+}
+
 // ---- waiting ------------------------------------------------------------------------------------
 
 void egb_os_shared_wait_(void* word, uint32_t value, uint64_t nanoseconds)

@@ -79,24 +79,42 @@ void egb_shared_pause_(void)
     egb_os_shared_wait_(&nobody, 0, millisecond);
 }
 
-// Another process may hold a byte for a moment, to recover it, or all, to see whether anyone is
-// alive: it is worth a few looks.
+// A dead attachment may have had the slot.
+static void begin_slot(egb_shared* shared, int lock_file, unsigned slot)
+{
+    const uint64_t bit = egb_shared_bit_(slot);
+    if ((atomic_load(&shared->state->attached) & bit) != 0) {
+        (void)atomic_fetch_add(&shared->state->recovered, 1);
+    }
+    egb_shared_clean_(shared, bit);
+    (void)atomic_fetch_or(&shared->state->attached, bit);
+    egb_os_shared_keep_(lock_file, slot);
+}
+
+// Another process may have a byte for a moment, to recover it, or all, to see whether anyone is
+// alive: this is worth a few looks. It may be done with that between a look and the question: two
+// looks are full if all bytes are kept both times.
 egb_status egb_shared_claim_slot_(egb_shared* shared, int lock_file, unsigned* slot)
 {
     enum { LOOKS = 20 };
+    bool was_full = false;
     for (unsigned look = 0; look < LOOKS; look++) {
         for (unsigned at = 0; at < EGB_SHARED_ATTACHMENTS_MAX; at++) {
             if (egb_os_shared_lock_(lock_file, at, 1)) {
-                if ((atomic_load(&shared->state->attached) & egb_shared_bit_(at)) != 0) {
-                    (void)atomic_fetch_add(&shared->state->recovered, 1);
-                }
-                egb_shared_clean_(shared, egb_shared_bit_(at));
-                (void)atomic_fetch_or(&shared->state->attached, egb_shared_bit_(at));
+                begin_slot(shared, lock_file, at);
                 *slot = at;
                 return EGB_OK;
             }
         }
-        egb_shared_pause_();
+        const bool is_full =
+            !egb_os_shared_is_locked_briefly_(lock_file, 0, EGB_SHARED_ATTACHMENTS_MAX);
+        if (is_full && was_full) {
+            break;
+        }
+        was_full = is_full;
+        if (!is_full) {
+            egb_shared_pause_();
+        }
     }
     return EGB_LIMIT;
 }

@@ -342,6 +342,49 @@ TEST(SharedFork, beyond_the_last_attachment_leaves_the_child_without_the_pool)
     egb_shared_close(pool);
 }
 
+// How often this thread went to sleep in `act`.
+template <class Act>
+long sleeps_in(Act act)
+{
+    rusage before = {};
+    rusage after  = {};
+    (void)getrusage(RUSAGE_THREAD, &before);
+    act();
+    (void)getrusage(RUSAGE_THREAD, &after);
+    return after.ru_nvcsw - before.ru_nvcsw;
+}
+
+void expect_no_place(const egb_shared* pool)
+{
+    egb_shared* more = nullptr;
+    EXPECT_EQ(egb_shared_attach_fd(&more, egb_shared_fd(pool), 0), EGB_LIMIT);
+    EXPECT_EQ(more, nullptr);
+}
+
+// A place that another process has for a moment only is waited for: 20 sleeps.
+TEST(SharedAttachments, that_are_62_and_alive_are_not_waited_for)
+{
+    const long               waited = 20;
+    egb_shared* const        pool   = make_shared_pool(shared_options(2, 1));
+    std::vector<egb_shared*> all    = {pool};
+    while (all.size() < EGB_SHARED_ATTACHMENTS_MAX) {
+        all.push_back(attach_again(pool));
+    }
+    EXPECT_LT(sleeps_in([&] { expect_no_place(pool); }), waited);
+    pid_t child = -1;
+    EXPECT_LT(sleeps_in([&] { child = start_child([] { return true; }); }), 10 * waited);
+    EXPECT_EQ(end_of(child), 0);
+
+    egb_shared_close(all.back());
+    const int file = lock_byte(pool, EGB_SHARED_ATTACHMENTS_MAX - 1);  // as one that recovers
+    EXPECT_GE(sleeps_in([&] { expect_no_place(pool); }), waited);
+    close(file);
+    all.back() = attach_again(pool);
+    for (egb_shared* const one : all) {
+        egb_shared_close(one);
+    }
+}
+
 // ---- damage -------------------------------------------------------------------------------------
 
 // Others write to the control part at random: no crash, no access outside, an answer.
