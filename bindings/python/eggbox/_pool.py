@@ -8,6 +8,7 @@ import math
 import operator
 import os
 import struct
+import weakref
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
@@ -452,9 +453,16 @@ class FramePool(_Ending):
         from multiprocessing.context import get_spawning_popen
         from multiprocessing.reduction import DupFd
 
-        if self._name is not None and get_spawning_popen() is None:
+        process = get_spawning_popen()
+        if process is not None:
+            sent = _sent.setdefault(process, {})
+            descriptor = self.fileno()
+            if descriptor not in sent:
+                sent[descriptor] = DupFd(descriptor)
+            return _attach_inherited, (sent[descriptor], self.read_only, self._name)
+        if self._name is not None:
             return attach, (self._name, self.read_only)
-        return _attach_sent, (DupFd(self.fileno()), self.read_only, self._name)
+        return _attach_sent, (DupFd(self.fileno()), self.read_only)
 
     def __repr__(self) -> str:
         return f"<eggbox.FramePool {self._name!r} {self._shape} {self._dtype}>"
@@ -473,12 +481,31 @@ def attach_fd(fd: int, read_only: bool = True, *, prefault: bool = True) -> Fram
     return FramePool._of(_opened(_core.attach_fd(fd, flags), f"descriptor {fd}"), None)
 
 
-def _attach_sent(sent: Any, read_only: bool, name: str | None) -> FramePool:
+def _attach_sent(sent: Any, read_only: bool) -> FramePool:
     descriptor = sent.detach()
     try:
-        pool = attach_fd(descriptor, read_only)
+        return attach_fd(descriptor, read_only)
     finally:
         os.close(descriptor)
+
+
+# A process inherits each descriptor once, and has to close it: its memory stays as long as it is
+# open. But pickles within pickles may name the same pool, and one text may be loaded twice. So the
+# parent keeps what it sent to a process, and the child which pool a descriptor became.
+_sent: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
+_inherited: dict[int, weakref.ref[FramePool]] = {}
+
+
+def _attach_inherited(sent: Any, read_only: bool, name: str | None) -> FramePool:
+    descriptor = sent.detach()
+    if descriptor in _inherited:
+        first = _inherited[descriptor]()
+        if first is None:
+            raise StaleError("the pool was closed since this pickle was loaded the first time")
+        pool = attach_fd(first.fileno(), read_only)
+    else:
+        pool = _attach_sent(sent, read_only)
+        _inherited[descriptor] = weakref.ref(pool)
     pool._name = name
     return pool
 

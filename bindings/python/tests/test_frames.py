@@ -312,6 +312,37 @@ class Processes(unittest.TestCase):
                 self.assertEqual(child.exitcode, 0)
                 self.assertEqual(queue.get(), (43, False, name))
 
+    def test_that_are_spawned_get_pools_within_objects_and_each_as_often_as_it_is_named(self):
+        for method in ("spawn", "forkserver"):
+            context = multiprocessing.get_context(method)
+            with self.subTest(method), small_pool(name_of(method)) as one, small_pool() as two:
+                for pool, value in ((one, 5), (two, 6)):
+                    with pool.alloc() as frame:
+                        frame.array[0, 0] = value
+                        frame.publish()
+                with eggbox.attach_fd(one.fileno()) as again:
+                    owners = (workers.Camera(one, two, one), workers.Camera(again),
+                              workers.Wrapped(one), workers.Wrapped(two), workers.Wrapped(one))
+                    queue = context.SimpleQueue()
+                    child = context.Process(target=workers.answer_all, args=(queue, *owners))
+                    child.start()
+                    child.join()
+                self.assertEqual(child.exitcode, 0)
+                self.assertEqual(queue.get(), [[5, 6, 5], [5], [5, 5], [6, 6], [5, 5]])
+
+    def test_that_close_a_pool_have_it_no_more_by_the_same_pickle(self):
+        for method in ("spawn", "forkserver"):
+            context = multiprocessing.get_context(method)
+            with self.subTest(method), small_pool() as pool:
+                queue = context.SimpleQueue()
+                child = context.Process(
+                    target=workers.load_late, args=(queue, workers.Wrapped(pool))
+                )
+                child.start()
+                child.join()
+                self.assertEqual(child.exitcode, 0)
+                self.assertEqual(queue.get(), ["StaleError"] * 2)
+
     def test_that_unpickle_a_name_get_the_pool_of_that_name_or_stale(self):
         with small_pool(name_of("pickle")) as pool:
             text = pickle.dumps(pool)
