@@ -168,15 +168,32 @@ static egb_status name_new(egb_shared* shared)
     return status == EGB_STALE ? EGB_NO_MEMORY : status;
 }
 
-static egb_status create_in(egb_shared* shared, const egb_shared_options* options)
+// Dead pools go: a program that was killed has left one, and its next start needs the room.
+static bool make_room(const char* name, const char* path)
+{
+    return name[0] == '/' ? egb_shared_remove_dead_(path) : egb_shared_gc() != 0;
+}
+
+static egb_status make_file(int* file, const egb_shared* shared, const egb_shared_options* options)
 {
     enum { OWNER_ONLY = 0600 };
-    const char* const path   = shared->shape.path[0] != '\0' ? shared->shape.path : NULL;
+    const char* const name   = options->name;
+    const char* const path   = name != NULL ? shared->shape.path : NULL;
     const unsigned    mode   = options->permissions != 0 ? options->permissions : OWNER_ONLY;
-    int               file   = -1;
-    egb_status        status = egb_os_shared_make_(&file, path, mode, shared->shape.bytes);
+    const uint64_t    bytes  = shared->shape.bytes;
+    egb_status        status = egb_os_shared_make_(file, path, mode, bytes);
+    if (status == EGB_NO_MEMORY && name != NULL && make_room(name, path)) {
+        status = egb_os_shared_make_(file, path, mode, bytes);
+    }
+    return status == EGB_OK || status == EGB_UNSUPPORTED ? status : EGB_NO_MEMORY;
+}
+
+static egb_status create_in(egb_shared* shared, const egb_shared_options* options)
+{
+    int        file   = -1;
+    egb_status status = make_file(&file, shared, options);
     if (status != EGB_OK) {
-        return status == EGB_UNSUPPORTED ? status : EGB_NO_MEMORY;
+        return status;
     }
     status = join_pool(shared, file, options->flags);
     if (status != EGB_OK) {
@@ -184,7 +201,7 @@ static egb_status create_in(egb_shared* shared, const egb_shared_options* option
         return status;
     }
     fill_new(shared);
-    status = path == NULL ? EGB_OK : name_new(shared);
+    status = options->name == NULL ? EGB_OK : name_new(shared);
     if (status != EGB_OK) {
         leave_pool(shared);
     }
