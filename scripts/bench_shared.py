@@ -90,7 +90,8 @@ def main(words):
         print("\nno table of Python: this Python has no eggbox (pip install ./bindings/python)")
         return
     print(flush=True)
-    subprocess.run([sys.executable, ROOT / "bench/shared/frames.py"], check=True)
+    shapes = ["1080x1920x3", *map(str, SIZES.values())]
+    subprocess.run([sys.executable, ROOT / "bench/shared/frames.py", "300", *shapes], check=True)
 
 
 if __name__ == "__main__":
