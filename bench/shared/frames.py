@@ -6,7 +6,8 @@ usage: frames.py [FRAMES [SHAPE...]]    needs the package eggbox: pip install ./
                                         the package iceoryx2 takes part if it is there
 
 A shape of bytes is 1080x1920x3, which is the default, or 64, or another one. First the cost of the
-calls: alloc, publish, next, view and release, both ends in one thread. Then a frame goes when the reader waits for it, so each time has the wake of a sleeping process in it.
+calls: alloc, publish, next, view and release, both ends in one thread. Then a frame goes when the
+reader waits for it, so each time has the wake of a sleeping process in it.
 Each way writes and reads the same single bytes; filling the picture is the camera's work and is
 not counted, a copy that the way needs is. Page faults are those of both processes, by getrusage,
 over the measured frames.
@@ -269,7 +270,8 @@ def print_shape(frames, shape):
         if what != "iceoryx2" or iceoryx2 is not None:
             fastest, median = cycle(shape)
             print(f"{what:42} {fastest:10.2f} {median:10.2f}", flush=True)
-    print(f"{frames} frames{'':31} {'median us':>13} {'90 %':>10} {'99 %':>10} {'faults/frame':>13}")
+    print(f"{frames} frames{'':31} {'median us':>13} {'90 %':>10} {'99 %':>10} "
+          f"{'faults/frame':>13}")
     ways = [("iceoryx2, view", run_iceoryx2)] if iceoryx2 is not None else []
     for what, run in (("eggbox, view", run_eggbox),
                       *ways,

@@ -84,9 +84,8 @@ typedef struct egb_shared_options {
 
 /// Makes a pool and attaches to it. All of its memory is allocated before the call returns: a full
 /// /dev/shm is EGB_NO_MEMORY here, and never a signal later. A name whose attachments are all dead
-/// is replaced. If there is no memory, it goes first, and so do all pools in /dev/shm whose
-/// attachments are all dead, as by egb_shared_gc(), if the new one is to be there. A pool with a
-/// name is complete when its name appears.
+/// is replaced; a pool with a name is complete when its name appears. If the memory is not there for
+/// a pool with a name, egb_shared_gc() comes first; for a path, only a dead pool of that path goes.
 ///
 /// Returns  EGB_OK, and the pool in `*out`;
 ///          EGB_INVALID if `out` or `options` is NULL, an option is out of its range, or the name

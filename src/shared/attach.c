@@ -169,7 +169,7 @@ static egb_status name_new(egb_shared* shared)
 }
 
 // Dead pools go: a program that was killed has left one, and its next start needs the room.
-static bool make_room(const char* name, const char* path)
+static bool remove_dead_for(const char* name, const char* path)
 {
     return name[0] == '/' ? egb_shared_remove_dead_(path) : egb_shared_gc() != 0;
 }
@@ -182,7 +182,7 @@ static egb_status make_file(int* file, const egb_shared* shared, const egb_share
     const unsigned    mode   = options->permissions != 0 ? options->permissions : OWNER_ONLY;
     const uint64_t    bytes  = shared->shape.bytes;
     egb_status        status = egb_os_shared_make_(file, path, mode, bytes);
-    if (status == EGB_NO_MEMORY && name != NULL && make_room(name, path)) {
+    if (status == EGB_NO_MEMORY && name != NULL && remove_dead_for(name, path)) {
         status = egb_os_shared_make_(file, path, mode, bytes);
     }
     return status == EGB_OK || status == EGB_UNSUPPORTED ? status : EGB_NO_MEMORY;
