@@ -84,8 +84,9 @@ typedef struct egb_shared_options {
 
 /// Makes a pool and attaches to it. All of its memory is allocated before the call returns: a full
 /// /dev/shm is EGB_NO_MEMORY here, and never a signal later. A name whose attachments are all dead
-/// is replaced; a pool with a name is complete when its name appears. If the memory is not there for
-/// a pool with a name, egb_shared_gc() comes first; for a path, only a dead pool of that path goes.
+/// is replaced; a pool with a name is complete when its name appears. If the memory is not there
+/// for a pool with a name, egb_shared_gc() comes first; for a path, only a dead pool of that path
+/// goes.
 ///
 /// Returns  EGB_OK, and the pool in `*out`;
 ///          EGB_INVALID if `out` or `options` is NULL, an option is out of its range, or the name
@@ -240,6 +241,7 @@ typedef struct egb_shared_attachment {
     char     program[32];  // the end of its path
     size_t   held;         // blocks
     uint64_t missed;       // frames that its next and take were too late for
+    uint64_t waiting;      // of its threads, for a frame or a block; the dead wait for nothing
 } egb_shared_attachment;
 
 /// Calls `visit` for each attachment, dead ones too. It must not close the pool.

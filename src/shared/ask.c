@@ -97,6 +97,7 @@ bool egb_shared_show_(const egb_shared* shared, unsigned slot, egb_shared_attach
     out->pid      = atomic_load(&card->pid);
     out->held     = held_by(shared, slot);
     out->missed   = atomic_load(&card->missed);
+    out->waiting  = out->is_alive ? atomic_load(&card->waiting) : 0;
     for (size_t i = 0; i + 1 < sizeof out->program; i++) {
         out->program[i] = card->program[i];
     }

@@ -137,5 +137,6 @@ void egb_shared_sign_(egb_shared* shared)
         card->program[i] = path[start + i];
     }
     atomic_store(&card->missed, 0);
+    atomic_store(&card->waiting, 0);
     atomic_store(&card->pid, egb_os_process_number_());
 }

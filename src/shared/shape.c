@@ -4,7 +4,7 @@
 
 #include "../core/util.h"
 
-enum { SHAPE_VERSION = 1, ALIGN_DEFAULT = 64, ALIGN_MAX = 4096 };
+enum { SHAPE_VERSION = 2, ALIGN_DEFAULT = 64, ALIGN_MAX = 4096 };
 
 // Another order of bytes is another number.
 #define SHAPE_MAGIC ((uint64_t)0x4567676253686d31)

@@ -59,6 +59,7 @@ typedef struct egb_shared_shape_ {
 typedef struct egb_shared_card_ {
     _Atomic uint64_t pid;
     _Atomic uint64_t missed;
+    _Atomic uint64_t waiting;  // threads
     char             program[32];
 } egb_shared_card_;
 

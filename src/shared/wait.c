@@ -40,6 +40,16 @@ static uint64_t deadline_of(uint64_t timeout_ns)
     return timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
 }
 
+// For people. The pool may have been closed meanwhile.
+static void count_waiting(egb_shared* handle, uint64_t change)
+{
+    egb_shared* const shared = egb_shared_enter_(handle);
+    if (shared != NULL) {
+        (void)atomic_fetch_add(&shared->state->cards[shared->slot].waiting, change);
+        egb_shared_leave_(shared);
+    }
+}
+
 egb_status egb_shared_until_(
     egb_shared* handle, bool is_news, uint64_t timeout_ns, egb_shared_attempt_ attempt, void* what
 )
@@ -52,6 +62,7 @@ egb_status egb_shared_until_(
     }
     _Atomic uint32_t* const word     = is_news ? &shared->state->news : &shared->state->freed;
     const uint64_t          deadline = deadline_of(timeout_ns);
+    count_waiting(handle, 1);
     while (atomic_load(&shared->cancels) == cancels) {
         const uint32_t seen = atomic_fetch_or(word, SOMEONE_WAITS) | SOMEONE_WAITS;
         status              = attempt_once(handle, attempt, what);
@@ -67,6 +78,7 @@ egb_status egb_shared_until_(
             (void*)(uintptr_t)word, seen, left < EGB_SHARED_LOOK_NS_ ? left : EGB_SHARED_LOOK_NS_
         );
     }
+    count_waiting(handle, UINT64_MAX);  // one less
     return status;
 }
 

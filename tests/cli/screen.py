@@ -69,7 +69,7 @@ def watch_shared(name, holder):
     page = wait_for(rf"\n{name} +1000 B +4 +2 +1 +\S+ +1 +0 +0 +1\n", "a shared pool", ["m"])
     check(re.match(r"\d+ shared pools?\n", page) and "m processes" in page, "its title", page)
     wait_for(rf"\n{name} ", "it alone", ["/", *name[-4:], "Enter"])
-    page = wait_for(rf"\n{holder.pid} +alive +1 +\S+ m?s +0 +\S*shared_holder\n",
+    page = wait_for(rf"\n{holder.pid} +alive +1 +\S+ m?s +0 +0 +\S*shared_holder\n",
                     "who has it open", ["Enter"])
     check(page.startswith(f"shared pool {name}: 2 of 4 blocks in use, 1 of them only in the feed"),
           "its numbers", page)

@@ -42,7 +42,8 @@ def of_the_living(holder):
     check(shown == {"dead": False, "count": 4, "in_use": 2, "only_feed": 1, "published": 1},
           "numbers", pool)
     one, = pool["attachments"]
-    check((one["pid"], one["alive"], one["held"]) == (holder.pid, True, 1), "attachment", one)
+    check((one["pid"], one["alive"], one["held"], one["waiting"]) == (holder.pid, True, 1, 0),
+          "attachment", one)
     text = command("ls")
     check(f"{NAME}\n  blocks     4 of 1000 B; 2 in use, 1 of them" in text, "blocks", text)
     check("alive" in text and HOLDER.rsplit("/", 1)[1][-20:] in text, "process", text)

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sys/mman.h>
 #include <sys/time.h>
+#include <thread>
 #include <vector>
 
 namespace
@@ -245,6 +246,51 @@ TEST(SharedMisuse, of_retain_is_that_of_release)
     egb_shared_close(pool);
     egb_shared_retain(pool, first);
     EXPECT_EQ(seen.take_kind(), EGB_MISUSE_STALE);
+}
+
+uint64_t waiting_on(const egb_shared* pool)
+{
+    uint64_t sum = 0;
+    egb_shared_each(
+        pool,
+        [](const egb_shared_attachment* one, void* user) {
+            *static_cast<uint64_t*>(user) += one->waiting;
+        },
+        &sum
+    );
+    return sum;
+}
+
+void wait_for_waiting(const egb_shared* pool, uint64_t wanted)
+{
+    while (waiting_on(pool) != wanted) {
+        std::this_thread::yield();
+    }
+}
+
+TEST(SharedLook, tells_who_waits_and_counts_no_dead_one)
+{
+    egb_shared* const pool = make_shared_pool(shared_options(1, 1));
+    std::thread       reader([&] {
+        egb_published out;
+        EXPECT_EQ(egb_shared_next(pool, 0, EGB_SHARED_FOREVER, &out), EGB_BUSY);
+    });
+    wait_for_waiting(pool, 1);
+    egb_shared_cancel(pool);
+    reader.join();
+    EXPECT_EQ(waiting_on(pool), 0U);
+
+    const pid_t other = start_child([&] {
+        egb_published out;
+        return egb_shared_next(pool, 0, EGB_SHARED_FOREVER, &out) == EGB_OK;
+    });
+    wait_for_waiting(pool, 1);
+    kill_and_reap(other);
+    EXPECT_EQ(waiting_on(pool), 0U);
+    egb_published none;
+    EXPECT_EQ(egb_shared_next(pool, 0, 1, &none), EGB_BUSY);
+    EXPECT_EQ(waiting_on(pool), 0U);
+    egb_shared_close(pool);
 }
 
 }  // namespace

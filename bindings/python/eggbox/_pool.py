@@ -429,7 +429,8 @@ class FramePool(_Ending):
         return self._core.stats()
 
     def holders(self) -> list[dict[str, int | str | bool]]:
-        """For each process that has the pool: slot, pid, program, alive, this, held, missed."""
+        """For each process that has the pool: slot, pid, program, alive, this, held, missed, and
+        how many of its threads are waiting."""
         return self._core.holders()
 
     def fileno(self) -> int:

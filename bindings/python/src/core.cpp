@@ -247,6 +247,7 @@ nb::list list_of(const attachments& all)
         entry["this"]    = one.is_this;
         entry["held"]    = one.held;
         entry["missed"]  = one.missed;
+        entry["waiting"] = one.waiting;
         out.append(entry);
     }
     return out;

@@ -389,6 +389,7 @@ class Processes(unittest.TestCase):
             shown = [each for each in eggbox.ls() if each["name"] == pool.name]
             self.assertEqual(shown[0]["stats"]["in_use"], 1)
             self.assertEqual(shown[0]["holders"][0]["pid"], os.getpid())
+            self.assertEqual(shown[0]["holders"][0]["waiting"], 0)
             frame.release()
         self.assertFalse(os.path.exists(f"/dev/shm/eggbox-{pool.name}"))
 

@@ -71,7 +71,8 @@ json seen_pool_json(const seen_pool& one)
              {"program", std::string(each.program)},
              {"alive", each.is_alive},
              {"held", each.held},
-             {"missed", each.missed}}
+             {"missed", each.missed},
+             {"waiting", each.waiting}}
         );
     }
     const egb_shared_numbers& n = one.numbers;

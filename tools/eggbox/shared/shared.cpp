@@ -35,13 +35,14 @@ std::string pool_text(const seen_pool& one)
         grouped(n.dropped),
         grouped(n.failures)
     );
-    table rows({"  process", "state", "holds", "missed", "program"}, true);
+    table rows({"  process", "state", "holds", "missed", "waits", "program"}, true);
     for (const egb_shared_attachment& each : one.attachments) {
         rows.add(
             {fmt::format("  {}", each.pid),
              each.is_alive ? "alive" : "dead",
              grouped(each.held),
              grouped(each.missed),
+             grouped(each.waiting),
              shown(each.program)}
         );
     }

@@ -135,6 +135,7 @@ line line_of_holder(
         grouped(one.held),
         one.held == 0 ? "-" : seconds_text(looks.held_s(pool, one)),
         grouped(one.missed),
+        grouped(one.waiting),
         program
     };
     return out;
@@ -161,7 +162,7 @@ view holders_view(const shared_looks& looks, const view_options& wanted)
     }
     fill(
         out,
-        table{{"process", "state", "holds", "for at least", "missed", "program"}, true},
+        table{{"process", "state", "holds", "for at least", "missed", "waits", "program"}, true},
         std::move(lines),
         wanted
     );
