@@ -20,10 +20,10 @@
 // look at all blocks, O(count). The control part is open to all attachments: this protects from
 // accidents, not from malice.
 //
-// Linux. Elsewhere create and attach answer EGB_UNSUPPORTED. Any thread may call anything at any
-// time, with one exception: no call may be waiting on a pool while this process closes the pool
-// (egb_shared_cancel() ends waits). A call with a pool that was closed is refused, for certain: the
-// pools opened later have other addresses. Not for signal handlers.
+// Linux, with /proc. Elsewhere create and attach answer EGB_UNSUPPORTED. Any thread may call
+// anything at any time, with one exception: no call may be waiting on a pool while this process
+// closes the pool (egb_shared_cancel() ends waits). A call with a pool that was closed is refused,
+// for certain: the pools opened later have other addresses. Not for signal handlers.
 #ifndef EGGBOX_SHARED_H
 #define EGGBOX_SHARED_H
 
@@ -95,7 +95,7 @@ typedef struct egb_shared_options {
 ///          EGB_LIMIT if the pool would have more bytes than this process can address;
 ///          EGB_NO_MEMORY if the system refused memory, a file or a descriptor: make `count` or
 ///          `block_bytes` smaller, or /dev/shm larger (docker run --shm-size);
-///          EGB_UNSUPPORTED on this system.
+///          EGB_UNSUPPORTED on this system, and without /proc.
 ///          On anything but EGB_OK `*out` is unchanged and nothing is left behind.
 EGB_NODISCARD egb_status egb_shared_create(egb_shared** out, const egb_shared_options* options);
 
@@ -109,7 +109,8 @@ EGB_NODISCARD egb_status egb_shared_create(egb_shared** out, const egb_shared_op
 ///          EGB_CORRUPT if the file is no pool, is cut short, or its shape was damaged;
 ///          EGB_INVALID for a NULL, a wrong name or unknown flags;
 ///          EGB_NO_MEMORY if the system refused memory, a descriptor or the permission;
-///          EGB_UNSUPPORTED if another version of the library made it, and on this system.
+///          EGB_UNSUPPORTED if another version of the library made it, on this system, and without
+///          /proc.
 ///          On anything but EGB_OK `*out` is unchanged and nothing is left behind.
 EGB_NODISCARD egb_status egb_shared_attach(egb_shared** out, const char* name, unsigned flags);
 

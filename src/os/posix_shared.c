@@ -191,7 +191,9 @@ egb_status egb_os_shared_again_(int* again, int file)
 {
     const int             before = errno;
     const descriptor_path own    = path_of_descriptor(file);
-    return opened_file(again, open(own.text, O_RDWR | O_CLOEXEC | O_NOCTTY), before);
+    const int             opened = open(own.text, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    const egb_status      status = opened_file(again, opened, before);
+    return status == EGB_STALE ? EGB_UNSUPPORTED : status;  // there is no /proc
 }
 
 egb_status egb_os_shared_of_(int* file, uint64_t pid, int number)

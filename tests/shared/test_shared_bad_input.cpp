@@ -291,6 +291,25 @@ TEST(SharedLimits, of_dev_shm_count_no_dead_pools)
     expect_done(start_apart([&] { return create_beside_dead(name, "next", name); }));
 }
 
+// A file is opened again by its path in /proc, for the locks of an attachment.
+TEST(SharedLimits, without_proc_are_unsupported)
+{
+    egb_shared* const pool = make_shared_pool(shared_options(2, 1));
+    expect_done(start_apart([&] {
+        if (mount("none", "/proc", "tmpfs", 0, "") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        egb_shared*              more  = nullptr;
+        const egb_shared_options other = shared_options(2, 1);
+        return egb_shared_create(&more, &other) == EGB_UNSUPPORTED &&
+                       egb_shared_attach_fd(&more, egb_shared_fd(pool), 0) == EGB_UNSUPPORTED &&
+                       more == nullptr
+                   ? 0
+                   : 1;
+    }));
+    egb_shared_close(pool);
+}
+
 // ulimit -v
 TEST(SharedLimits, of_addresses_answer_no_memory_and_leave_nothing)
 {
