@@ -44,8 +44,8 @@ int allocate(int file, std::uint64_t bytes)
 
 bool is_known(const egb_live_header& found, std::uint64_t bytes)
 {
-    return found.slot_bytes == EGB_LIVE_SLOT_BYTES && found.slots != 0 &&
-           found.slots <= EGB_LIVE_SLOTS_MAX && bytes == EGB_LIVE_BYTES(found.slots);
+    return found.slot_bytes == EGB_LIVE_SLOT_BYTES && found.slot_count != 0 &&
+           found.slot_count <= EGB_LIVE_SLOTS_MAX && bytes == EGB_LIVE_BYTES(found.slot_count);
 }
 
 // Another process may make an open file of another kind shorter while it is read, which would end
@@ -82,7 +82,7 @@ live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_L
     fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     header_->magic        = EGB_LIVE_MAGIC;
     header_->version      = EGB_LIVE_VERSION;
-    header_->slots        = slots_;
+    header_->slot_count   = slots_;
     header_->slot_bytes   = EGB_LIVE_SLOT_BYTES;
     header_->maker        = static_cast<std::uint32_t>(getpid());
     header_->is_harvested = 1;
@@ -119,7 +119,7 @@ live_file::live_file(const std::string& path)
             EGB_LIVE_VERSION
         ));
     }
-    slots_ = found.slots;
+    slots_ = found.slot_count;
 }
 
 live_file::~live_file()
