@@ -169,9 +169,10 @@ uint64_t egb_os_random_(void);
 // ---- threads ------------------------------------------------------------------------------------
 
 // A lock. All zero is unlocked; it needs no cleanup. It uses as many bytes as a pointer has: the
-// others keep its neighbours out of its cache line. If the C library tells whether a thread is the
-// only one (eggbox/lock.h), the lock begins with a word of 4 bytes, which is 0 while the lock is
-// free, 1 while it is held, and another value while threads wait for it.
+// others keep its neighbours out of its cache line, and may have what it protects. If the C library
+// tells whether a thread is the only one (eggbox/lock.h), the lock begins with a word of 4 bytes,
+// which is 0 while the lock is free, 1 while it is held, and another value while threads wait for
+// it.
 typedef struct egb_os_mutex {
     EGB_ALIGNAS_(8) unsigned char bytes[64];
 } egb_os_mutex;

@@ -310,7 +310,7 @@ void egb_os_wake_(uint32_t* word)
 
 void egb_os_lock_reset_(egb_os_mutex* mutex)
 {
-    *mutex = (egb_os_mutex){{0}};
+    atomic_store_explicit(word_of(mutex), LOCK_FREE, memory_order_relaxed);
 }
 
 #if defined(__linux__) && defined(SYS_gettid)
