@@ -4,6 +4,7 @@
 #include "depot.h"
 
 #include "../region/obtain.h"
+#include "split.h"
 
 // ---- back to the chunks -------------------------------------------------------------------------
 
@@ -65,26 +66,11 @@ size_t egb_depot_out_(const egb_depot* depot)
     return depot->growing.in_use - egb_depot_blocks_(depot);
 }
 
-static egb_batch* pop_batch(egb_batch** list)
-{
-    egb_batch* const batch = *list;
-    if (batch != NULL) {
-        *list = batch->front.list.next;
-    }
-    return batch;
-}
-
-static void push_batch(egb_batch** list, egb_batch* batch)
-{
-    batch->front.list.next = *list;
-    *list                  = batch;
-}
-
 // After so many puts every batch could have been out in the meantime. Blocks that stayed in all
 // along are not needed: the working set of Bonwick and Adams (USENIX 2001), measured in exchanges,
 // not in time. If they are many, later batches go to their chunks, so that chunks become free.
 // Nothing is taken out.
-static void end_window(egb_depot* depot)
+void egb_depot_end_window_(egb_depot* depot)
 {
     const size_t depot_max = EGB_DEPOT_BATCHES_MAX * depot->batch_blocks;
     const size_t many      = egb_smaller_(depot->growing.capacity / 4, depot_max / 2);
@@ -96,22 +82,42 @@ static void end_window(egb_depot* depot)
     depot->puts  = 0;
 }
 
+static void push_full(egb_depot* depot, size_t lane, egb_batch* batch)
+{
+    egb_batch_push_(&egb_depot_lane_(depot, lane)->full, batch);
+    if (depot->is_split) {
+        depot->parts[lane].of.full++;
+    }
+}
+
+static egb_batch* pop_full(egb_depot* depot, size_t lane)
+{
+    egb_batch* const batch = egb_batch_pop_(&egb_depot_lane_(depot, lane)->full);
+    if (batch != NULL && depot->is_split) {
+        depot->parts[lane].of.full--;
+    }
+    return batch;
+}
+
 void egb_depot_push_(egb_depot* depot, size_t lane, egb_batch* batch)
 {
-    push_batch(&depot->lanes[lane].full, batch);
+    push_full(depot, lane, batch);
     depot->batches++;
     depot->blocks += batch->count;
     depot->puts++;
-    if (depot->puts == EGB_DEPOT_BATCHES_MAX) {
-        end_window(depot);
+    if (depot->puts >= EGB_DEPOT_BATCHES_MAX) {
+        egb_depot_end_window_(depot);
     }
 }
 
 egb_batch* egb_depot_pop_(egb_depot* depot, size_t lane)
 {
-    egb_batch* batch = pop_batch(&depot->lanes[lane].full);
+    if (depot->is_split) {
+        egb_split_share_full_(depot, lane);
+    }
+    egb_batch* batch = pop_full(depot, lane);
     for (size_t i = 0; batch == NULL && depot->batches != 0; i++) {
-        batch = pop_batch(&depot->lanes[i].full);
+        batch = pop_full(depot, i);
     }
     if (batch != NULL) {
         depot->batches--;
@@ -124,17 +130,21 @@ egb_batch* egb_depot_pop_(egb_depot* depot, size_t lane)
 void egb_depot_keep_empty_(egb_depot* depot, size_t lane, egb_batch* batch)
 {
     if (batch != NULL) {
-        push_batch(&depot->lanes[lane].empty, batch);
+        egb_batch_push_(&egb_depot_lane_(depot, lane)->empty, batch);
     }
 }
 
 // Shorter ones go: the threads that had them need longer ones by now.
-static egb_batch* pop_empty(egb_lane* lane, const egb_depot* depot, size_t length)
+egb_batch* egb_depot_pop_empty_(const egb_depot* depot, egb_lane* lane, size_t length)
 {
-    egb_batch* batch = pop_batch(&lane->empty);
+    egb_batch* batch = egb_batch_pop_(&lane->empty);
     while (batch != NULL && batch->length < length && batch->room < depot->batch_blocks) {
         egb_batch_drop_(batch);
-        batch = pop_batch(&lane->empty);
+        batch = egb_batch_pop_(&lane->empty);
+    }
+    if (batch != NULL) {
+        batch->count = 0;
+        batch->room  = (uint16_t)egb_smaller_(depot->batch_blocks, egb_batch_rooms_[batch->length]);
     }
     return batch;
 }
@@ -142,16 +152,14 @@ static egb_batch* pop_empty(egb_lane* lane, const egb_depot* depot, size_t lengt
 // If one thread allocates and another frees, all empty batches are in the first thread's lane.
 static egb_batch* find_empty(egb_depot* depot, size_t lane, size_t length)
 {
-    egb_batch* batch = pop_empty(&depot->lanes[lane], depot, length);
+    if (depot->is_split) {
+        egb_split_share_empty_(depot, lane);
+    }
+    egb_batch* batch = egb_depot_pop_empty_(depot, egb_depot_lane_(depot, lane), length);
     for (size_t i = 0; batch == NULL && i < EGB_LANES; i++) {
-        batch = pop_empty(&depot->lanes[i], depot, length);
+        batch = egb_depot_pop_empty_(depot, egb_depot_lane_(depot, i), length);
     }
-    if (batch == NULL) {
-        return egb_batch_new_(lane, depot->batch_blocks, length);
-    }
-    batch->count = 0;
-    batch->room  = (uint16_t)egb_smaller_(depot->batch_blocks, egb_batch_rooms_[batch->length]);
-    return batch;
+    return batch != NULL ? batch : egb_batch_new_(lane, depot->batch_blocks, length);
 }
 
 egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane, size_t length)
@@ -166,8 +174,9 @@ egb_batch* egb_depot_empty_batch_(egb_depot* depot, size_t lane, size_t length)
 static void drop_empty_batches(egb_depot* depot)
 {
     for (size_t lane = 0; lane < EGB_LANES; lane++) {
-        while (depot->lanes[lane].empty != NULL) {
-            egb_batch_drop_(pop_batch(&depot->lanes[lane].empty));
+        egb_batch** const list = &egb_depot_lane_(depot, lane)->empty;
+        while (*list != NULL) {
+            egb_batch_drop_(egb_batch_pop_(list));
         }
     }
 }
@@ -196,7 +205,7 @@ void egb_depot_drop_(egb_depot* depot)
 // page. Taking them from few chunks pays if others are to become free. Otherwise each block costs a
 // cache miss. A pool with one thread saves no wait for the lock by the depot. A block that waits
 // here keeps its chunk from becoming free: the heap, with its many pools, has less.
-static size_t depot_bytes_max(const egb_depot* depot)
+size_t egb_depot_bytes_max_(const egb_depot* depot)
 {
     const bool is_short = depot->growing.options.block_bytes < EGB_UNMARKED_BYTES;
     if (!depot->is_gathering && !(depot->is_checked && is_short)) {
@@ -214,7 +223,7 @@ bool egb_depot_has_room_(const egb_depot* depot, size_t blocks)
     const size_t most =
         egb_is_half_full_(depot, blocks) ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
     return blocks != 0 && depot->batches < most &&
-           depot->blocks * depot->growing.options.block_bytes < depot_bytes_max(depot);
+           depot->blocks * depot->growing.options.block_bytes < egb_depot_bytes_max_(depot);
 }
 
 egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch)

@@ -32,6 +32,20 @@ typedef struct egb_lane {
     egb_batch* empty;  // without blocks
 } egb_lane;
 
+// The same in a depot that is split (split.h): with a lock of its own, in whose line it lies.
+typedef union egb_part {
+    EGB_ALIGNAS_(128) egb_os_mutex lock;
+    struct {
+        void*    word;  // the lock
+        egb_lane lane;
+        uint32_t full;  // batches with blocks
+        // With this lock alone, since the depot was let go last:
+        int32_t  batches;  // with blocks, came less went
+        uint32_t puts;
+        uint32_t moves;  // exchanges of any kind
+    } of;
+} egb_part;
+
 // The part of a pool that it shares with the magazines of its threads.
 typedef struct egb_depot {
     EGB_ALIGNAS_(64) egb_os_mutex lock;
@@ -39,13 +53,18 @@ typedef struct egb_depot {
     // Fields that an exchange writes are together, alone in their lines: the lines come from the
     // processor of the thread that had the lock before.
     uint32_t batches;
-    uint32_t blocks;
-    uint32_t least;  // blocks, since the window began
-    uint32_t puts;   // since the window began
-    uint32_t seen;   // a sum over these four when the purge looked last
+    uint32_t blocks;  // atomic
+    uint32_t least;   // blocks, since the window began
+    uint32_t low;     // blocks, since the lock was last let go; of a depot that is split. Atomic
+    uint32_t puts;    // since the window began
+    uint32_t seen;    // a sum over these four when the purge looked last
+    int32_t  locks;   // while there were threads, since it was judged last whether to split
+    uint32_t waits;   // of these, after a wait
+    uint32_t moves;   // exchanges with the lock of a lane alone, since then
     egb_lane lanes[EGB_LANES];
 
     EGB_ALIGNAS_(64) uint64_t key;   // the key of the pool's handle
+    bool              is_split;      // the parts have the batches of all lanes. Atomic
     bool              is_checked;    // the level is not "off"
     bool              is_static;     // the chunk is static memory
     bool              has_budget;    // the pool, or one above it, has a budget
@@ -64,6 +83,7 @@ typedef struct egb_depot {
     uint64_t          frees;         // without those that magazines count
     egb_sampler*      sampler;       // at level "sample", else NULL
     egb_damage        damage;        // found while locked, reported after the unlock
+    egb_part*         parts;         // one for each lane, for ever; NULL: it was never split
     const egb_shape_* static_shape;  // the chunk of static memory, else NULL; atomic
     egb_growing       growing;
 
@@ -86,17 +106,39 @@ static inline void egb_depot_serve_(egb_depot* depot)
     }
 }
 
+// Locks the pool, and all parts of a depot that is split. And back.
+void egb_depot_lock_(egb_depot* depot);
+void egb_depot_let_go_(egb_depot* depot);
+
+// Whether nobody holds one of its locks for longer than a moment. Makes them unlocked, in the child
+// of a fork.
+bool egb_depot_is_free_soon_(egb_depot* depot);
+void egb_depot_lock_reset_(egb_depot* depot);
+
+// Makes it split, and not split; it is locked. False: no memory.
+bool egb_depot_split_(egb_depot* depot);
+void egb_depot_join_(egb_depot* depot);
+
 // Whoever made a block free unlocks the pool by this.
 static inline void egb_depot_unlock_(egb_depot* depot)
 {
     egb_depot_serve_(depot);
-    egb_os_unlock_(&depot->lock);
+    egb_depot_let_go_(depot);
 }
 
 // Adds a batch with blocks for threads of this lane. Takes one for a thread of this lane, if
 // possible one from the same lane, which is in its processor's cache. NULL: there is none.
 void       egb_depot_push_(egb_depot* depot, size_t lane, egb_batch* batch);
 egb_batch* egb_depot_pop_(egb_depot* depot, size_t lane);
+
+// An empty batch of the lane alone. NULL: none is long enough.
+egb_batch* egb_depot_pop_empty_(const egb_depot* depot, egb_lane* lane, size_t length);
+
+// After EGB_DEPOT_BATCHES_MAX puts: looks whether so many blocks are needed.
+void egb_depot_end_window_(egb_depot* depot);
+
+// The most bytes of blocks in the depot.
+size_t egb_depot_bytes_max_(const egb_depot* depot);
 
 // Whether the depot has room for a batch with so many blocks. Else they go to their chunks.
 bool egb_depot_has_room_(const egb_depot* depot, size_t blocks);
@@ -105,6 +147,28 @@ void egb_depot_keep_or_flush_(egb_depot* depot, size_t lane, egb_batch* batch);
 // Adds a batch and returns an empty one: the same batch, if there is no room or no other batch,
 // after its blocks went to their chunks. A freeze need not be reported for it.
 egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch);
+
+// Where the batches of a lane are.
+static inline egb_lane* egb_depot_lane_(egb_depot* depot, size_t lane)
+{
+    return depot->is_split ? &depot->parts[lane].of.lane : &depot->lanes[lane];
+}
+
+// The first batch of a list; NULL: it is empty.
+static inline egb_batch* egb_batch_pop_(egb_batch** list)
+{
+    egb_batch* const batch = *list;
+    if (batch != NULL) {
+        *list = batch->front.list.next;
+    }
+    return batch;
+}
+
+static inline void egb_batch_push_(egb_batch** list, egb_batch* batch)
+{
+    batch->front.list.next = *list;
+    *list                  = batch;
+}
 
 static inline bool egb_is_half_full_(const egb_depot* depot, size_t blocks)
 {

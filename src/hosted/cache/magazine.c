@@ -7,6 +7,7 @@
 #include "lanes.h"
 #include "marks.h"
 #include "peak.h"
+#include "split.h"
 #include "threads.h"
 
 // ---- blocks in and out of chunks ----------------------------------------------------------------
@@ -68,9 +69,11 @@ void egb_magazine_set_bottom_(const egb_depot* depot, egb_magazine_* magazine, u
 
 // Loads `batch`, with its blocks, into the magazine. It is open from then on. The block that the
 // next entry remembers was taken long ago.
-static void load(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
+void egb_magazine_load_(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
-    depot->is_tight                    = depot->is_tight && egb_depot_is_waited_for_(depot);
+    if (depot->is_tight) {
+        depot->is_tight = egb_depot_is_waited_for_(depot);
+    }
     batch->front.aside                 = *egb_no_entry_();
     batch->entries[batch->count].block = egb_no_entry_()->block;
     egb_claim_change_(depot, magazine, batch);
@@ -112,7 +115,7 @@ static size_t length_after(const egb_batch* batch)
 }
 
 // Not for a few blocks more: the batch would change at each call.
-static bool may_lengthen(const egb_depot* depot, const egb_magazine_* magazine)
+bool egb_magazine_may_lengthen_(const egb_depot* depot, const egb_magazine_* magazine)
 {
     const size_t after  = egb_batch_rooms_[length_after(magazine->loaded)];
     const size_t wanted = egb_smaller_(after, depot->batch_blocks);
@@ -125,7 +128,7 @@ static bool may_lengthen(const egb_depot* depot, const egb_magazine_* magazine)
 static bool lengthen(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const loaded = magazine->loaded;
-    if (loaded->room == depot->batch_blocks || !may_lengthen(depot, magazine)) {
+    if (loaded->room == depot->batch_blocks || !egb_magazine_may_lengthen_(depot, magazine)) {
         return false;
     }
     egb_batch* const longer =
@@ -138,7 +141,7 @@ static bool lengthen(egb_depot* depot, egb_magazine_* magazine)
     }
     longer->count = loaded->count;
     egb_batch_shorten_(depot, magazine, longer);
-    load(depot, magazine, longer);
+    egb_magazine_load_(depot, magazine, longer);
     egb_batch_drop_(loaded);
     return true;
 }
@@ -146,7 +149,7 @@ static bool lengthen(egb_depot* depot, egb_magazine_* magazine)
 // A batch from a thread of this lane, if it has room; else an empty one. NULL: refused.
 static egb_batch* first_batch(egb_depot* depot, const egb_magazine_* magazine, size_t lane)
 {
-    const egb_batch* const left = depot->lanes[lane].full;
+    const egb_batch* const left = egb_depot_lane_(depot, lane)->full;
     if (left != NULL && 2 * (size_t)left->count <= left->room) {
         egb_batch* const batch = egb_depot_pop_(depot, lane);
         egb_note_peak_(depot);
@@ -186,7 +189,7 @@ bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_p
     EGB_STORE_(magazine->remote_top, 0);
     EGB_STORE_(magazine->remote_full, EGB_NO_ROOM);
     EGB_STORE_(magazine->frees, 0);
-    load(depot, magazine, batch);
+    egb_magazine_load_(depot, magazine, batch);
     depot->attached++;
     egb_peak_mark_(depot, magazine);
     EGB_STORE_(magazine->depot, depot);
@@ -376,33 +379,50 @@ static void step_aside(egb_depot* depot, egb_magazine_* magazine)
 // Whether to use the depot: another lane's blocks serve a lane that may not have one more chunk. At
 // "off" they also serve when they are more than a quarter of all: blocks are not sent back to their
 // lanes there, and if one thread allocates and another frees, the first one's part is always empty.
-static bool may_have_batch(const egb_depot* depot, size_t lane)
+static bool may_have_batch(egb_depot* depot, size_t lane)
 {
     const bool is_idle = !depot->is_checked && depot->blocks > depot->growing.capacity / 4;
-    return depot->lanes[lane].full != NULL || depot->attached == 1 || is_idle ||
-           !egb_has_own_chunks_(depot) || !egb_lane_may_have_one_more_(depot);
+    if (egb_depot_lane_(depot, lane)->full != NULL) {
+        return true;
+    }
+    return !egb_split_wants_more_(depot) &&
+           (depot->attached == 1 || is_idle || !egb_has_own_chunks_(depot) ||
+            !egb_lane_may_have_one_more_(depot));
 }
 
-// Loads the spare batch or one of the depot; the empty one becomes the spare. False: there is none.
-static bool load_other(egb_depot* depot, egb_magazine_* magazine, bool may_be_of_depot)
+bool egb_magazine_has_full_spare_(const egb_magazine_* magazine)
+{
+    return magazine->spare != NULL && magazine->spare->count != 0;
+}
+
+void egb_magazine_load_other_(egb_depot* depot, egb_magazine_* magazine, egb_batch* other)
 {
     egb_batch* const empty = magazine->loaded;
-    if (magazine->spare != NULL && magazine->spare->count != 0) {
-        load(depot, magazine, magazine->spare);
-    } else if (may_be_of_depot && depot->batches != 0) {
+    if (other != magazine->spare) {
         egb_depot_keep_empty_(depot, magazine->lane, magazine->spare);
-        egb_batch* const batch = egb_depot_pop_(depot, magazine->lane);
-        egb_batch_fetch_(batch);
-        load(depot, magazine, batch);
-    } else {
-        return false;
+        egb_batch_fetch_(other);
     }
+    egb_magazine_load_(depot, magazine, other);
     empty->count = 0;
     if (empty->room < depot->batch_blocks) {  // no thread with a part of few bytes has a spare one
         egb_depot_keep_empty_(depot, magazine->lane, empty);
     }
     magazine->spare = empty->room < depot->batch_blocks ? NULL : empty;
-    return true;
+}
+
+// Loads the spare batch or one of the depot. False: there is none.
+static bool load_other(egb_depot* depot, egb_magazine_* magazine, bool may_be_of_depot)
+{
+    egb_batch* other = NULL;
+    if (egb_magazine_has_full_spare_(magazine)) {
+        other = magazine->spare;
+    } else if (may_be_of_depot) {
+        other = egb_depot_pop_(depot, magazine->lane);
+    }
+    if (other != NULL) {
+        egb_magazine_load_other_(depot, magazine, other);
+    }
+    return other != NULL;
 }
 
 bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
@@ -423,7 +443,7 @@ bool egb_magazine_refill_(egb_depot* depot, egb_magazine_* magazine)
         fill_from_chunks(depot, magazine, magazine->loaded);
         is_done = magazine->loaded->count != 0;
         if (is_done) {
-            load(depot, magazine, magazine->loaded);
+            egb_magazine_load_(depot, magazine, magazine->loaded);
         } else {  // the system refused a chunk
             is_done = load_other(depot, magazine, true);
         }
@@ -443,19 +463,24 @@ static void put_away(egb_depot* depot, const egb_magazine_* magazine, egb_batch*
     }
 }
 
+bool egb_magazine_is_too_long_(const egb_depot* depot, const egb_magazine_* magazine)
+{
+    return magazine->loaded->length != 0 && egb_magazine_is_of_thread_(magazine) &&
+           egb_claim_is_too_much_(depot, magazine);
+}
+
 // A magazine that has too much, since there are more now, goes on with a short batch. False: it has
 // not, or no batch is to be had.
 static bool give_up_long(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const loaded  = magazine->loaded;
-    const bool       is_long = loaded->length != 0 && egb_magazine_is_of_thread_(magazine) &&
-                         egb_claim_is_too_much_(depot, magazine);
+    const bool       is_long = egb_magazine_is_too_long_(depot, magazine);
     egb_batch* const shorter =
         is_long ? egb_batch_new_(magazine->lane, depot->batch_blocks, 0) : NULL;
     if (shorter == NULL) {
         return false;
     }
-    load(depot, magazine, shorter);
+    egb_magazine_load_(depot, magazine, shorter);
     put_away(depot, magazine, loaded);
     put_away(depot, magazine, magazine->spare);
     magazine->spare = NULL;
@@ -470,7 +495,7 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
     egb_peak_settle_(depot, magazine);
     egb_batch* const loaded = unload(magazine);
     if (loaded->count < loaded->room) {  // another thread took the lower ones
-        load(depot, magazine, loaded);
+        egb_magazine_load_(depot, magazine, loaded);
         return;
     }
     if (give_up_long(depot, magazine) || lengthen(depot, magazine)) {
@@ -483,7 +508,7 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
             magazine->loaded = NULL;
         }
         egb_batch_shorten_(depot, magazine, other);
-        load(depot, magazine, other);
+        egb_magazine_load_(depot, magazine, other);
         return;
     }
     egb_batch* empty = magazine->spare;
@@ -495,93 +520,9 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
     if (empty == NULL) {  // no memory for another batch: this one must do
         egb_batch_flush_(depot, loaded);
         magazine->spare = NULL;
-        load(depot, magazine, loaded);
+        egb_magazine_load_(depot, magazine, loaded);
         return;
     }
     magazine->spare = loaded;
-    load(depot, magazine, empty);
-}
-
-// ---- blocks of other lanes' chunks --------------------------------------------------------------
-
-// A block that one thread allocated and another freed goes back to its lane, not to the next caller
-// in the other thread: else blocks of all threads would mix in time, and threads would take the
-// cache lines of states, and of small blocks, from each other.
-
-static size_t count_remote(const egb_magazine_* magazine)
-{
-    const egb_entry_* const top =
-        (const egb_entry_*)__atomic_load_n(&magazine->remote_top, __ATOMIC_ACQUIRE);
-    return magazine->remote == NULL
-               ? 0
-               : (size_t)(top - &magazine->remote->entries[magazine->remote_first]);
-}
-
-size_t egb_magazine_count_(const egb_magazine_* magazine)
-{
-    const uintptr_t top = EGB_LOAD_(magazine->top);
-    const size_t held = top > magazine->lowest ? (top - magazine->lowest) / sizeof(egb_entry_) : 0;
-    return held + (magazine->spare == NULL ? 0 : magazine->spare->count) + count_remote(magazine);
-}
-
-void egb_magazine_flush_remote_(egb_depot* depot, egb_magazine_* magazine)
-{
-    const size_t count = count_remote(magazine);
-    for (size_t i = 0; i < count; i++) {
-        egb_put_back_(depot, magazine->remote->entries[magazine->remote_first + i].block);
-    }
-    magazine->remote_first += (uint32_t)count;
-}
-
-void egb_magazine_drop_remote_(egb_depot* depot, egb_magazine_* magazine)
-{
-    if (magazine->remote != NULL) {
-        egb_depot_keep_empty_(depot, magazine->lane, magazine->remote);
-        magazine->remote = NULL;
-    }
-    EGB_STORE_(magazine->remote_top, 0);
-    EGB_STORE_(magazine->remote_full, EGB_NO_ROOM);
-}
-
-// A full batch goes to the lane that most of it is likely from. The rest of a batch, after another
-// thread took some, goes to the chunks.
-static void ship(egb_depot* depot, egb_magazine_* magazine)
-{
-    egb_batch* const batch = magazine->remote;
-    const size_t     count = count_remote(magazine);
-    if (count == batch->room && egb_depot_has_room_(depot, count)) {
-        batch->count               = batch->room;
-        const egb_unit* const unit = egb_unit_of_(batch->entries[0].block);
-        egb_depot_push_(depot, egb_lane_of_key_(egb_key_at_(unit)), batch);
-    } else {
-        egb_magazine_flush_remote_(depot, magazine);
-        egb_depot_keep_empty_(depot, magazine->lane, batch);
-    }
-    magazine->remote = NULL;
-}
-
-bool egb_magazine_make_room_remote_(egb_depot* depot, egb_magazine_* magazine)
-{
-    if (magazine->remote != NULL &&
-        egb_is_above_(&magazine->remote_full, EGB_LOAD_(magazine->remote_top))) {
-        return true;
-    }
-    if (magazine->remote != NULL) {
-        ship(depot, magazine);
-    }
-    const size_t     length = magazine->remote_length;
-    egb_batch* const batch  = egb_depot_empty_batch_(depot, magazine->lane, length);
-    const uintptr_t  start  = batch == NULL ? 0 : (uintptr_t)batch->entries;
-    if (batch != NULL) {
-        egb_batch_shorten_(depot, magazine, batch);
-    }
-    magazine->remote_length = (uint8_t)egb_smaller_(length + 1, magazine->loaded->length);
-    magazine->remote        = batch;
-    magazine->remote_first  = 0;
-    EGB_STORE_(magazine->remote_top, start);
-    EGB_STORE_(
-        magazine->remote_full,
-        batch == NULL ? EGB_NO_ROOM : (uintptr_t)(batch->entries + batch->room)
-    );
-    return batch != NULL;
+    egb_magazine_load_(depot, magazine, empty);
 }

@@ -58,6 +58,27 @@ static inline bool egb_magazine_is_closed_(const egb_magazine_* magazine)
 // is of another lane. The room is no longer claimed, so other magazines may claim it.
 void egb_magazine_close_room_(egb_magazine_* magazine);
 
+// Parts of what the next ones do, for an exchange in a depot that is split: split.h.
+//
+// Loads a batch, with its blocks; the magazine is open from then on. Loads a batch in place of an
+// empty one, which becomes the spare one.
+void egb_magazine_load_(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch);
+void egb_magazine_load_other_(egb_depot* depot, egb_magazine_* magazine, egb_batch* other);
+void egb_magazine_set_remote_(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch);
+
+// Whether its batches are to be longer, or have become too long.
+bool egb_magazine_may_lengthen_(const egb_depot* depot, const egb_magazine_* magazine);
+bool egb_magazine_is_too_long_(const egb_depot* depot, const egb_magazine_* magazine);
+
+bool   egb_magazine_has_full_spare_(const egb_magazine_* magazine);
+size_t egb_magazine_count_remote_(const egb_magazine_* magazine);
+
+// The lane that most blocks of a batch, which is not empty, are likely from.
+static inline size_t egb_lane_of_batch_(const egb_batch* batch)
+{
+    return egb_lane_of_key_(egb_key_at_(egb_unit_of_(batch->entries[0].block)));
+}
+
 // Makes the magazine empty and of no pool, as far as the hot path knows.
 void egb_magazine_clear_(egb_magazine_* magazine);
 

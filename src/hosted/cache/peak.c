@@ -35,19 +35,29 @@ static size_t doubt(const egb_depot* depot)
     return depot->most_out - egb_smaller_(depot->most_out, depot->peak);
 }
 
-void egb_note_peak_(egb_depot* depot)
+static void note_out(egb_depot* depot, size_t out)
 {
-    const size_t out = egb_depot_out_(depot);
-    depot->most_out  = egb_larger_(depot->most_out, out);
+    depot->most_out = egb_larger_(depot->most_out, out);
     if (out > depot->growing.capacity / 8 * 7) {
         depot->is_gathering = false;
     }
+}
+
+void egb_note_peak_(egb_depot* depot)
+{
+    note_out(depot, egb_depot_out_(depot));
 }
 
 static void raise_peak(egb_depot* depot, size_t rested)
 {
     depot->peak     = egb_larger_(depot->peak, depot->most_out - rested);
     depot->most_out = egb_depot_out_(depot);
+}
+
+void egb_peak_gather_(egb_depot* depot, size_t low)
+{
+    note_out(depot, depot->growing.in_use - depot->quarantined - low);
+    raise_peak(depot, 0);
 }
 
 void egb_peak_leave_(egb_depot* depot)

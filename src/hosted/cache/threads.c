@@ -83,7 +83,7 @@ void egb_magazine_let_go_(egb_magazine_* magazine)
 {
     egb_depot* const depot = magazine->depot;
     if (depot != NULL) {
-        egb_os_lock_(&depot->lock);
+        egb_depot_lock_(depot);
         egb_magazine_detach_(depot, magazine);
         egb_depot_unlock_(depot);
     }

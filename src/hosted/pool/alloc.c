@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Alloc where the thread's magazine could not serve it.
 #include "../../os/os.h"
+#include "../cache/split.h"
 #include "../cache/tight.h"
 #include "../stacks/stacks.h"
 #include "events.h"
@@ -98,7 +99,12 @@ egb_attempt egb_pool_try_(egb_pool pool, egb_magazine* cache, egb_request* reque
 {
     egb_attempt          now      = {.block = NULL};
     egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
-    egb_control* const   control  = egb_pool_lock_(pool);
+    if (egb_split_refill_(magazine, egb_pool_key_(pool)) &&
+        egb_magazine_pop_(magazine, &now.block)) {
+        now.has_pool = true;
+        return now;
+    }
+    egb_control* const control = egb_pool_lock_(pool);
     if (control == NULL) {
         return now;
     }

@@ -28,11 +28,11 @@ bool egb_pool_level_(egb_pool pool, egb_level* level)
 static egb_pool pool_if_it_has(egb_control* control, const void* address)
 {
     const egb_pool none = {0, 0};
-    egb_os_lock_(&control->depot.lock);
+    egb_depot_lock_(&control->depot);
     const egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, address);
     const bool              has   = chunk != NULL && egb_chunk_has_(chunk, address);
     const egb_pool          pool  = egb_handle_of_(control);
-    egb_os_unlock_(&control->depot.lock);
+    egb_depot_let_go_(&control->depot);
     return has && pool.generation != 0 ? pool : none;
 }
 

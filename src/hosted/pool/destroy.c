@@ -127,7 +127,7 @@ static bool lock_all(egb_control* root, egb_destroy how)
 {
     size_t in_use = 0;
     for (egb_control* one = root; one != NULL; one = egb_tree_next_(root, one)) {
-        egb_os_lock_(&one->depot.lock);
+        egb_depot_lock_(&one->depot);
         if (how == EGB_DESTROY_REFUSE || has_watcher()) {
             in_use += count_in_use(one);
         } else {

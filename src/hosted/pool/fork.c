@@ -65,7 +65,7 @@ static void prepare(void)
 {
     lock_hooks_and_registry();
     for (size_t slot = 1; slot < used_slots(); slot++) {
-        egb_os_lock_(&egb_registry_.controls[slot].depot.lock);
+        egb_depot_lock_(&egb_registry_.controls[slot].depot);
     }
     egb_batch_slabs_lock_();
     egb_large_lock_();
@@ -81,7 +81,7 @@ bool egb_locks_are_free_soon_(void)
                     egb_os_is_free_soon_(&egb_registry_.budget_lock) &&
                     egb_region_cache_is_free_soon_();
     for (size_t slot = 1; slot < used_slots() && are_free; slot++) {
-        are_free = egb_os_is_free_soon_(&egb_registry_.controls[slot].depot.lock);
+        are_free = egb_depot_is_free_soon_(&egb_registry_.controls[slot].depot);
     }
     return are_free;
 }
@@ -94,7 +94,7 @@ static void in_parent(void)
     egb_large_unlock_();
     egb_batch_slabs_unlock_();
     for (size_t slot = 1; slot < used_slots(); slot++) {
-        egb_os_unlock_(&egb_registry_.controls[slot].depot.lock);
+        egb_depot_let_go_(&egb_registry_.controls[slot].depot);
     }
     const egb_fork_hook* const first = prepared;
     egb_os_unlock_(&egb_threads_.lock);
@@ -110,7 +110,7 @@ static void in_child(void)
     egb_large_reset_();
     egb_batch_slabs_reset_();
     for (size_t slot = 1; slot < used_slots(); slot++) {
-        egb_os_lock_reset_(&egb_registry_.controls[slot].depot.lock);
+        egb_depot_lock_reset_(&egb_registry_.controls[slot].depot);
     }
     egb_lines_reset_();
     egb_os_lock_reset_(&egb_threads_.lock);

@@ -3,6 +3,7 @@
 #include "free.h"
 
 #include "../../os/os.h"
+#include "../cache/split.h"
 #include "../cache/tight.h"
 #include "events.h"
 #include "layout.h"
@@ -14,6 +15,35 @@ static egb_misuse_kind kind_of_stranger(const void* address)
     return other.generation != 0 ? EGB_MISUSE_WRONG_POOL : EGB_MISUSE_FOREIGN;
 }
 
+// The block of another lane, of which the remote batch is full.
+static bool free_remote(egb_magazine_* magazine, uint64_t key, void* block)
+{
+    const egb_unit* const unit = egb_unit_like_(block);
+    const uint64_t apart = unit == NULL ? 0 : egb_key_at_(unit) ^ EGB_LOAD_(magazine->chunk_key);
+    unsigned char* state;
+    return apart != 0 && (apart & ~EGB_KEY_LANES) == 0 &&
+           egb_find_live_(&unit->shape, block, &state) &&
+           egb_split_make_room_remote_(magazine, key) &&
+           egb_push_remote_(magazine, block, state) == EGB_PUSH_DONE;
+}
+
+// With a part of the depot alone, if it is split. At level "off" the block is looked at now, as far
+// as its chunk says what it is.
+static bool free_in_part(egb_magazine_* magazine, egb_pool pool, void* block)
+{
+    const uint64_t key = egb_pool_key_(pool);
+    if (magazine == NULL || EGB_LOAD_(magazine->key) != key) {
+        return false;
+    }
+    if (egb_key_is_checked_(key)) {
+        return free_remote(magazine, key, block);
+    }
+    return EGB_LOAD_(magazine->depot->is_split) &&
+           egb_free_find_(egb_control_of_depot_(magazine->depot), block).fault.kind == 0 &&
+           egb_split_make_room_(magazine, key) &&
+           egb_push_is_done_(magazine, egb_push_unchecked_(magazine, block));
+}
+
 void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site)
 {
     if (block == NULL) {
@@ -21,7 +51,10 @@ void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, cons
     }
     site                          = egb_pool_site_(pool, site);
     egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
-    egb_control* const   control  = egb_pool_lock_(pool);
+    if (free_in_part(magazine, pool, block)) {
+        return;
+    }
+    egb_control* const control = egb_pool_lock_(pool);
     if (control == NULL) {
         egb_pool_report_handle_(pool, block, site);
         return;
@@ -49,7 +82,7 @@ bool egb_push_ended_(egb_magazine_* magazine)
         egb_magazine_forget_(magazine);
         return true;
     }
-    egb_os_lock_(&depot->lock);
+    egb_depot_lock_(depot);
     const bool is_revoked = EGB_LOAD_(magazine->key) == EGB_NO_KEY_;
     const bool is_back    = !is_revoked && (egb_magazine_take_back_aside_(depot, magazine) ||
                                          egb_magazine_pop_(magazine, &block));
@@ -72,6 +105,9 @@ static bool make_room(egb_magazine_* magazine, egb_pool pool, const void* site)
 {
     if (egb_is_above_(&magazine->full, EGB_LOAD_(magazine->top))) {
         return false;
+    }
+    if (egb_split_make_room_(magazine, egb_pool_key_(pool))) {
+        return true;
     }
     egb_control* const control = egb_pool_lock_(pool);
     const bool         is_its =

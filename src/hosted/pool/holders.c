@@ -254,7 +254,7 @@ static void lock_pools(egb_control* first)
 {
     for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
         if (one->id.slot != 0) {
-            egb_os_lock_(&one->depot.lock);
+            egb_depot_lock_(&one->depot);
         }
     }
     egb_large_lock_();
@@ -265,7 +265,7 @@ static void unlock_pools(egb_control* first)
     egb_large_unlock_();
     for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
         if (one->id.slot != 0) {
-            egb_os_unlock_(&one->depot.lock);
+            egb_depot_let_go_(&one->depot);
         }
     }
 }
@@ -430,14 +430,14 @@ void egb_holders_restart_(void)
     egb_large_unlock_();
     egb_os_lock_(&egb_threads_.lock);
     for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
-        egb_os_lock_(&one->depot.lock);
+        egb_depot_lock_(&one->depot);
         if (one->id.slot != 0 && one->redzones != NULL) {
             one->redzones->serial_before = one->redzones->serial;
         }
         if (one->samples != NULL) {
             egb_samples_restart_(one->samples);
         }
-        egb_os_unlock_(&one->depot.lock);
+        egb_depot_let_go_(&one->depot);
     }
     egb_os_unlock_(&egb_threads_.lock);
 }

@@ -102,7 +102,10 @@ static uint32_t slot_for(const egb_control* control, bool is_checked)
 // make_chunks() makes the growing pool.
 static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_pool pool)
 {
+    egb_depot_join_(depot);  // of the pool that had the control block before
     depot->batches = depot->blocks = depot->least = depot->puts = 0;
+    depot->locks                                                = 0;
+    depot->waits = depot->moves = 0;
     for (size_t lane = 0; lane < EGB_LANES; lane++) {
         depot->lanes[lane].full = depot->lanes[lane].empty = NULL;
     }
@@ -263,7 +266,7 @@ static egb_status create(egb_pool* out, const egb_pool_options* options, egb_lev
     if (control == NULL) {
         return EGB_LIMIT;
     }
-    egb_os_lock_(&control->depot.lock);
+    egb_depot_lock_(&control->depot);
     set_up(control, parent, options, level);
     const egb_status status = make_blocks(control, options);
     if (status == EGB_OK) {

@@ -137,9 +137,9 @@ egb_control* egb_pool_lock_(egb_pool pool)
     if (control == NULL) {
         return NULL;
     }
-    egb_os_lock_(&control->depot.lock);
+    egb_depot_lock_(&control->depot);
     if (EGB_LOAD_(control->id.generation) != pool.generation) {
-        egb_os_unlock_(&control->depot.lock);
+        egb_depot_let_go_(&control->depot);
         return NULL;
     }
     return control;
@@ -149,7 +149,7 @@ void egb_pool_unlock_(egb_control* control)
 {
     egb_depot_serve_(&control->depot);
     egb_live_note_(control);
-    egb_os_unlock_(&control->depot.lock);
+    egb_depot_let_go_(&control->depot);
 }
 
 egb_control* egb_tree_next_(const egb_control* root, egb_control* control)

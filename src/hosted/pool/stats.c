@@ -41,9 +41,9 @@ static void add_locked(egb_control* control, egb_pool_stats* sum)
 
 static void add_pool(egb_control* control, egb_pool_stats* sum)
 {
-    egb_os_lock_(&control->depot.lock);
+    egb_depot_lock_(&control->depot);
     add_locked(control, sum);
-    egb_os_unlock_(&control->depot.lock);
+    egb_depot_let_go_(&control->depot);
 }
 
 static void describe_pool(const egb_control* control, egb_pool_stats* out)
@@ -80,7 +80,7 @@ egb_status egb_pool_get_stats_for_report_(egb_pool pool, egb_pool_stats* out)
     egb_control* const control = egb_pool_lock_(pool);
     if (control != NULL) {
         egb_pool_stats_for_report_(control, out);
-        egb_os_unlock_(&control->depot.lock);
+        egb_depot_let_go_(&control->depot);
     }
     egb_os_unlock_(&egb_threads_.lock);
     return control != NULL ? EGB_OK : EGB_STALE;
@@ -97,7 +97,7 @@ void egb_pools_count_anew_(void)
             egb_pool_stats_of_(control, &now);
             const egb_earlier earlier = {now.allocations, now.frees, now.failures};
             control->earlier          = earlier;
-            egb_os_unlock_(&control->depot.lock);
+            egb_depot_let_go_(&control->depot);
         }
     }
     egb_os_unlock_(&egb_threads_.lock);

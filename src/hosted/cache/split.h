@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Room cache: depots that are split. If threads often wait for the lock of a pool, each lane's part
+// of its depot is locked by a lock of its own: a magazine exchanges batches with the part of its
+// lane, and takes the pool's lock only if that part has no batch, or no room. Whoever locks the
+// pool locks all parts, and so finds it as if there had been one lock: docs/decisions/0051.
+//
+// The calls below are for a magazine's own thread, without a lock. They change nothing and say no
+// if the depot is not split, or the exchange needs more than a part.
+#ifndef EGGBOX_SRC_HOSTED_CACHE_SPLIT_H
+#define EGGBOX_SRC_HOSTED_CACHE_SPLIT_H
+
+#include "magazine.h"
+
+// As egb_magazine_refill_(), egb_magazine_make_room_() and egb_magazine_make_room_remote_(), for
+// the magazine with this key.
+bool egb_split_refill_(egb_magazine_* magazine, uint64_t key);
+bool egb_split_make_room_(egb_magazine_* magazine, uint64_t key);
+bool egb_split_make_room_remote_(egb_magazine_* magazine, uint64_t key);
+
+// ---- with the pool locked -----------------------------------------------------------------------
+
+// Whether a lane without a batch is to get blocks of the chunks, and not another lane's batch: each
+// lane has a stock then, and finds what it needs in its part.
+bool egb_split_wants_more_(const egb_depot* depot);
+
+// Moves some batches of other lanes into this one's part, if it has none.
+void egb_split_share_full_(egb_depot* depot, size_t lane);
+void egb_split_share_empty_(egb_depot* depot, size_t lane);
+
+#endif  // EGGBOX_SRC_HOSTED_CACHE_SPLIT_H
