@@ -330,39 +330,65 @@ TEST_F(pool_split, ends_while_threads_have_magazines)
     }
 }
 
-// One lock in 16 was waited for; then the parts have nothing to do.
+// One lock in 16 of the last 256 was waited for; then the parts have nothing to do.
 TEST_F(pool_split, is_split_and_in_one_again_by_the_counts)
 {
-    const guard       pool(make(64));
-    std::atomic<bool> is_over{false};
-    std::atomic<bool> is_there{false};
+    const guard   pool(make(64));
+    const company other(pool);
     warm(pool);
-    std::thread other([&] {  // a thread that is alone waits for nobody
-        warm(pool);
-        is_there = true;
-        while (!is_over) {
-            std::this_thread::yield();
-        }
-    });
-    while (!is_there) {
-        std::this_thread::yield();
-    }
-    const auto set = [&](std::uint32_t waits, std::uint32_t moves) {
+    const auto wait_after = [&](std::uint32_t locks, std::uint32_t waits) {
+        return look_at(
+                   pool,
+                   [=](egb_depot& depot) {
+                       depot.locks = locks;
+                       depot.waits = waits;
+                       egb_depot_lock_parts_(&depot, true);
+                   }
+        ).is_split;
+    };
+    const auto end_window = [&](std::uint32_t moves) {
         (void)look_at(pool, [=](egb_depot& depot) {
             depot.locks = 255;
-            depot.waits = waits;
             depot.moves = moves;
         });
         return look_at(pool).is_split;
     };
-    EXPECT_FALSE(set(14, 0));
-    EXPECT_TRUE(set(16, 0));
-    EXPECT_TRUE(set(0, 512));
-    EXPECT_FALSE(set(0, 500));
-    (void)look_at(pool, [](egb_depot& depot) { EXPECT_LT(depot.locks, 0); });
-    is_over = true;
-    other.join();
-    EXPECT_EQ(stats_of(pool).in_use, 0u);
+    EXPECT_FALSE(wait_after(256, 14));
+    EXPECT_FALSE(wait_after(257, 15)) << "15 waits are long ago";
+    EXPECT_TRUE(wait_after(256, 15));
+    EXPECT_TRUE(end_window(512));
+    EXPECT_FALSE(end_window(500));
+    std::uint32_t locks = 0;
+    (void)look_at(pool, [&](const egb_depot& depot) { locks = depot.locks; });
+    EXPECT_FALSE(wait_after(locks, 1000)) << "it was in parts lately, for nothing";
+    EXPECT_FALSE(wait_after(0u - 1, 1000));
+    EXPECT_TRUE(wait_after(0, 15));
+}
+
+// The last thread that uses the pool pays for nine locks no longer than a while.
+TEST_F(pool_split, is_in_one_again_for_a_thread_that_is_alone)
+{
+    for (const char* const level : levels) {
+        const guard pool(make_at(level, 64));
+        warm(pool);
+        split(pool);
+        for (int i = 0; i < 32; i++) {
+            warm(pool);
+        }
+        EXPECT_FALSE(look_at(pool).is_split) << level;
+    }
+}
+
+// A lock that is free is not looked at.
+TEST_F(pool_split, is_not_split_by_a_thread_that_waits_for_nobody)
+{
+    const guard   pool(make(64));
+    const company other(pool);
+    for (int i = 0; i < 32; i++) {
+        warm(pool);
+    }
+    EXPECT_FALSE(look_at(pool).is_split);
+    (void)look_at(pool, [](const egb_depot& depot) { EXPECT_EQ(depot.waits, 0u); });
 }
 
 // Blocks may be few there, and have to be found wherever they are.

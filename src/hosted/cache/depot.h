@@ -48,7 +48,10 @@ typedef union egb_part {
 
 // The part of a pool that it shares with the magazines of its threads.
 typedef struct egb_depot {
-    EGB_ALIGNAS_(64) egb_os_mutex lock;
+    union {
+        EGB_ALIGNAS_(64) egb_os_mutex lock;
+        uint32_t word;  // of the lock. Atomic
+    };
 
     // Fields that an exchange writes are together, alone in their lines: the lines come from the
     // processor of the thread that had the lock before.
@@ -58,7 +61,7 @@ typedef struct egb_depot {
     uint32_t low;     // blocks, since the lock was last let go; of a depot that is split. Atomic
     uint32_t puts;    // since the window began
     uint32_t seen;    // a sum over these four when the purge looked last
-    int32_t  locks;   // while there were threads, since it was judged last whether to split
+    uint32_t locks;   // since a window of split.c began
     uint32_t waits;   // of these, after a wait
     uint32_t moves;   // exchanges with the lock of a lane alone, since then
     egb_lane lanes[EGB_LANES];
@@ -106,9 +109,35 @@ static inline void egb_depot_serve_(egb_depot* depot)
     }
 }
 
+// After the pool's lock, if somebody had it or the depot is split: locks all parts, and judges
+// whether the depot is to be split. Before the lock is let go, if the depot is split.
+void egb_depot_lock_parts_(egb_depot* depot, bool has_waited);
+void egb_depot_let_go_of_parts_(egb_depot* depot);
+
+// Whether somebody holds the lock, as far as its word tells (os.h). A guess, in passing.
+static inline bool egb_depot_is_held_(const egb_depot* depot)
+{
+    return EGB_LOAD_(depot->word) != 0;
+}
+
 // Locks the pool, and all parts of a depot that is split. And back.
-void egb_depot_lock_(egb_depot* depot);
-void egb_depot_let_go_(egb_depot* depot);
+static inline void egb_depot_lock_(egb_depot* depot)
+{
+    const bool has_waited = egb_depot_is_held_(depot);
+    egb_os_lock_(&depot->lock);
+    depot->locks++;
+    if (EGB_UNLIKELY(has_waited || depot->is_split)) {
+        egb_depot_lock_parts_(depot, has_waited);
+    }
+}
+
+static inline void egb_depot_let_go_(egb_depot* depot)
+{
+    if (EGB_UNLIKELY(depot->is_split)) {
+        egb_depot_let_go_of_parts_(depot);
+    }
+    egb_os_unlock_(&depot->lock);
+}
 
 // Whether nobody holds one of its locks for longer than a moment. Makes them unlocked, in the child
 // of a fork.

@@ -86,53 +86,66 @@ static void join_parts(egb_depot* depot)
     unlock_parts(depot);
 }
 
-// Notes that the pool was locked. A lock of the whole is dearer if it is split. So it is split if
-// one lock in 16 is waited for, and in one again, for much longer, if parts do not serve at least
-// two exchanges for each lock of the whole.
-static void judge_locks(egb_depot* depot, bool has_waited)
+// A lock of the whole is dearer if the depot is split. So it is split if one lock in 16 is waited
+// for, and in one again, for much longer, if parts do not serve at least two exchanges for each
+// lock of the whole.
+enum { WINDOW = 256, WAITS_LEAST = WINDOW / 16, MOVES_LEAST = 2 * WINDOW, REST = 16 * WINDOW };
+
+static bool may_be_split(const egb_depot* depot)
 {
-    enum { WINDOW = 256, WAITS_LEAST = WINDOW / 16, MOVES_LEAST = 2 * WINDOW, REST = 16 * WINDOW };
-    depot->waits += has_waited;
-    if (++depot->locks < WINDOW) {
+    return egb_has_own_chunks_(depot) && depot->sampler == NULL;
+}
+
+// Locks before `locks` is 0 are the rest.
+static void begin_window(egb_depot* depot, uint32_t rest)
+{
+    depot->locks = 0 - rest;
+    depot->waits = depot->moves = 0;
+}
+
+// Only a wait is looked at: a lock that is free costs no more than a count.
+static void judge_wait(egb_depot* depot)
+{
+    if (depot->locks >= 0 - (uint32_t)REST) {
         return;
     }
-    const bool may_be  = egb_has_own_chunks_(depot) && depot->sampler == NULL;
-    const bool is_used = depot->moves >= MOVES_LEAST;
-    const bool is_full = depot->waits >= WAITS_LEAST;
-    depot->locks       = 0;
-    depot->waits = depot->moves = 0;
-    if (depot->is_split && !(is_used && may_be)) {
-        join_parts(depot);
-        depot->locks = WINDOW - REST;
-    } else if (!depot->is_split && is_full && may_be) {
+    if (depot->locks > WINDOW) {
+        begin_window(depot, 0);
+    }
+    if (++depot->waits >= WAITS_LEAST && may_be_split(depot)) {
+        begin_window(depot, 0);
         (void)split_parts(depot);
     }
 }
 
-// A thread that is alone waits for nobody.
-void egb_depot_lock_(egb_depot* depot)
+static void judge_parts(egb_depot* depot)
 {
-    const bool is_alone   = EGB_LOAD_(egb_threads_.count) <= 1;
-    const bool has_waited = is_alone || !egb_os_try_lock_(&depot->lock);
-    if (has_waited) {
-        egb_os_lock_(&depot->lock);
+    if (depot->locks < WINDOW) {
+        return;
     }
-    if (depot->is_split) {
-        lock_parts(depot);
-        gather_parts(depot);
-    }
-    if (!is_alone) {
-        judge_locks(depot, has_waited);
+    const bool is_used = depot->moves >= MOVES_LEAST;
+    begin_window(depot, 0);
+    if (!is_used || !may_be_split(depot)) {
+        join_parts(depot);
+        begin_window(depot, REST);
     }
 }
 
-void egb_depot_let_go_(egb_depot* depot)
+void egb_depot_lock_parts_(egb_depot* depot, bool has_waited)
 {
     if (depot->is_split) {
-        EGB_STORE_(depot->low, depot->blocks);
-        unlock_parts(depot);
+        lock_parts(depot);
+        gather_parts(depot);
+        judge_parts(depot);
+    } else if (has_waited) {
+        judge_wait(depot);
     }
-    egb_os_unlock_(&depot->lock);
+}
+
+void egb_depot_let_go_of_parts_(egb_depot* depot)
+{
+    EGB_STORE_(depot->low, depot->blocks);
+    unlock_parts(depot);
 }
 
 // Whoever sees that it is split also sees the parts.
@@ -237,11 +250,8 @@ static bool may_exchange(const egb_depot* depot, const egb_magazine_* magazine, 
 // The magazine's depot, with its lane's part locked; NULL: no exchange with a part.
 static egb_depot* enter_part(const egb_magazine_* magazine, uint64_t key)
 {
-    egb_depot* const depot = magazine == NULL ? NULL : magazine->depot;
-    if (depot == NULL || !is_split(depot)) {
-        return NULL;
-    }
-    egb_os_mutex* const lock = &depot->parts[egb_thread_self_()->lane].lock;
+    egb_depot* const    depot = magazine->depot;
+    egb_os_mutex* const lock  = &depot->parts[egb_thread_self_()->lane].lock;
     egb_os_lock_(lock);
     if (!may_exchange(depot, magazine, key)) {
         egb_os_unlock_(lock);
@@ -318,7 +328,7 @@ static bool refill_in_part(egb_depot* depot, egb_magazine_* magazine)
     return other != NULL;
 }
 
-bool egb_split_refill_(egb_magazine_* magazine, uint64_t key)
+bool egb_split_refill_from_part_(egb_magazine_* magazine, uint64_t key)
 {
     egb_depot* const depot = enter_part(magazine, key);
     return depot != NULL && leave_part(depot, magazine->lane, refill_in_part(depot, magazine));
@@ -380,7 +390,7 @@ static bool make_room_in_part(egb_depot* depot, egb_magazine_* magazine)
     return empty != NULL;
 }
 
-bool egb_split_make_room_(egb_magazine_* magazine, uint64_t key)
+bool egb_split_make_room_in_part_(egb_magazine_* magazine, uint64_t key)
 {
     egb_depot* const depot = enter_part(magazine, key);
     return depot != NULL && leave_part(depot, magazine->lane, make_room_in_part(depot, magazine));
@@ -424,7 +434,7 @@ static bool ship_to_part(egb_depot* depot, egb_magazine_* magazine, size_t to)
     return empty != NULL;
 }
 
-bool egb_split_make_room_remote_(egb_magazine_* magazine, uint64_t key)
+bool egb_split_make_room_remote_in_part_(egb_magazine_* magazine, uint64_t key)
 {
     egb_depot* const depot = enter_part(magazine, key);
     if (depot == NULL) {

@@ -11,11 +11,34 @@
 
 #include "magazine.h"
 
+// For a magazine of a depot that is split.
+bool egb_split_refill_from_part_(egb_magazine_* magazine, uint64_t key);
+bool egb_split_make_room_in_part_(egb_magazine_* magazine, uint64_t key);
+bool egb_split_make_room_remote_in_part_(egb_magazine_* magazine, uint64_t key);
+
+// Whether the magazine, or NULL, is of a depot that is split. Who sees that also sees the parts.
+static inline bool egb_is_split_(const egb_magazine_* magazine)
+{
+    const egb_depot* const depot = magazine == NULL ? NULL : magazine->depot;
+    return EGB_UNLIKELY(depot != NULL && __atomic_load_n(&depot->is_split, __ATOMIC_ACQUIRE));
+}
+
 // As egb_magazine_refill_(), egb_magazine_make_room_() and egb_magazine_make_room_remote_(), for
-// the magazine with this key.
-bool egb_split_refill_(egb_magazine_* magazine, uint64_t key);
-bool egb_split_make_room_(egb_magazine_* magazine, uint64_t key);
-bool egb_split_make_room_remote_(egb_magazine_* magazine, uint64_t key);
+// the magazine with this key. Most depots are not split: those cost no call.
+static inline bool egb_split_refill_(egb_magazine_* magazine, uint64_t key)
+{
+    return egb_is_split_(magazine) && egb_split_refill_from_part_(magazine, key);
+}
+
+static inline bool egb_split_make_room_(egb_magazine_* magazine, uint64_t key)
+{
+    return egb_is_split_(magazine) && egb_split_make_room_in_part_(magazine, key);
+}
+
+static inline bool egb_split_make_room_remote_(egb_magazine_* magazine, uint64_t key)
+{
+    return egb_is_split_(magazine) && egb_split_make_room_remote_in_part_(magazine, key);
+}
 
 // ---- with the pool locked -----------------------------------------------------------------------
 

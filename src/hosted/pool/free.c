@@ -32,14 +32,13 @@ static bool free_remote(egb_magazine_* magazine, uint64_t key, void* block)
 static bool free_in_part(egb_magazine_* magazine, egb_pool pool, void* block)
 {
     const uint64_t key = egb_pool_key_(pool);
-    if (magazine == NULL || EGB_LOAD_(magazine->key) != key) {
+    if (!egb_is_split_(magazine) || EGB_LOAD_(magazine->key) != key) {
         return false;
     }
     if (egb_key_is_checked_(key)) {
         return free_remote(magazine, key, block);
     }
-    return EGB_LOAD_(magazine->depot->is_split) &&
-           egb_free_find_(egb_control_of_depot_(magazine->depot), block).fault.kind == 0 &&
+    return egb_free_find_(egb_control_of_depot_(magazine->depot), block).fault.kind == 0 &&
            egb_split_make_room_(magazine, key) &&
            egb_push_is_done_(magazine, egb_push_unchecked_(magazine, block));
 }
