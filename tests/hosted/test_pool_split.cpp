@@ -255,6 +255,51 @@ TEST_F(pool_split, is_exact_while_others_ask_and_trim)
     }
 }
 
+// Each step may come between any two of an exchange.
+TEST_F(pool_split, is_exact_while_it_is_split_and_in_one_in_turns)
+{
+    for (const char* const level : levels) {
+        const guard       pool(make_at(level, 64));
+        std::atomic<bool> is_over{false};
+        exchange          blocks(pool);
+        std::thread       turning([&] {
+            for (bool is_split = true; !is_over; is_split = !is_split) {
+                (void)look_at(pool, [=](egb_depot& depot) {
+                    if (is_split) {
+                        EXPECT_TRUE(egb_depot_split_(&depot));
+                    } else {
+                        egb_depot_join_(&depot);
+                    }
+                });
+                std::this_thread::yield();
+            }
+        });
+        blocks.run(4, 10);
+        is_over = true;
+        turning.join();
+        expect_all_free(pool, blocks.taken());
+    }
+}
+
+// A handler of a signal asks, whose thread may have been interrupted in an exchange. It may have
+// come for the lock of a part before the depot was in one again.
+TEST_F(pool_split, tells_that_the_lock_of_a_part_is_held)
+{
+    const guard pool(make(64));
+    egb_depot&  depot = egb_control_of_(pool)->depot;
+    EXPECT_TRUE(egb_depot_is_free_soon_(&depot));
+    split(pool);
+    EXPECT_TRUE(egb_depot_is_free_soon_(&depot));
+    egb_os_lock_(&depot.parts[EGB_LANES - 1].lock);
+    EXPECT_FALSE(egb_depot_is_free_soon_(&depot));
+    egb_os_unlock_(&depot.parts[EGB_LANES - 1].lock);
+    (void)look_at(pool, [](egb_depot& one) { egb_depot_join_(&one); });
+    egb_os_lock_(&depot.parts[0].lock);
+    EXPECT_FALSE(egb_depot_is_free_soon_(&depot));
+    egb_os_unlock_(&depot.parts[0].lock);
+    EXPECT_TRUE(egb_depot_is_free_soon_(&depot));
+}
+
 TEST_F(pool_split, tells_a_second_free)
 {
     events      seen;

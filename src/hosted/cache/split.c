@@ -148,17 +148,11 @@ void egb_depot_let_go_of_parts_(egb_depot* depot)
     unlock_parts(depot);
 }
 
-// Whoever sees that it is split also sees the parts.
-static bool is_split(const egb_depot* depot)
-{
-    return __atomic_load_n(&depot->is_split, __ATOMIC_ACQUIRE);
-}
-
-// Parts that are no longer in use are free.
+// A part's lock may still be held after the depot is in one again: its thread came to wait before.
 bool egb_depot_is_free_soon_(egb_depot* depot)
 {
     bool is_free = egb_os_is_free_soon_(&depot->lock);
-    for (size_t lane = 0; lane < EGB_LANES && is_free && is_split(depot); lane++) {
+    for (size_t lane = 0; lane < EGB_LANES && is_free && depot->parts != NULL; lane++) {
         is_free = egb_os_is_free_soon_(&depot->parts[lane].lock);
     }
     return is_free;
