@@ -37,8 +37,9 @@ typedef struct egb_live_header {
     uint32_t unused;
 } egb_live_header;
 
-// A pool. `in_use` counts what callers have, and free blocks in magazines, of which there are
-// `in_magazines_max` at most.
+// A pool, as its lock was last let go. `in_use` counts what callers have, and free blocks in
+// magazines, of which there are `in_magazines_max` at most. If threads wait for the pool's lock,
+// blocks come and go without it: `in_use` and `peak` are then those of a while ago.
 typedef struct egb_live_pool {
     uint64_t key;  // of the pool's handle; 0: there is no pool here
     uint64_t block_bytes;
