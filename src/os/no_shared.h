@@ -72,6 +72,14 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
     return EGB_UNSUPPORTED;
 }
 
+bool egb_os_shared_read_(int file, void* to, size_t bytes)
+{
+    (void)file;
+    (void)to;
+    (void)bytes;
+    return false;
+}
+
 bool egb_os_shared_is_named_(int file, const char* path)
 {
     (void)file;

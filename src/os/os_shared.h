@@ -50,6 +50,10 @@ typedef struct egb_os_shared_file {
 // EGB_INVALID: no open file; EGB_CORRUPT: no ordinary one.
 egb_status egb_os_shared_look_(int file, egb_os_shared_file* out);
 
+// Copies the first bytes of a file. A map of them would be a signal at a page that another process
+// cuts off, and at one that has no memory yet where there is none. False: it has fewer.
+bool egb_os_shared_read_(int file, void* to, size_t bytes);
+
 // Whether `path` is a name of this very file.
 bool egb_os_shared_is_named_(int file, const char* path);
 

@@ -264,6 +264,20 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
     return status;
 }
 
+bool egb_os_shared_read_(int file, void* to, size_t bytes)
+{
+    const int before = errno;
+    size_t    got    = 0;
+    bool      goes   = true;
+    while (goes && got < bytes) {
+        const ssize_t more = pread(file, (char*)to + got, bytes - got, (off_t)got);
+        got += more > 0 ? (size_t)more : 0;
+        goes = more > 0 || (more < 0 && errno == EINTR);
+    }
+    errno = before;
+    return got == bytes;
+}
+
 bool egb_os_shared_is_named_(int file, const char* path)
 {
     const int   before = errno;

@@ -237,37 +237,12 @@ egb_status egb_shared_create(egb_shared** out, const egb_shared_options* options
 
 // ---- attach -------------------------------------------------------------------------------------
 
-// Copies the shape before it is looked at: others may write to it meanwhile.
-static egb_status read_shape(int file, egb_shared_shape_* out)
-{
-    egb_os_shared_file facts;
-    const egb_status   status = egb_os_shared_look_(file, &facts);
-    if (status != EGB_OK) {
-        return status;
-    }
-    if (!facts.is_writable) {
-        return EGB_INVALID;
-    }
-    const size_t page  = egb_os_page_bytes_();
-    const size_t bytes = (sizeof *out + page - 1) / page * page;
-    if (facts.bytes < bytes) {
-        return EGB_CORRUPT;
-    }
-    void* const start = egb_os_shared_map_(file, 0, bytes, true, 0);
-    if (start == NULL) {
-        return EGB_NO_MEMORY;
-    }
-    *out = *(const egb_shared_shape_*)start;
-    egb_os_shared_unmap_(start, bytes);
-    return egb_shared_check_shape_(out, facts.bytes);
-}
-
 // `file` becomes the pool's, or is closed. By its name: the last of those that had it open may have
 // removed the name before this one had its slot.
 static egb_status attach_file(egb_shared** out, int file, unsigned flags, bool is_by_name)
 {
     egb_shared_shape_ shape;
-    egb_status        status = read_shape(file, &shape);
+    egb_status        status = egb_shared_read_shape_(file, &shape);
     egb_shared* const shared = status == EGB_OK ? egb_shared_record_make_() : NULL;
     if (status == EGB_OK && shared == NULL) {
         status = EGB_NO_MEMORY;

@@ -2,38 +2,30 @@
 // Files of pools that nobody has open any more.
 #include "shared_private.h"
 
+// Also of another version, or too large for this process.
 static bool is_pool(int file)
 {
-    egb_os_shared_file facts;
-    const size_t       page  = egb_os_page_bytes_();
-    const size_t       bytes = (sizeof(egb_shared_shape_) + page - 1) / page * page;
-    if (egb_os_shared_look_(file, &facts) != EGB_OK || facts.bytes < bytes) {
-        return false;
-    }
-    void* const start = egb_os_shared_map_(file, 0, bytes, false, 0);
-    if (start == NULL) {
-        return false;
-    }
-    const egb_shared_shape_ shape = *(const egb_shared_shape_*)start;
-    egb_os_shared_unmap_(start, bytes);
-    return egb_shared_check_shape_(&shape, facts.bytes) == EGB_OK;
+    egb_shared_shape_ shape;
+    const egb_status  status = egb_shared_read_shape_(file, &shape);
+    return status == EGB_OK || status == EGB_LIMIT || status == EGB_UNSUPPORTED;
 }
 
-// All bytes at once: nobody is alive, and nobody can attach until the name is gone.
+// All bytes at once: nobody is alive, and nobody can attach until the name is gone. The system may
+// refuse to remove the file of another user.
 bool egb_shared_remove_dead_(const char* path)
 {
-    int file = -1;
+    int  file    = -1;
+    bool is_gone = false;
     if (egb_os_shared_open_(&file, path) != EGB_OK) {
         return false;
     }
-    const bool is_dead = is_pool(file) &&
-                         egb_os_shared_lock_(file, 0, EGB_SHARED_ATTACHMENTS_MAX) &&
-                         egb_os_shared_is_named_(file, path);
-    if (is_dead) {
+    if (is_pool(file) && egb_os_shared_lock_(file, 0, EGB_SHARED_ATTACHMENTS_MAX) &&
+        egb_os_shared_is_named_(file, path)) {
         egb_os_remove_(path);
+        is_gone = !egb_os_shared_is_named_(file, path);
     }
     egb_os_shared_close_(file);
-    return is_dead;
+    return is_gone;
 }
 
 static void remove_one(const char* name, void* user)

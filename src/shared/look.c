@@ -6,22 +6,9 @@
 // can be asked for.
 static egb_status map_control(egb_shared* out, int file)
 {
-    egb_os_shared_file facts;
-    const egb_status   status = egb_os_shared_look_(file, &facts);
-    const size_t       page   = egb_os_page_bytes_();
-    const size_t       bytes  = (sizeof out->shape + page - 1) / page * page;
-    if (status != EGB_OK || facts.bytes < bytes) {
-        return status != EGB_OK ? status : EGB_CORRUPT;
-    }
-    void* const start = egb_os_shared_map_(file, 0, bytes, false, 0);
-    if (start == NULL) {
-        return EGB_NO_MEMORY;
-    }
-    out->shape = *(const egb_shared_shape_*)start;
-    egb_os_shared_unmap_(start, bytes);
-    const egb_status checked = egb_shared_check_shape_(&out->shape, facts.bytes);
-    if (checked != EGB_OK) {
-        return checked;
+    const egb_status status = egb_shared_read_shape_(file, &out->shape);
+    if (status != EGB_OK) {
+        return status;
     }
     char* const control =
         egb_os_shared_map_(file, 0, (size_t)out->shape.payload_at, false, EGB_OS_PREFAULT);

@@ -4,6 +4,8 @@
 
 #include "../core/util.h"
 
+// Every version has the magic and itself at the same place, and the locks of its attachments: gc.c
+// relies on that.
 enum { SHAPE_VERSION = 2, ALIGN_DEFAULT = 64, ALIGN_MAX = 4096 };
 
 // Another order of bytes is another number.
@@ -152,4 +154,17 @@ egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file
         return EGB_CORRUPT;
     }
     return shape->bytes > PTRDIFF_MAX ? EGB_LIMIT : EGB_OK;
+}
+
+egb_status egb_shared_read_shape_(int file, egb_shared_shape_* out)
+{
+    egb_os_shared_file facts;
+    const egb_status   status = egb_os_shared_look_(file, &facts);
+    if (status != EGB_OK) {
+        return status;
+    }
+    if (!egb_os_shared_read_(file, out, sizeof *out)) {
+        return EGB_CORRUPT;
+    }
+    return egb_shared_check_shape_(out, facts.bytes);
 }

@@ -212,6 +212,8 @@ egb_status egb_shared_plan_(egb_shared_shape_* out, const egb_shared_options* op
 bool       egb_shared_path_(char* out, size_t bytes, const char* name);
 void       egb_shared_seal_shape_(egb_shared_shape_* shape);
 egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file_bytes);
+// A copy of the shape in the file, which was checked.
+egb_status egb_shared_read_shape_(int file, egb_shared_shape_* out);
 
 // ---- ask.c; all with the lock held --------------------------------------------------------------
 

@@ -61,6 +61,29 @@ TEST(SharedName, of_another_shape_is_busy_and_attached_to_as_it_is)
     egb_shared_close(pool);
 }
 
+// 0: the pool of another version of the library was left alone while it lived, and replaced then.
+int create_over_another_version()
+{
+    egb_shared*              pool    = nullptr;
+    const egb_shared_options options = named_options("old");
+    const pid_t              victim  = start_victim([&] { (void)make_shared_pool(options); });
+    const int                file    = open(path_of("old").c_str(), O_RDWR | O_CLOEXEC);
+    const char               version = 1;
+    const bool               is_old  = pwrite(file, &version, 1, 8) == 1;
+    close(file);
+    const bool is_busy = egb_shared_create(&pool, &options) == EGB_BUSY && egb_shared_gc() == 0;
+    kill_and_reap(victim);
+    return is_old && is_busy && egb_shared_create(&pool, &options) == EGB_OK ? 0 : 1;
+}
+
+TEST(SharedName, of_a_dead_pool_of_another_version_is_replaced)
+{
+    expect_done(start_apart([] {
+        return mount("none", "/dev/shm", "tmpfs", 0, "") != 0 ? int{NOT_ALLOWED}
+                                                              : create_over_another_version();
+    }));
+}
+
 TEST(SharedName, of_another_user_is_left_alone)
 {
     expect_done(start_apart([] {
@@ -77,6 +100,24 @@ TEST(SharedName, of_another_user_is_left_alone)
                    egb_shared_create(&mine, &options) == EGB_BUSY && egb_shared_gc() == 0 &&
                    mine == nullptr && access(path_of("theirs").c_str(), F_OK) == 0;
         }));
+    }));
+}
+
+// Everybody may write to it, and only its owner may remove it.
+TEST(SharedName, of_another_user_that_is_dead_is_not_counted_as_removed)
+{
+    expect_done(start_apart([] {
+        if (mount("none", "/dev/shm", "tmpfs", 0, "mode=1777") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        egb_shared*        pool    = nullptr;
+        egb_shared_options options = named_options("theirs");
+        options.permissions        = 0666;
+        kill_and_reap(start_victim([&] { (void)make_shared_pool(options); }));
+        if (setgid(65534) != 0 || setuid(65534) != 0) {
+            return int{NOT_ALLOWED};
+        }
+        return egb_shared_gc() == 0 && egb_shared_create(&pool, &options) == EGB_BUSY ? 0 : 1;
     }));
 }
 
@@ -289,6 +330,30 @@ TEST(SharedLimits, of_dev_shm_count_no_dead_pools)
     expect_done(start_apart([&] { return create_beside_dead("dead", "next", name); }));
     expect_done(start_apart([&] { return create_beside_dead(name, name, name); }));
     expect_done(start_apart([&] { return create_beside_dead(name, "next", name); }));
+}
+
+// A read of a page that has no memory yet would be a signal where there is none left.
+TEST(SharedLimits, of_a_full_dev_shm_are_no_signal_at_a_file_with_holes)
+{
+    expect_done(start_apart([] {
+        egb_shared*              pool    = nullptr;
+        egb_shared_numbers       numbers = {};
+        const egb_shared_options options = named_options("room");
+        if (mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        std::ofstream("/dev/shm/eggbox-hole").close();
+        if (truncate("/dev/shm/eggbox-hole", 1 << 16) != 0) {
+            return 1;
+        }
+        std::ofstream("/dev/shm/other") << std::string(1 << 20, 'x');
+        return egb_shared_create(&pool, &options) == EGB_NO_MEMORY &&
+                       egb_shared_attach(&pool, "hole", 0) == EGB_CORRUPT &&
+                       egb_shared_look("hole", &numbers, nullptr, nullptr) == EGB_CORRUPT &&
+                       egb_shared_gc() == 0 && pool == nullptr
+                   ? 0
+                   : 2;
+    }));
 }
 
 // A file is opened again by its path in /proc, for the locks of an attachment.
