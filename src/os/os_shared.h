@@ -17,7 +17,8 @@ bool egb_os_has_shared_(void);
 
 // A new, empty file for `bytes`, all of them allocated, so that no access ever fails for want of
 // memory. `path` NULL: memory only, sealed against another length. Else in the folder of `path`,
-// without a name, and with these permissions.
+// without a name, and with these permissions. EGB_NO_MEMORY: no room, and there may be some when
+// other files are gone. EGB_UNSUPPORTED. Any other answer: refused for another reason.
 egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint64_t bytes);
 
 // Gives it the name `path`, at once and complete. EGB_BUSY: the name exists.

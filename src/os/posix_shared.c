@@ -17,6 +17,7 @@
   #include <sys/mman.h>
   #include <sys/resource.h>
   #include <sys/stat.h>
+  #include <sys/statvfs.h>
   #include <sys/syscall.h>
   #include <time.h>
   #include <unistd.h>
@@ -101,6 +102,14 @@ static int allocate_pieces(int file, off_t bytes)
     return error;
 }
 
+// Whether the file system is too small, however empty. One without a limit says 0.
+static bool is_beyond_all(int file, uint64_t bytes)
+{
+    struct statvfs facts;
+    return fstatvfs(file, &facts) == 0 && facts.f_blocks != 0 &&
+           bytes / facts.f_frsize > facts.f_blocks;
+}
+
 // A length beyond the limit of the process would raise a signal. And the system would rather kill
 // processes than refuse memory for a file that has no limit of its own.
 static int allocate_file(int file, uint64_t bytes)
@@ -113,11 +122,18 @@ static int allocate_file(int file, uint64_t bytes)
         bytes > limit.rlim_cur) {
         return EFBIG;
     }
+    if (is_beyond_all(file, bytes)) {
+        return EFBIG;
+    }
     if (bytes > available_bytes()) {
         return ENOSPC;
     }
-    const int error = allocate_pieces(file, (off_t)bytes);
-    return error == EOPNOTSUPP || error == EINVAL ? ENOSPC : error;
+    return allocate_pieces(file, (off_t)bytes);
+}
+
+static egb_status status_of_new(int error)
+{
+    return error == ENOSPC || error == ENOMEM || error == EDQUOT ? EGB_NO_MEMORY : EGB_LIMIT;
 }
 
 static int open_nameless(const char* path, unsigned mode)
@@ -145,13 +161,16 @@ egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint6
     const int made   = path == NULL ? memfd_create("eggbox", MFD_CLOEXEC | MFD_ALLOW_SEALING)
                                     : open_nameless(path, mode);
     if (made < 0) {
-        return opened_file(file, made, before);
+        const bool       is_known = errno != EOPNOTSUPP && errno != ENOSYS;
+        const egb_status status   = is_known ? status_of_new(errno) : EGB_UNSUPPORTED;
+        errno                     = before;
+        return status;
     }
     const int error = allocate_file(made, bytes);
     if (error != 0) {
         (void)close(made);
         errno = before;
-        return EGB_NO_MEMORY;
+        return status_of_new(error);
     }
     if (path == NULL) {
         (void)fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);

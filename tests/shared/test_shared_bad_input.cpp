@@ -332,6 +332,32 @@ TEST(SharedLimits, of_dev_shm_count_no_dead_pools)
     expect_done(start_apart([&] { return create_beside_dead(name, "next", name); }));
 }
 
+// What no removal could help leaves the frames of the dead where they are.
+TEST(SharedLimits, of_another_kind_remove_no_dead_pool)
+{
+    expect_done(start_apart([] {
+        egb_shared*        pool    = nullptr;
+        egb_shared_options options = named_options("dead");
+        if (mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        kill_and_reap(start_victim([&] { (void)make_shared_pool(options); }));
+        const auto is_refused = [&] {
+            return egb_shared_create(&pool, &options) == EGB_NO_MEMORY && pool == nullptr &&
+                   access(path_of("dead").c_str(), F_OK) == 0;
+        };
+        options.name        = "huge";
+        options.block_bytes = 1 << 20;  // more than all of /dev/shm
+        if (!is_refused()) {
+            return 1;
+        }
+        const rlimit limit  = {4096, RLIM_INFINITY};
+        options.block_bytes = 100;
+        (void)setrlimit(RLIMIT_FSIZE, &limit);
+        return is_refused() ? 0 : 2;
+    }));
+}
+
 // A read of a page that has no memory yet would be a signal where there is none left.
 TEST(SharedLimits, of_a_full_dev_shm_are_no_signal_at_a_file_with_holes)
 {
