@@ -38,8 +38,7 @@ typedef struct egb_live_header {
 } egb_live_header;
 
 // A pool, as its lock was last let go. `in_use` counts what callers have, and free blocks in
-// magazines, of which there are `in_magazines_max` at most. If threads wait for the pool's lock,
-// blocks come and go without it: `in_use` and `peak` are then those of a while ago.
+// magazines, of which there are `in_magazines_max` at most.
 typedef struct egb_live_pool {
     uint64_t key;  // of the pool's handle; 0: there is no pool here
     uint64_t block_bytes;

@@ -6,6 +6,7 @@
 #include "pools.hpp"
 
 extern "C" {
+#include "pool/live_numbers.h"
 #include "pool/registry.h"
 }
 
@@ -434,6 +435,26 @@ TEST_F(pool_split, is_not_split_by_a_thread_that_waits_for_nobody)
     }
     EXPECT_FALSE(look_at(pool).is_split);
     (void)look_at(pool, [](const egb_depot& depot) { EXPECT_EQ(depot.waits, 0u); });
+}
+
+// The live file has the numbers that a pool had at its last unlock.
+TEST_F(pool_split, is_in_one_while_there_is_a_live_file)
+{
+    const guard   pool(make(64));
+    const company other(pool);
+    split(pool);
+    warm(pool);
+    const auto live = std::make_unique<egb_live_slot>();
+    egb_live_pools_to_(live.get());
+    EXPECT_FALSE(look_at(pool).is_split);
+    const std::vector<void*> blocks = take_all(pool, 100 * batch);
+    const view               seen   = look_at(pool, [&](const egb_depot& depot) {
+        EXPECT_EQ(depot.moves, 0u);
+        EXPECT_GE(egb_depot_out_(&depot), blocks.size());
+    });
+    EXPECT_FALSE(seen.is_split);
+    give_all(pool, blocks);
+    egb_live_pools_to_(nullptr);
 }
 
 // Blocks may be few there, and have to be found wherever they are.

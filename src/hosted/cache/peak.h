@@ -19,8 +19,8 @@ void egb_peak_settle_(egb_depot* depot, const egb_magazine_* magazine);
 // Their threads have passed a fence, and the registry is locked.
 void egb_peak_settle_closed_(egb_depot* depot);
 
-// Raises the peak after exchanges with parts of a depot that is split: the depot had `low` blocks at
-// least. All that magazines held meanwhile counts as used.
+// Raises the peak after exchanges with parts of a depot that is split: the depot had `low` blocks
+// at least. All that magazines held meanwhile counts as used.
 void egb_peak_gather_(egb_depot* depot, size_t low);
 
 // Notes how many blocks are out, after those of a magazine were taken out that egb_peak_settle_()

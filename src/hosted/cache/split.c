@@ -91,9 +91,11 @@ static void join_parts(egb_depot* depot)
 // lock of the whole.
 enum { WINDOW = 256, WAITS_LEAST = WINDOW / 16, MOVES_LEAST = 2 * WINDOW, REST = 16 * WINDOW };
 
+bool egb_split_is_off_;
+
 static bool may_be_split(const egb_depot* depot)
 {
-    return egb_has_own_chunks_(depot) && depot->sampler == NULL;
+    return !EGB_LOAD_(egb_split_is_off_) && egb_has_own_chunks_(depot) && depot->sampler == NULL;
 }
 
 // Locks before `locks` is 0 are the rest.
@@ -120,7 +122,7 @@ static void judge_wait(egb_depot* depot)
 
 static void judge_parts(egb_depot* depot)
 {
-    if (depot->locks < WINDOW) {
+    if (depot->locks < WINDOW && !EGB_LOAD_(egb_split_is_off_)) {
         return;
     }
     const bool is_used = depot->moves >= MOVES_LEAST;
@@ -237,8 +239,8 @@ void egb_split_share_empty_(egb_depot* depot, size_t lane)
 static bool may_exchange(const egb_depot* depot, const egb_magazine_* magazine, uint64_t key)
 {
     return depot->is_split && depot->attached > 1 && EGB_LOAD_(magazine->key) == key &&
-           egb_has_own_chunks_(depot) && !depot->is_tight && !egb_depot_is_waited_for_(depot) &&
-           magazine->lane == egb_thread_self_()->lane;
+           !EGB_LOAD_(egb_split_is_off_) && egb_has_own_chunks_(depot) && !depot->is_tight &&
+           !egb_depot_is_waited_for_(depot) && magazine->lane == egb_thread_self_()->lane;
 }
 
 // The magazine's depot, with its lane's part locked; NULL: no exchange with a part.

@@ -11,6 +11,10 @@
 
 #include "magazine.h"
 
+// True: no depot is split, since each unlock of a pool is to tell all of its numbers: the live file.
+// A depot that is split is in one again at its next lock. Atomic.
+extern bool egb_split_is_off_;
+
 // For a magazine of a depot that is split.
 bool egb_split_refill_from_part_(egb_magazine_* magazine, uint64_t key);
 bool egb_split_make_room_in_part_(egb_magazine_* magazine, uint64_t key);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "live_numbers.h"
 
+#include "../cache/split.h"
 #include "../report/text.h"
 #include "registry.h"
 
@@ -60,6 +61,7 @@ void egb_live_pools_to_(egb_live_slot* live)
 {
     const egb_control* const controls = __atomic_load_n(&egb_registry_.controls, __ATOMIC_ACQUIRE);
     const size_t             slots    = __atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE);
+    EGB_STORE_(egb_split_is_off_, live != NULL);
     __atomic_store_n(&egb_live_slot_, live, __ATOMIC_RELEASE);
     for (size_t slot = 1; slot < slots; slot++) {
         egb_control* const control = egb_pool_lock_(egb_handle_of_(&controls[slot]));
