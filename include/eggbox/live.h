@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 #define EGB_LIVE_MAGIC     UINT64_C(0x314556494c474745)
-#define EGB_LIVE_VERSION   1u
+#define EGB_LIVE_VERSION   2u
 #define EGB_LIVE_SLOTS_MAX 1024u  // processes at one time
 #define EGB_LIVE_START     4096u  // of the first slot
 
@@ -34,7 +34,7 @@ typedef struct egb_live_header {
     uint32_t maker;         // the number of the process that made the file
     uint32_t is_harvested;  // the maker reads the slots of processes that have ended
     uint32_t refused;       // processes that found no slot free; atomic
-    uint32_t unused;
+    uint32_t claims;        // how often a slot was claimed; atomic
 } egb_live_header;
 
 // A pool, as its lock was last let go. `in_use` counts what callers have, and free blocks in

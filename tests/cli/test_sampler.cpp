@@ -44,6 +44,12 @@ class slots
         return *reinterpret_cast<egb_live_slot*>(start + place * EGB_LIVE_SLOT_BYTES);
     }
 
+    void claim(std::size_t place, pid_t pid)
+    {
+        (*this)[place].pid = static_cast<std::uint32_t>(pid);
+        static_cast<egb_live_header*>(memory_)->claims++;
+    }
+
   private:
     static constexpr std::size_t bytes = EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX);
 
@@ -75,19 +81,18 @@ TEST(sampler, a_sample_is_the_sum_of_the_processes_that_are_there)
     }
     siginfo_t about = {};
     waitid(P_PID, static_cast<id_t>(zombie), &about, WEXITED | WNOWAIT);
-    const auto own = static_cast<std::uint32_t>(getpid());
     for (std::size_t i = 0; i < 4; i++) {
         set_pool(all[i], 1, "frames", 1 + i);
         all[i].large.bytes = 5000;
     }
     set_pool(all[1], 95, "last", 7);
-    all[0].pid   = own;
-    all[1].pid   = own;  // a library that the program links
-    all[2].pid   = own;
     all[2].state = EGB_LIVE_REPORTED;  // it is ending
-    all[3].pid   = static_cast<std::uint32_t>(gone);
     set_pool(all[4], 1, "frames", 9);
-    all[4].pid = static_cast<std::uint32_t>(zombie);
+    all.claim(0, getpid());
+    all.claim(1, getpid());  // a library that the program links
+    all.claim(2, getpid());
+    all.claim(3, gone);
+    all.claim(4, zombie);
     sampler one(live);
     one.look(sampler::clock::now() + seconds(1));
     waitpid(zombie, nullptr, 0);
@@ -137,6 +142,26 @@ TEST(sampler, a_look_before_its_time_is_none)
     EXPECT_EQ(one.timeline().at_s.size(), 1u);
 }
 
+// The slots are not looked through again for each sample.
+TEST(sampler, a_slot_that_is_claimed_later_is_in_the_next_sample)
+{
+    live_file live;
+    slots     all(live);
+    sampler   one(live);
+    auto      now = sampler::clock::now() + seconds(1);
+    set_pool(all[2], 1, "frames", 3);
+    set_pool(all[1000], 1, "frames", 4);
+    now = one.look(now);
+    all.claim(1000, getpid());
+    now = one.look(now);
+    all.claim(2, getpid());
+    now = one.look(now);
+    live.release(1000, static_cast<std::uint32_t>(getpid()));
+    one.look(now);
+    const std::vector<std::uint64_t> right = {0, 400, 700, 300};
+    EXPECT_EQ(one.timeline().bytes_in_use, right);
+}
+
 // Each process may name its pools as it likes.
 TEST(sampler, names_without_number_are_one_in_the_end)
 {
@@ -144,7 +169,7 @@ TEST(sampler, names_without_number_are_one_in_the_end)
     slots           all(live);
     sampler         one(live);
     auto            now = sampler::clock::now() + seconds(1);
-    all[0].pid          = static_cast<std::uint32_t>(getpid());
+    all.claim(0, getpid());
     for (std::size_t i = 0; i < 3000; i++) {
         set_pool(all[0], 1 + i % 95, "pool " + std::to_string(i), 1);
         if (i % 95 == 94) {

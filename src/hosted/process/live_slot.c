@@ -96,6 +96,7 @@ static egb_live_slot* claim(const claimant* own)
     for (uint32_t i = 0; i < 2 * mapped.slots; i++) {
         egb_live_slot* const slot = slot_near(own->pid, i);
         if (claim_slot(slot, own, i >= mapped.slots)) {
+            (void)__atomic_fetch_add(&header()->claims, 1, __ATOMIC_RELEASE);
             return slot;
         }
     }

@@ -153,6 +153,22 @@ std::uint32_t live_file::pid_at(std::uint32_t place) const
     return __atomic_load_n(&slot(place)->pid, __ATOMIC_ACQUIRE);
 }
 
+// A slot that is claimed meanwhile is counted later, and the next call looks again.
+const std::vector<std::uint32_t>& live_file::places() const
+{
+    const std::uint32_t claims = __atomic_load_n(&header_->claims, __ATOMIC_ACQUIRE);
+    if (claims != claims_seen_) {
+        claims_seen_ = claims;
+        places_.clear();
+        for (std::uint32_t place = 0; place < slots_; place++) {
+            if (pid_at(place) != 0) {
+                places_.push_back(place);
+            }
+        }
+    }
+    return places_;
+}
+
 live_slot live_file::copy(std::uint32_t place) const
 {
     live_slot out{place, {}};

@@ -56,6 +56,10 @@ class live_file
         return slots_;
     }
 
+    /// The places of the slots that processes have, and perhaps of some that were released. The
+    /// slots are only looked through when one was claimed since the last call.
+    const std::vector<std::uint32_t>& places() const;
+
     /// The number of the process that has the slot; 0: none.
     std::uint32_t pid_at(std::uint32_t place) const;
 
@@ -73,6 +77,9 @@ class live_file
     std::uint32_t    slots_  = 0;
     std::uint64_t    bytes_  = 0;
     std::string      trouble_;
+
+    mutable std::vector<std::uint32_t> places_;
+    mutable std::uint32_t              claims_seen_ = 0;
 };
 
 /// A text of a slot, up to its end.

@@ -283,7 +283,10 @@ void harvest::take_counts(const egb_live_slot& slot, const std::string& stem, fi
 // The slots of processes that have ended; the last time those of all.
 void harvest::take_slots(file_names* left)
 {
-    for (std::uint32_t place = 0; live_ != nullptr && place < live_->slots(); place++) {
+    if (live_ == nullptr || !live_->is_there()) {
+        return;
+    }
+    for (const std::uint32_t place : live_->places()) {
         const std::uint32_t pid       = live_->pid_at(place);
         const bool          has_ended = pid != 0 && !has_number(pid);
         if (has_ended || (pid != 0 && left != nullptr)) {

@@ -71,7 +71,7 @@ sampler::sample sampler::take()
 {
     sample                  out;
     std::set<std::uint32_t> seen;
-    for (std::uint32_t place = 0; place < live_->slots(); place++) {
+    for (const std::uint32_t place : live_->places()) {
         const std::uint32_t pid = live_->pid_at(place);
         if (pid == 0) {
             continue;

@@ -127,7 +127,7 @@ void read_file(recorded_processes& to, const mapped_file& from, const std::strin
             const live_file                          file{path};
             std::set<std::pair<std::uint32_t, bool>> seen;
             to.refused = plus(to.refused, file.refused());
-            for (std::uint32_t place = 0; place < file.slots(); place++) {
+            for (const std::uint32_t place : file.places()) {
                 if (from.pids.count(file.pid_at(place)) == 0) {
                     continue;
                 }
