@@ -9,17 +9,28 @@
 #include "call_tree.h"
 
 enum {
-    LAST_STACKS = sizeof(void*) < 8 ? 64 : 256,
+    LAST_STACKS   = sizeof(void*) < 8 ? 64 : 256,
+    TOLD_AT_PLACE = 4,
     // For 80,000 arrays of 20 calls.
     TOLD_WORDS = sizeof(void*) < 8 ? 1 << 20 : 1 << 21
 };
 
-// A stack, and the nodes of its outermost calls.
+// What the tree said of a call in another one.
+typedef struct told_node {
+    const void* address;
+    uint32_t    parent;
+    uint32_t    node;  // 0: nothing yet
+} told_node;
+
+// A stack, the nodes of its outermost calls, and what the tree said of the calls that this stack
+// and earlier ones had at each place: code that returns and calls again often makes the same calls.
+// What was said of a place is one line of the cache.
 typedef struct last_stack {
     uint32_t     is_in_use;  // atomic: by a thread
     uint32_t     known;      // so many calls have nodes
     uint32_t     nodes[EGB_OS_CALLS_MAX];
     egb_os_calls calls;
+    EGB_ALIGNAS_(64) told_node told[EGB_OS_CALLS_MAX][TOLD_AT_PLACE];
 } last_stack;
 
 // In one range of addresses, which the system fills with memory as it is used.
@@ -81,6 +92,19 @@ static size_t place_of_site(const egb_os_calls* all, const void* site)
     return at == 0 ? all->count : at - 1;
 }
 
+// 0: there is no room.
+static uint32_t node_of_call(
+    egb_call_tree* tree, told_node at_place[TOLD_AT_PLACE], uint32_t parent, const void* address
+)
+{
+    const uint64_t   mixed = egb_mix_((uintptr_t)address);  // the upper bits are the mixed ones
+    told_node* const told  = &at_place[(mixed >> 62) % TOLD_AT_PLACE];
+    if (told->node == 0 || told->parent != parent || told->address != address) {
+        *told = (told_node){address, parent, egb_call_tree_find_(tree, parent, address)};
+    }
+    return told->node;
+}
+
 // The node of the call at `place`, with all around it. 0: there is no room.
 static uint32_t node_at_place(egb_call_tree* tree, last_stack* last, size_t place)
 {
@@ -89,7 +113,7 @@ static uint32_t node_at_place(egb_call_tree* tree, last_stack* last, size_t plac
     size_t   from = all->is_cut ? cut - EGB_STACK_CALLS_CUT : egb_smaller_(last->known, place + 1);
     uint32_t node = all->is_cut || from == 0 ? 0 : last->nodes[from - 1];
     for (; from <= place; from++) {
-        node = egb_call_tree_find_(tree, node, all->calls[from].address);
+        node = node_of_call(tree, last->told[from], node, all->calls[from].address);
         if (node == 0) {
             return 0;
         }
