@@ -521,6 +521,33 @@ void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uint
     }
 }
 
+// ---- the end of a program -----------------------------------------------------------------------
+
+// The first code of the program, which calls the C library's, is of no use any more, either.
+static bool is_of_no_program(uintptr_t address)
+{
+    enum { FIRST_CODE_BYTES = 64 };
+    loaded_module one;
+    loaded_module c_library;
+    return address - getauxval(AT_ENTRY) < FIRST_CODE_BYTES ||
+           (find_module(address, &one) && find_module((uintptr_t)&getauxval, &c_library) &&
+            (one.from == c_library.from || one.from == getauxval(AT_BASE)));  // or the loader
+}
+
+__attribute__((noinline)) uintptr_t egb_os_top_after_return_(egb_os_calls* room, uintptr_t frame)
+{
+    const egb_os_call first = EGB_OS_CALL_HERE_();
+    if (find_object == NULL || !egb_os_calls_(first, room, false) || room->is_cut) {
+        return 0;
+    }
+    for (size_t i = 0; i < room->count && room->calls[i].top > frame; i++) {
+        if (!is_of_no_program((uintptr_t)room->calls[i].address - 1)) {
+            return 0;
+        }
+    }
+    return room->calls[0].top;
+}
+
 static bool prepare_find_object(void)
 {
     *(void**)&find_object = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_dl_find_object");
@@ -561,6 +588,13 @@ void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uint
     (void)count;
     (void)is_whole;
     (void)zero_top;
+}
+
+uintptr_t egb_os_top_after_return_(egb_os_calls* room, uintptr_t frame)
+{
+    (void)room;
+    (void)frame;
+    return 0;
 }
 
 #endif

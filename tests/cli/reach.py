@@ -20,7 +20,7 @@ EGGBOX, LIBRARY, CXX = sys.argv[1:4]
 SOURCE = pathlib.Path(__file__).resolve().parent / "leaks.cpp"
 KINDS = {"lost": "directly lost", "indirect": "indirectly lost", "reachable": "still reachable"}
 # LeakSanitizer does not look at memory that the program mapped, nor after _exit().
-ONLY_OURS = ("mapped", "reserved", "slab", "coroutine", "below")
+ONLY_OURS = ("mapped", "reserved", "slab", "coroutine", "below", "returned", "library")
 # The loader's search for a function at its first call would write over the words that "below"
 # leaves on the stack, or not, by chance.
 ENVIRONMENT = {**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY, "LD_BIND_NOW": "1"}
@@ -99,6 +99,8 @@ def what_is_said(folder, program):
     check("eggbox: LEAKS: 32 bytes in 1 block directly lost, and 96 bytes in 3 blocks indirectly, "
           "by allocation site:\n" in said and "  96 bytes in 3 blocks, indirectly, oldest " in said,
           "a list", said)
+    _, said = of_eggbox(folder, program, "library")
+    check("eggbox: LEAKS: 177 bytes in 1 block directly lost" in said, "of the C library", said)
     _, said = of_eggbox(folder, program, "keep")
     check("eggbox: no leaks: every tracked block was freed, except:\n" in said and
           re.search(r"eggbox:   [\d,]+ bytes in \d+ blocks? still reachable at the end, no leak\n",

@@ -49,11 +49,18 @@ static const char reachable;
 static const char indirectly_lost;
 static const char end_of_list;
 
-static uintptr_t own_frame;  // of the thread that writes the report
+static uintptr_t own_stack;  // of the thread that writes the report: from here on
 
+// When main() has returned, the C library calls functions on the stack that the functions of the
+// program had before, and their words are still there.
 void egb_reach_enter_(const void* frame)
 {
-    own_frame = (uintptr_t)frame;
+    egb_os_calls* const room = egb_has_tracked_() ? egb_pages_(sizeof(egb_os_calls)) : NULL;
+    const uintptr_t     top  = room == NULL ? 0 : egb_os_top_after_return_(room, (uintptr_t)frame);
+    own_stack                = top != 0 ? top : (uintptr_t)frame - BELOW_FRAME;
+    if (room != NULL) {
+        egb_pages_release_(room, sizeof(egb_os_calls));
+    }
 }
 
 egb_reach egb_reach_take_(const void** mark)
@@ -422,7 +429,7 @@ static bool look_at_all(reach_walk* walk)
     size_t            early_bytes;
     const void* const early = egb_early_memory_(&early_bytes);
     note_leaves(walk);
-    note_thread(egb_os_thread_number_(), own_frame - BELOW_FRAME, walk);
+    note_thread(egb_os_thread_number_(), own_stack, walk);
     walk->pending = &end_of_list;
     if (!egb_os_each_stack_(note_other_thread, walk) ||
         !egb_os_each_mapping_(look_at_mapping, walk)) {

@@ -45,6 +45,11 @@ bool is_in_runtime(const place_record& place)
            begins_with(name, "libstdc++.so") || begins_with(name, "libgcc_s.so");
 }
 
+bool is_lost(block_reach reach)
+{
+    return reach == block_reach::directly_lost || reach == block_reach::indirectly_lost;
+}
+
 // What the C++ library reserves for exceptions when memory has run out, as it begins. The stacks
 // begin later as a rule.
 bool is_for_exceptions(const leak_record& leak)
@@ -54,8 +59,9 @@ bool is_for_exceptions(const leak_record& leak)
 }
 
 // True for blocks that the C library, the C++ library and the loader keep for themselves, such as
-// buffers of stdio: the user cannot free them. `callers` are functions of the C library whose
-// caller must free the block.
+// buffers of stdio: the user cannot free them. What the C library keeps, it can reach. Where nobody
+// knows what is reachable, `callers` are functions of the C library whose caller must free the
+// block.
 bool is_kept(const leak_record& leak)
 {
     static constexpr std::array callers = {
@@ -84,7 +90,7 @@ bool is_kept(const leak_record& leak)
     if (is_in_loader(name) || is_all_theirs || is_for_exceptions(leak)) {
         return true;
     }
-    return (begins_with(name, "libc.so") || begins_with(name, "libc-2.")) &&
+    return !is_lost(leak.reach) && (begins_with(name, "libc.so") || begins_with(name, "libc-2.")) &&
            std::find(callers.begin(), callers.end(), leak.site.function) == callers.end();
 }
 
