@@ -15,9 +15,8 @@ bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast)
     return false;
 }
 
-uintptr_t egb_os_top_after_return_(egb_os_calls* room, uintptr_t frame)
+uintptr_t egb_os_top_after_return_(uintptr_t frame)
 {
-    (void)room;
     (void)frame;
     return 0;
 }

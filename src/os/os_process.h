@@ -113,11 +113,11 @@ void egb_os_prepare_calls_(void);
 // loader's lock.
 bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast);
 
-// Where the stack of this thread ends that the program can still need, if its main() has returned,
-// or the first function of the thread: farther in than that are frames of the C library and the
-// loader alone, up to `frame`. 0: a function of the program has not returned, or that is not known.
-// `room` is all zero. As egb_os_calls_(), without the lock.
-uintptr_t egb_os_top_after_return_(egb_os_calls* room, uintptr_t frame);
+// Where the part of this thread's stack begins that the program can still need, if its main() has
+// returned: between that and `frame`, the frame of a function of the library, are frames of the C
+// library and the loader alone. 0: a function of the program has not returned, or nobody knows. It
+// reads nothing but the stack, and only if egb_os_calls_() was called on it before.
+uintptr_t egb_os_top_after_return_(uintptr_t frame);
 
 // ---- the memory of this process, as a file ------------------------------------------------------
 

@@ -42,7 +42,8 @@ enum {
     OFFSET_UNIT      = 8,
     LIBRARIES        = 512,
     PAGE_BYTES       = 4096,  // the smallest of the processor
-    MARK_BYTES       = 1024
+    MARK_BYTES       = 1024,
+    FIRST_CODE_BYTES = 64
 };
 
 // A return address and its rule. Both are atomic; 0: free, not known.
@@ -466,6 +467,32 @@ bool egb_walk_(egb_os_call call, egb_os_calls* out)
     return true;
 }
 
+static bool is_in_c_library(uintptr_t address)
+{
+    loaded_module one;
+    loaded_module c_library;
+    return find_module(address, &one) && find_module((uintptr_t)&getauxval, &c_library) &&
+           (one.from == c_library.from || one.from == getauxval(AT_BASE));  // or the loader
+}
+
+// By rules alone, since the program may have damaged its stack, and the unwinder would read by its
+// words. This walk reads frames of the libraries, and ends at the first function of the program.
+__attribute__((noinline)) uintptr_t egb_os_top_after_return_(uintptr_t frame)
+{
+    egb_os_call     call  = EGB_OS_CALL_HERE_();
+    const uintptr_t end   = __atomic_load_n(&seen_to, __ATOMIC_RELAXED);
+    uint64_t        rule  = 0;
+    bool            is_in = rules != NULL && call.top <= end;
+    for (; is_in; is_in = is_leading(rule) && step(&call, rule, end)) {
+        const uintptr_t address = (uintptr_t)call.address - 1;
+        if (call.top > frame && !is_in_c_library(address)) {
+            return address - getauxval(AT_ENTRY) < FIRST_CODE_BYTES ? call.top : 0;
+        }
+        rule = rule_of_told((uintptr_t)call.address, age_now());
+    }
+    return 0;
+}
+
 // ---- what the unwinder told ---------------------------------------------------------------------
 
 // By a rule that leads, the unwinder has read the word below the next call's top. Otherwise that
@@ -521,33 +548,6 @@ void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uint
     }
 }
 
-// ---- the end of a program -----------------------------------------------------------------------
-
-// The first code of the program, which calls the C library's, is of no use any more, either.
-static bool is_of_no_program(uintptr_t address)
-{
-    enum { FIRST_CODE_BYTES = 64 };
-    loaded_module one;
-    loaded_module c_library;
-    return address - getauxval(AT_ENTRY) < FIRST_CODE_BYTES ||
-           (find_module(address, &one) && find_module((uintptr_t)&getauxval, &c_library) &&
-            (one.from == c_library.from || one.from == getauxval(AT_BASE)));  // or the loader
-}
-
-__attribute__((noinline)) uintptr_t egb_os_top_after_return_(egb_os_calls* room, uintptr_t frame)
-{
-    const egb_os_call first = EGB_OS_CALL_HERE_();
-    if (find_object == NULL || !egb_os_calls_(first, room, false) || room->is_cut) {
-        return 0;
-    }
-    for (size_t i = 0; i < room->count && room->calls[i].top > frame; i++) {
-        if (!is_of_no_program((uintptr_t)room->calls[i].address - 1)) {
-            return 0;
-        }
-    }
-    return room->calls[0].top;
-}
-
 static bool prepare_find_object(void)
 {
     *(void**)&find_object = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_dl_find_object");
@@ -590,9 +590,8 @@ void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uint
     (void)zero_top;
 }
 
-uintptr_t egb_os_top_after_return_(egb_os_calls* room, uintptr_t frame)
+uintptr_t egb_os_top_after_return_(uintptr_t frame)
 {
-    (void)room;
     (void)frame;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -287,6 +288,46 @@ NEVER_INLINED void below()
     _exit(0);
 }
 
+void end_now(int number)
+{
+    (void)number;
+    _exit(0);
+}
+
+// The handler of a signal has a stack of its own, at higher addresses than that of the thread.
+void* get_signal(void* aside)
+{
+    stack_t          where = {};
+    struct sigaction how   = {};
+    void* volatile block   = malloc(188);  // aside: reachable: 188
+    where.ss_sp            = aside;
+    where.ss_size          = MEMORY_BYTES;
+    how.sa_handler         = end_now;
+    how.sa_flags           = SA_ONSTACK;
+    sigaltstack(&where, nullptr);
+    sigaction(SIGUSR1, &how, nullptr);
+    raise(SIGUSR1);
+    free(block);
+    return nullptr;
+}
+
+NEVER_INLINED void aside()
+{
+    char      room[MEMORY_BYTES];
+    pthread_t one;
+    pthread_create(&one, nullptr, get_signal, room);
+    pthread_join(one, nullptr);
+}
+
+// What the functions that have not returned saved on the stack is overwritten.
+NEVER_INLINED void damaged()
+{
+    void* volatile block                                   = malloc(199);  // damaged: lost: 199
+    static_cast<uintptr_t*>(__builtin_frame_address(0))[0] = UINTPTR_MAX / 5;
+    block                                                  = nullptr;
+    _exit(0);
+}
+
 // When main() has returned, the frames of exit() have the words in them that were left there.
 NEVER_INLINED void returned()
 {
@@ -313,6 +354,7 @@ const program programs[] = {
     {"thread", thread}, {"waiting", waiting},   {"object", object},       {"hidden", hidden},
     {"mapped", mapped}, {"reserved", reserved}, {"slab", slab},           {"coroutine", coroutine},
     {"below", below},   {"blind", blind},       {"returned", returned},   {"library", library},
+    {"aside", aside},   {"damaged", damaged},
 };
 
 }  // namespace

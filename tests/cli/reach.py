@@ -20,7 +20,8 @@ EGGBOX, LIBRARY, CXX = sys.argv[1:4]
 SOURCE = pathlib.Path(__file__).resolve().parent / "leaks.cpp"
 KINDS = {"lost": "directly lost", "indirect": "indirectly lost", "reachable": "still reachable"}
 # LeakSanitizer does not look at memory that the program mapped, nor after _exit().
-ONLY_OURS = ("mapped", "reserved", "slab", "coroutine", "below", "returned", "library")
+ONLY_OURS = ("mapped", "reserved", "slab", "coroutine", "below", "returned", "library", "aside",
+             "damaged")
 # The loader's search for a function at its first call would write over the words that "below"
 # leaves on the stack, or not, by chance.
 ENVIRONMENT = {**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY, "LD_BIND_NOW": "1"}
@@ -54,6 +55,9 @@ def of_eggbox(folder, program, name):
                           env=ENVIRONMENT)
     process = json.loads(report.read_text())["processes"][0]
     out = collections.Counter()
+    if "leaks" not in process:
+        check(False, f"{name}: it left no report", done.stderr)
+        return out, done.stderr
     for leak in process["leaks"]:
         places = [each for each in leak.get("stack", []) if
                   each.get("file", "").endswith("leaks.cpp")]
@@ -122,7 +126,7 @@ def main():
         compiling = [compile_to(folder / "leaks"), compile_to(folder / "lsan", "-fsanitize=leak")]
         check([each.wait() for each in compiling] == [0, 0], "leaks.cpp does not compile")
         with concurrent.futures.ThreadPoolExecutor(4) as several:
-            compared = several.map(lambda item: compare(folder, *item), expected().items())
+            compared = list(several.map(lambda item: compare(folder, *item), expected().items()))
         what_is_said(folder, folder / "leaks")
         what_cannot_be_read(folder, folder / "leaks")
     print("\n".join(failures) or

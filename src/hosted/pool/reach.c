@@ -55,12 +55,8 @@ static uintptr_t own_stack;  // of the thread that writes the report: from here 
 // program had before, and their words are still there.
 void egb_reach_enter_(const void* frame)
 {
-    egb_os_calls* const room = egb_has_tracked_() ? egb_pages_(sizeof(egb_os_calls)) : NULL;
-    const uintptr_t     top  = room == NULL ? 0 : egb_os_top_after_return_(room, (uintptr_t)frame);
-    own_stack                = top != 0 ? top : (uintptr_t)frame - BELOW_FRAME;
-    if (room != NULL) {
-        egb_pages_release_(room, sizeof(egb_os_calls));
-    }
+    const uintptr_t top = egb_os_top_after_return_((uintptr_t)frame);
+    own_stack           = top != 0 ? top : (uintptr_t)frame - BELOW_FRAME;
 }
 
 egb_reach egb_reach_take_(const void** mark)
