@@ -5,10 +5,12 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -289,6 +291,29 @@ TEST(harvest, processes_that_are_silent_alike_are_one_while_the_run_goes_on)
     ASSERT_EQ(run.silent.size(), 2u);
     EXPECT_EQ(run.silent[0].pid, first);
     EXPECT_EQ(run.silent[1].processes, 20u);
+}
+
+// It was killed before the claim was counted.
+TEST(harvest, the_last_look_finds_a_slot_whose_claim_was_not_counted)
+{
+    const folder    place;
+    tool::live_file live;
+    tool::harvest   harvest{place.path(), 1000, 1000, &live};
+    EXPECT_FALSE(harvest.look());
+    const std::string variable = live.variable();
+    const int         file     = std::stoi(variable.substr(variable.find('/') + 1));
+    const std::size_t bytes    = EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX);
+    void* const       memory   = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    ASSERT_NE(memory, MAP_FAILED);
+    auto* const slot = reinterpret_cast<egb_live_slot*>(
+        static_cast<char*>(memory) + EGB_LIVE_START + 5 * EGB_LIVE_SLOT_BYTES
+    );
+    std::strcpy(slot->program, "/bin/killed");
+    slot->pid                  = static_cast<std::uint32_t>(ended_process());
+    const tool::run_record run = finished(harvest);
+    munmap(memory, bytes);
+    ASSERT_EQ(run.processes.size(), 1u);
+    EXPECT_EQ(run.processes[0].program, "/bin/killed");
 }
 
 TEST(harvest, a_folder_that_is_gone_is_said)

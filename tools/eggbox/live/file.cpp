@@ -157,7 +157,8 @@ std::uint32_t live_file::pid_at(std::uint32_t place) const
 const std::vector<std::uint32_t>& live_file::places() const
 {
     const std::uint32_t claims = __atomic_load_n(&header_->claims, __ATOMIC_ACQUIRE);
-    if (claims != claims_seen_) {
+    if (!has_places_ || claims != claims_seen_) {
+        has_places_  = true;
         claims_seen_ = claims;
         places_.clear();
         for (std::uint32_t place = 0; place < slots_; place++) {
@@ -167,6 +168,11 @@ const std::vector<std::uint32_t>& live_file::places() const
         }
     }
     return places_;
+}
+
+void live_file::forget_places()
+{
+    has_places_ = false;
 }
 
 live_slot live_file::copy(std::uint32_t place) const

@@ -60,6 +60,10 @@ class live_file
     /// slots are only looked through when one was claimed since the last call.
     const std::vector<std::uint32_t>& places() const;
 
+    /// Forgets what was seen: a process may have been killed between its claim of a slot and the
+    /// count of it.
+    void forget_places();
+
     /// The number of the process that has the slot; 0: none.
     std::uint32_t pid_at(std::uint32_t place) const;
 
@@ -80,6 +84,7 @@ class live_file
 
     mutable std::vector<std::uint32_t> places_;
     mutable std::uint32_t              claims_seen_ = 0;
+    mutable bool                       has_places_  = false;
 };
 
 /// A text of a slot, up to its end.

@@ -391,6 +391,9 @@ void harvest::add_silent(run_record& run) const
 void harvest::finish(run_record& run, std::uint64_t first, const seen_end& its_end)
 {
     file_names left = list();
+    if (live_ != nullptr) {
+        live_->forget_places();
+    }
     take_slots(&left);
     // The first process gets a record of its own even if it wrote last, and also for its silence.
     if (left.count(first) != 0 || lost_.count(first) != 0) {
