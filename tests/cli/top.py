@@ -25,7 +25,7 @@ failures = []
 HOSTILE = """
 import fcntl, mmap, os, random, struct, sys
 kind = sys.argv[1]
-magic, version, slots, start, slot = 0x314556494c474745, 1, 4, 4096, 12288
+magic, version, slots, start, slot = 0x314556494c474745, 2, 4, 4096, 12288
 size = start + slots * slot
 file = os.memfd_create("eggbox", os.MFD_ALLOW_SEALING)
 header = struct.pack("<QIIQIIII", magic, version + (kind == "version"),
@@ -165,7 +165,7 @@ def nonsense():
     for kind, sentence in (("random", "is no live file"), ("short", "is no live file"),
                            ("unsealed", "is no live file"), ("slots", "is no live file"),
                            ("long", "is too large"),
-                           ("version", "of version 2, and this command knows version 1")):
+                           ("version", "of version 3, and this command knows version 2")):
         with started(sys.executable, "-c", HOSTILE, kind) as process:
             done = top(process.pid)
             check(done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1 and
