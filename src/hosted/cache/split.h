@@ -11,8 +11,8 @@
 
 #include "magazine.h"
 
-// True: no depot is split, since each unlock of a pool is to tell all of its numbers: the live file.
-// A depot that is split is in one again at its next lock. Atomic.
+// True: no depot is split, since each unlock of a pool is to tell all of its numbers, for the live
+// file. A depot that is split is in one again at its next lock. Atomic.
 extern bool egb_split_is_off_;
 
 // For a magazine of a depot that is split.
