@@ -429,7 +429,8 @@ static egb_free_fault redzone_give(
     egb_control* control, egb_magazine_* magazine, egb_pool pool, void* block, const void* site
 )
 {
-    __builtin_prefetch(front_of(block));  // while the chunk is looked for
+    // The front, while the chunk is looked for. The address may be any number here.
+    __builtin_prefetch((const void*)((uintptr_t)block - sizeof(egb_front)));
     const egb_free_request freeing = egb_free_find_(control, block);
     (void)magazine;
     (void)pool;
