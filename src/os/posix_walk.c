@@ -568,7 +568,8 @@ bool egb_walk_prepare_(void)
     return true;
 }
 
-#elif defined(__linux__) && defined(__GNUC__)
+#elif defined(__linux__) && defined(__GNUC__) &&                       \
+    (defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
 
 bool egb_walk_prepare_(void)
 {
