@@ -55,6 +55,8 @@ set(CMAKE_CXX_FLAGS "-Wall -Wextra -Werror")
 USER = """add_executable(user_{name} {source})
 target_link_libraries(user_{name} PRIVATE eggbox::{target})
 """
+# What a user builds does not depend on it: the same source is compiled for several of them here.
+CCACHE = {"CMAKE_C_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
 
 
 def run(*command, **more):
@@ -77,7 +79,8 @@ def use(folder, root, name, how, compilers, *options):
         source = root / f"tests/compat/programs/{program}.cpp"
         project += USER.format(name=program, source=source, target="compat")
     (user / "CMakeLists.txt").write_text(project)
-    run("cmake", "-S", user, "-B", user / "build", *compilers, *options)
+    run("cmake", "-S", user, "-B", user / "build", *compilers, *options,
+        env={**os.environ, **CCACHE})
     run("cmake", "--build", user / "build")
     for target in (*PROGRAMS, *CXX11_PROGRAMS):
         run(user / "build" / f"user_{target}")
@@ -174,7 +177,8 @@ def main():
             run("cmake", "-S", root, "-B", build, f"-DCMAKE_C_COMPILER={compiler}",
                 "-DEGGBOX_TESTS=OFF", f"-DBUILD_SHARED_LIBS={shared}",
                 "-DEGGBOX_TOOLS=OFF",
-                f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib")
+                f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib",
+                env={**os.environ, **CCACHE})
             run("cmake", "--build", build)
             run("cmake", "--install", build)
             check_installed(prefix, nm)
