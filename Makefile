@@ -48,6 +48,7 @@ demo: | build
 
 test: | build
 	@scripts/setup.sh test
+	@python3 scripts/python.py fetch
 	$(call preset,dev)
 	$(call preset,tsan)
 	$(call preset,release)

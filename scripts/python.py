@@ -2,20 +2,27 @@
 # SPDX-License-Identifier: MIT
 """Builds and tests the Python package of bindings/python.
 
-usage: python.py here BUILD         builds with what this Python has, and tests; 77: it has not all
+usage: python.py fetch              has pip fetch the modules that build the package; says so if it
+                                    cannot
+       python.py here BUILD         builds with these, or with what this Python has, and tests;
+                                    77: neither has all
        python.py wheels PYTHON...   for each Python, in a virtual environment with packages from the
                                     registry: source package, wheel, tests, types; in build/python
 """
 
-import importlib.util
+import os
+import shutil
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "bindings" / "python"
 NEEDED = ("pip", "nanobind", "scikit_build_core", "numpy")
+# A second preset compiles the same files.
+CCACHE = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache"
+          for language in ("C", "CXX") if shutil.which("ccache")}
+FETCHED = ROOT / "build" / "python-modules"
 SKIPPED = 77
 # Packages that take frames, and what is imported of them; 200 MB. Not torch, whose wheel in the
 # registry needs some GB of others.
@@ -37,17 +44,44 @@ def test(python, packages, build, consumers=()):
         env={"PATH": path, "EGGBOX_CONSUMERS": " ".join(consumers), **environment})
 
 
+def fetch():
+    """Makes an environment of this Python with the modules. A second call has nothing to do."""
+    tool = FETCHED / "bin" / "python"
+    try:
+        if set(missing_in(tool)) <= {"Python.h"}:
+            return
+        run(sys.executable, "-m", "venv", "--clear", FETCHED)
+        run(tool, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries", "1",
+            *(name.replace("_", "-") for name in NEEDED))
+    except (OSError, subprocess.SubprocessError) as error:
+        print(f"the tests go on without the Python package: {error}")
+
+
+def missing_in(python):
+    """What a build of the package needs and this Python has not."""
+    look = "import importlib.util, pathlib, sys, sysconfig\n" \
+        f"print(*(name for name in {NEEDED} if importlib.util.find_spec(name) is None))\n" \
+        "if not pathlib.Path(sysconfig.get_paths()['include'], 'Python.h').is_file():\n" \
+        "    print('Python.h')\n"
+    try:
+        return subprocess.run([str(python), "-c", look], check=True, capture_output=True,
+                              text=True).stdout.split()
+    except OSError:
+        return [str(python)]
+
+
 def build_here(build):
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if not (Path(sysconfig.get_paths()["include"]) / "Python.h").is_file():
-        missing.append("Python.h")
-    if missing:
-        print(f"not tested: {sys.executable} has no {', no '.join(missing)}; see make python")
+    python = next((python for python in (FETCHED / "bin" / "python", sys.executable)
+                   if not missing_in(python)), None)
+    if python is None:
+        print(f"not tested: {sys.executable} has no {', no '.join(missing_in(sys.executable))}; "
+              "see python.py fetch")
         return SKIPPED
     packages = build / "python-here"
-    run(sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--upgrade",
-        "--no-build-isolation", "--disable-pip-version-check", "--target", packages, PACKAGE)
-    test(sys.executable, packages, build.resolve())
+    run(python, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--upgrade",
+        "--no-build-isolation", "--disable-pip-version-check", "--target", packages, PACKAGE,
+        env={**os.environ, **CCACHE})
+    test(python, packages, build)
     return 0
 
 
@@ -79,8 +113,11 @@ def build_wheel(python):
 
 
 def main(words):
+    if words == ["fetch"]:
+        fetch()
+        return 0
     if len(words) == 2 and words[0] == "here":
-        return build_here(Path(words[1]))
+        return build_here(Path(words[1]).resolve())
     if len(words) >= 2 and words[0] == "wheels":
         for python in words[1:]:
             build_wheel(python)

@@ -12,8 +12,8 @@ tool="libcli11-dev libfmt-dev nlohmann-json3-dev libdw-dev libncurses-dev groff-
 # Programs that the library is put under, to see that they do not notice.
 # redis-tools has the server too; redis-server would only start a service.
 programs="valgrind gdb sqlite3 perl git clang-19 redis-tools bash tar gzip xz-utils musl-tools"
-test="$build $tool $programs binutils pkg-config python3 googletest librapidcheck-dev
-      libreadline-dev"
+test="$build $tool $programs binutils pkg-config python3 python3-dev python3-venv googletest
+      librapidcheck-dev libreadline-dev"
 # libclang-rt-19-dev has the allocator scudo as a library.
 bench="$build python3 libbenchmark-dev libboost-dev libmimalloc2.0 libjemalloc2
        libtcmalloc-minimal4 libclang-rt-19-dev libtbb-dev strace sqlite3 redis-tools
