@@ -86,6 +86,20 @@ size_t egb_claim_allowed_(size_t own)
     return egb_larger_(all > claimed ? (all - claimed) / PART : 0, least);
 }
 
+// What is left allows three long blocks where many magazines share it, and then every third free
+// and alloc of such a block is an exchange with the pool. But the pool has many of them in use, and
+// its magazines may have room for a part of those in any case, each for as much as the others.
+static size_t share_of_pool(const egb_depot* depot)
+{
+    enum { PART_OF_POOL = 4 };
+    const size_t block_bytes = depot->growing.options.block_bytes;
+    const bool   is_full     = EGB_LOAD_(egb_threads_.claimed) >= egb_keep_share_();
+    return block_bytes < EGB_UNMARKED_BYTES || is_full
+               ? 0
+               : depot->growing.in_use * block_bytes / PART_OF_POOL /
+                     egb_larger_(depot->attached, 1);
+}
+
 static size_t own_without(const egb_depot* depot, const egb_magazine_* magazine)
 {
     return egb_thread_self_()->room_bytes - claim_of(depot, magazine->loaded);
@@ -94,10 +108,15 @@ static size_t own_without(const egb_depot* depot, const egb_magazine_* magazine)
 // What a magazine has room for in any case.
 enum { ROOM_SHORT = 3, ROOM_BYTES_SHORT = 4 << 10 };
 
+static size_t allowed_to(const egb_depot* depot, const egb_magazine_* magazine)
+{
+    return egb_larger_(egb_claim_allowed_(own_without(depot, magazine)), share_of_pool(depot));
+}
+
 // Not for a little more: the batch would change at each call.
 bool egb_claim_is_too_much_(const egb_depot* depot, const egb_magazine_* magazine)
 {
-    const size_t allowed = egb_claim_allowed_(own_without(depot, magazine));
+    const size_t allowed = allowed_to(depot, magazine);
     return claim_of(depot, magazine->loaded) / 2 > egb_larger_(allowed, ROOM_BYTES_SHORT);
 }
 
@@ -108,7 +127,7 @@ size_t egb_claim_room_(const egb_depot* depot, const egb_magazine_* magazine, si
     if (wanted <= least || !egb_magazine_is_of_thread_(magazine)) {
         return wanted;
     }
-    const size_t bytes = egb_claim_allowed_(own_without(depot, magazine));
+    const size_t bytes = allowed_to(depot, magazine);
     const size_t most  = wanted == depot->batch_blocks ? wanted - 1 : wanted;
     if (most < wanted && 2 * wanted * depot->block_bytes <= bytes) {
         return wanted;

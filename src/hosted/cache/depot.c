@@ -3,6 +3,7 @@
 // is locked.
 #include "depot.h"
 
+#include "../region/keep.h"
 #include "../region/obtain.h"
 #include "split.h"
 
@@ -201,6 +202,15 @@ void egb_depot_drop_(egb_depot* depot)
 
 // ---- room ---------------------------------------------------------------------------------------
 
+// Lanes with locks of their own need a stock each, or the lock of the whole is taken all the same.
+static size_t stock_of_lanes(const egb_depot* depot)
+{
+    enum { PART_OF_POOL = 8, PART_OF_SHARE = 16 };
+    const size_t bytes = depot->growing.in_use * depot->growing.options.block_bytes;
+    return depot->is_split ? egb_smaller_(bytes / PART_OF_POOL, egb_keep_share_() / PART_OF_SHARE)
+                           : 0;
+}
+
 // With states, blocks come back from their chunks in order of address, which pays if many are on a
 // page. Taking them from few chunks pays if others are to become free. Otherwise each block costs a
 // cache miss. A pool with one thread saves no wait for the lock by the depot. A block that waits
@@ -209,7 +219,8 @@ size_t egb_depot_bytes_max_(const egb_depot* depot)
 {
     const bool is_short = depot->growing.options.block_bytes < EGB_UNMARKED_BYTES;
     if (!depot->is_gathering && !(depot->is_checked && is_short)) {
-        return depot->is_shared ? EGB_DEPOT_BYTES_SHARED : SIZE_MAX;
+        const size_t stock = is_short ? 0 : stock_of_lanes(depot);
+        return depot->is_shared ? egb_larger_(stock, EGB_DEPOT_BYTES_SHARED) : SIZE_MAX;
     }
     const bool is_alone = depot->attached == 1 && depot->is_checked;
     return is_alone           ? EGB_DEPOT_BYTES_ALONE

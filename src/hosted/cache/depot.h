@@ -13,7 +13,7 @@
 // Batches have up to 128 blocks. Free blocks beyond the limits cost a walk into the chunks each. A
 // batch takes 192, 576 or 2,112 bytes. A depot with EGB_DEPOT_SMALL_MAX batches of any kind takes
 // no more that are less than half full. If blocks are to come back from their chunks in order, the
-// bytes of the batches are limited to the size of caches.
+// bytes of the batches are limited to the size of caches. See docs/decisions/0054.
 enum {
     EGB_DEPOT_BATCHES_MAX  = 1024,
     EGB_DEPOT_SMALL_MAX    = 64,

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// How many free blocks magazines, and lanes of a depot that is split, have room for where many
+// threads share what magazines may have.
+#include "pools.hpp"
+
+extern "C" {
+#include "cache/threads.h"
+#include "pool/registry.h"
+}
+
+#include <deque>
+#include <vector>
+
+namespace
+{
+
+constexpr std::size_t long_bytes = std::size_t{64} << 10;
+constexpr std::size_t mib        = std::size_t{1} << 20;
+
+// Other threads have claimed all that magazines may have.
+class pool_room : public needs_magazines
+{
+  protected:
+    pool_room()
+    {
+        claim(all);
+    }
+
+    ~pool_room() override
+    {
+        claim(0 - all);
+    }
+
+  private:
+    static constexpr std::size_t all = 64 * mib;
+
+    static void claim(std::size_t bytes)
+    {
+        (void)__atomic_add_fetch(&egb_threads_.claimed, bytes, __ATOMIC_RELAXED);
+    }
+};
+
+// More magazines of the pool.
+class companies
+{
+  public:
+    companies(egb_pool pool, std::size_t count) : all_(count)
+    {
+        for (egb_magazine& one : all_) {
+            EXPECT_EQ(egb_magazine_open(&one, pool), EGB_OK);
+        }
+    }
+
+    ~companies()
+    {
+        for (egb_magazine& one : all_) {
+            egb_magazine_close(&one);
+        }
+    }
+
+    companies(const companies&)            = delete;
+    companies& operator=(const companies&) = delete;
+
+  private:
+    std::deque<egb_magazine> all_;
+};
+
+std::size_t room(egb_pool pool)
+{
+    return egb_magazine_of_key_(egb_pool_key_(pool))->loaded->room;
+}
+
+// What waits in the depot of a size class of the heap when so many of its blocks have been freed.
+std::size_t waiting_after(egb_pool pool, std::size_t freed, bool is_split)
+{
+    std::vector<void*> blocks  = take_all(pool, 2 * freed);
+    const auto         first   = blocks.begin() + static_cast<std::ptrdiff_t>(freed);
+    egb_control*       control = egb_pool_lock_(pool);
+    control->depot.is_shared   = true;
+    control->depot.locks       = 0;  // it is not to be judged yet
+    EXPECT_TRUE(!is_split || egb_depot_split_(&control->depot));
+    egb_pool_unlock_(control);
+    give_all(pool, {blocks.begin(), first});
+    control                 = egb_pool_lock_(pool);
+    const std::size_t bytes = control->depot.blocks * control->depot.block_bytes;
+    EXPECT_EQ(control->depot.is_split, is_split);
+    egb_pool_unlock_(control);
+    give_all(pool, {first, blocks.end()});
+    return bytes;
+}
+
+}  // namespace
+
+TEST_F(pool_room, of_long_blocks_is_a_part_of_those_in_use)
+{
+    const guard     pool(make(16 << 10));
+    const companies others(pool, 3);
+    give_all(pool, take_all(pool, 8));
+    EXPECT_EQ(room(pool), 3u);
+    const std::vector<void*> stay = take_all(pool, 192);
+    give_all(pool, take_all(pool, 64));
+    EXPECT_GE(room(pool), 192u / 4 / 4);
+    EXPECT_LE(room(pool), (192u + 64) / 4 / 4);
+    give_all(pool, stay);
+}
+
+TEST_F(pool_room, of_short_blocks_is_no_such_part)
+{
+    const guard pool(make(512));
+    give_all(pool, take_all(pool, 2000));
+    EXPECT_LT(room(pool), (32u << 10) / 512);
+}
+
+TEST_F(pool_room, of_a_depot_that_is_split_is_a_stock_for_each_lane)
+{
+    constexpr std::size_t freed = 200;
+    const guard           pool(make(long_bytes));
+    const companies       others(pool, 15);
+    EXPECT_LT(waiting_after(pool, freed, false), mib + mib / 2);
+    const std::size_t waiting = waiting_after(pool, freed, true);
+    EXPECT_GT(waiting, 2 * mib);
+    EXPECT_LT(waiting, 2 * freed * long_bytes / 8 + mib);
+}
