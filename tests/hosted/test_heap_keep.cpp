@@ -10,6 +10,7 @@ namespace
 
 std::uint64_t now      = 1000000;
 int           requests = 0;
+int           releases = 0;
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
@@ -19,6 +20,8 @@ extern "C" {
 std::uint64_t __wrap_egb_os_milliseconds_(void);
 void*         __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align);
 void*         __real_egb_os_reserve_(std::size_t bytes, std::size_t align);
+void          __wrap_egb_os_release_(void* region, std::size_t bytes);
+void          __real_egb_os_release_(void* region, std::size_t bytes);
 
 std::uint64_t __wrap_egb_os_milliseconds_(void)
 {
@@ -29,6 +32,12 @@ void* __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align)
 {
     requests++;
     return __real_egb_os_reserve_(bytes, align);
+}
+
+void __wrap_egb_os_release_(void* region, std::size_t bytes)
+{
+    releases++;
+    __real_egb_os_release_(region, bytes);
 }
 }
 
@@ -84,6 +93,20 @@ TEST(heap_keep, blocks_of_any_size_go_at_once)
         EXPECT_LE(held(), 20 * MiB) << bytes;
         (void)egb_heap_trim(0);
         pass_epochs(40);
+    }
+}
+
+// Each release is a system call, with locks held.
+TEST(heap_keep, neighbours_go_together)
+{
+    for (const std::size_t bytes : sizes{1000, 4096, 20000}) {
+        (void)egb_heap_trim(0);
+        pass_epochs(40);
+        const std::vector<void*> blocks = take(bytes, 40 * MiB);
+        const int                before = releases;
+        give(blocks);
+        EXPECT_LE(held(), 20 * MiB) << bytes;
+        EXPECT_LE(releases - before, 30) << bytes;
     }
 }
 

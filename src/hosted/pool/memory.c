@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memory that a pool is to have, or to give back.
 #include "../region/chunk_cache.h"
+#include "../region/large.h"
 #include "../region/obtain.h"
 #include "backing.h"
 #include "events.h"
@@ -73,7 +74,10 @@ static size_t give_idle_chunks(egb_control* control, size_t keep_bytes, bool to_
     control->source.is_passing_on = to_cache;
     const size_t given            = egb_growing_trim(&control->depot.growing, keep_bytes);
     control->source.is_passing_on = false;
-    control->depot.reserved       = given == 0 ? control->depot.reserved : 0;
+    if (to_cache) {
+        egb_large_limit_cache_();
+    }
+    control->depot.reserved = given == 0 ? control->depot.reserved : 0;
     return given;
 }
 

@@ -67,7 +67,6 @@ void* egb_large_pass_on_(size_t bytes)
 
 bool egb_large_take_over_(void* region, size_t bytes)
 {
-    egb_unmap_list unmap_list = {NULL};
     egb_os_lock_(&large_lock);
     egb_large* const large = egb_os_can_split_() ? egb_large_new_record_() : NULL;
     if (large != NULL) {
@@ -75,10 +74,9 @@ bool egb_large_take_over_(void* region, size_t bytes)
         large->range.bytes = bytes;
         large->mapping     = 0;
         egb_large_enter_(large);
-        egb_large_keep_(large, &unmap_list);
+        egb_large_cache_add_(large);
     }
     egb_os_unlock_(&large_lock);
-    (void)egb_unmap_list_release_(&unmap_list);
     return large != NULL;
 }
 

@@ -115,9 +115,10 @@ bool egb_large_make_room_(void);
 // fits, or regions cannot be joined and cut.
 void* egb_large_pass_on_(size_t bytes);
 
-// Takes over a region that was a chunk: for large blocks, and for chunks of any pool. It is cached,
-// or goes to the system if the cache is full. False, and the region stays the caller's: no memory
-// for its record, or regions cannot be joined and cut.
+// Takes over a region that was a chunk: for large blocks, and for chunks of any pool. It is cached
+// until the caller has given all that it gives, and then calls egb_large_limit_cache_(): neighbours
+// go to the system in one call. False, and the region stays the caller's: no memory for its record,
+// or regions cannot be joined and cut.
 bool egb_large_take_over_(void* region, size_t bytes);
 
 // Whether a large block in use starts here.
