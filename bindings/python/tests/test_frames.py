@@ -398,6 +398,8 @@ HEADER = struct.Struct("=QIIQIIII")
 SLOT = struct.Struct("=IIQQIIIIII Ii 16s16s256s 7Q 1920x 96x")  # and pools behind the first
 POOL = struct.Struct("=8Q32s")
 SLOT_BYTES = 12288
+LIVE_H = pathlib.Path(__file__).parents[3] / "include" / "eggbox" / "live.h"
+VERSION = int(re.search(r"EGB_LIVE_VERSION +(\d+)u", LIVE_H.read_text())[1])
 
 
 def slot_of(pid, is_linked, started_ns, *pools, beyond=0):
@@ -410,7 +412,7 @@ def slot_of(pid, is_linked, started_ns, *pools, beyond=0):
 class LiveFile:
     """A live file that this process has mapped, as those of the library."""
 
-    def __init__(self, *slots, magic=0x314556494C474745, version=1, said=None):
+    def __init__(self, *slots, magic=0x314556494C474745, version=VERSION, said=None):
         count = len(slots) if said is None else said
         header = HEADER.pack(magic, version, count, SLOT_BYTES, 0, 0, 0, 0)
         self.file = os.memfd_create("eggbox")
@@ -458,7 +460,7 @@ class PoolsOfTheProcess(unittest.TestCase):
 
     def test_are_not_read_from_other_files_and_not_beyond_the_end(self):
         own = slot_of(os.getpid(), 1, 1, self.shop)
-        for options in ({"magic": 1}, {"version": 2}):
+        for options in ({"magic": 1}, {"version": VERSION + 1}):
             with LiveFile(own, **options):
                 self.assertEqual(self.new(), [])
         with LiveFile(own, said=1 << 31):
