@@ -50,7 +50,8 @@ typedef struct egb_frame {
 #define EGB_SHARED_BLOCKS_MAX      16777216u
 #define EGB_SHARED_NAME_BYTES_MAX  200u
 
-/// A timeout without an end.
+/// A timeout without an end. Times are measured by a clock that nobody can set, each in the process
+/// that waits: no moment is compared with that of another process.
 #define EGB_SHARED_FOREVER UINT64_MAX
 
 /// What egb_shared_alloc() does when no block is free, and no dead process held one.
@@ -68,7 +69,8 @@ typedef enum egb_shared_full {
 /// How to make a pool. All zero but `block_bytes` and `count` is fine.
 typedef struct egb_shared_options {
     const char* name;    // NULL: none, and the descriptor is handed on; else the file is
-                         //   /dev/shm/eggbox-NAME, or the path `name` if that begins with /
+                         //   /dev/shm/eggbox-NAME, or the path `name` if that begins with /:
+                         //   in memory, as /dev/shm, or in a hugetlbfs
     size_t block_bytes;  // required: 1 or more
     size_t block_align;  // 0: 64; else a power of two up to 4096
     size_t count;        // required: blocks, 1 to EGB_SHARED_BLOCKS_MAX
@@ -85,8 +87,8 @@ typedef struct egb_shared_options {
 /// Makes a pool and attaches to it. All of its memory is allocated before the call returns: a full
 /// /dev/shm is EGB_NO_MEMORY here, and never a signal later. A name whose attachments are all dead
 /// is replaced; a pool with a name is complete when its name appears. If the memory is not there
-/// for a pool with a name, egb_shared_gc() comes first; for a path, only a dead pool of that path
-/// goes.
+/// for a pool with a name, dead pools go, provided that they leave enough: that of the name alone,
+/// or all that egb_shared_gc() removes; for a path, only a dead pool of that path.
 ///
 /// Returns  EGB_OK, and the pool in `*out`;
 ///          EGB_INVALID if `out` or `options` is NULL, an option is out of its range, or the name
@@ -102,7 +104,9 @@ EGB_NODISCARD egb_status egb_shared_create(egb_shared** out, const egb_shared_op
 /// Attaches to a pool by its name. `flags`: EGB_SHARED_READ_ONLY | EGB_SHARED_PREFAULT |
 /// EGB_SHARED_HUGE_PAGES. The frames of the feed stay, even if all attachments are dead. Blocks
 /// that dead attachments held become free: here those of the slot that this attachment gets, and
-/// the others by a later alloc or by egb_shared_recover().
+/// the others by a later alloc or by egb_shared_recover(). The holes that
+/// a copy of a file may have are allocated here, where the file system can do that: no access is a
+/// signal later.
 ///
 /// Returns  EGB_OK; EGB_STALE if there is no such name (any more);
 ///          EGB_LIMIT if EGB_SHARED_ATTACHMENTS_MAX processes have it open;

@@ -19,6 +19,31 @@ egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint6
     return EGB_UNSUPPORTED;
 }
 
+egb_status egb_os_shared_fill_(int file, uint64_t bytes)
+{
+    (void)file;
+    (void)bytes;
+    return EGB_UNSUPPORTED;
+}
+
+uint64_t egb_os_shared_room_(const char* path)
+{
+    (void)path;
+    return 0;
+}
+
+uint64_t egb_os_shared_page_(int file)
+{
+    (void)file;
+    return 0;
+}
+
+uint64_t egb_os_shared_page_at_(const char* path)
+{
+    (void)path;
+    return 0;
+}
+
 egb_status egb_os_shared_name_(int file, const char* path)
 {
     (void)file;

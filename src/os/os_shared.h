@@ -21,6 +21,18 @@ bool egb_os_has_shared_(void);
 // other files are gone. EGB_UNSUPPORTED. Any other answer: refused for another reason.
 egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint64_t bytes);
 
+// Allocates the holes of a file that others made, up to `bytes`: a copy may have some. EGB_OK also
+// in a file system that cannot allocate. EGB_NO_MEMORY: no room.
+egb_status egb_os_shared_fill_(int file, uint64_t bytes);
+
+// The bytes that a new file in the folder of `path` may have. UINT64_MAX: nobody knows.
+uint64_t egb_os_shared_room_(const char* path);
+
+// The pages of a file are whole ones of so many bytes: of this file, of a new one at `path`. 0:
+// those of the process.
+uint64_t egb_os_shared_page_(int file);
+uint64_t egb_os_shared_page_at_(const char* path);
+
 // Gives it the name `path`, at once and complete. EGB_BUSY: the name exists.
 egb_status egb_os_shared_name_(int file, const char* path);
 

@@ -17,6 +17,7 @@
   #include <sys/mman.h>
   #include <sys/resource.h>
   #include <sys/stat.h>
+  #include <sys/statfs.h>
   #include <sys/statvfs.h>
   #include <sys/syscall.h>
   #include <time.h>
@@ -89,17 +90,44 @@ static uint64_t available_bytes(void)
     return line == NULL ? UINT64_MAX : (uint64_t)strtoull(line + 13, NULL, 10) * 1024;
 }
 
+// The C library writes to each page where the file system cannot allocate one: to no file that
+// others use meanwhile.
+static int allocate_piece(int file, off_t at, off_t bytes, bool is_new)
+{
+    if (is_new) {
+        return posix_fallocate(file, at, bytes);
+    }
+    return fallocate(file, 0, at, bytes) == 0 ? 0 : errno;
+}
+
 // In pieces: older kernels begin a call again that a signal came into, and a process with a timer
 // would never get to the end of a large one.
-static int allocate_pieces(int file, off_t bytes)
+static int allocate_pieces(int file, off_t bytes, bool is_new)
 {
     const off_t piece = (off_t)2 << 20;
     int         error = 0;
     for (off_t at = 0; at < bytes && (error == 0 || error == EINTR);) {
-        error = posix_fallocate(file, at, bytes - at < piece ? bytes - at : piece);
+        error = allocate_piece(file, at, bytes - at < piece ? bytes - at : piece, is_new);
         at += error == 0 ? piece : 0;
     }
     return error;
+}
+
+// Large pages of a store that the administrator fills: their bytes, of a file in a hugetlbfs. Else
+// 0.
+static uint64_t store_page(int result, const struct statfs* facts)
+{
+    const uint32_t hugetlbfs = 0x958458f6;
+    return result == 0 && (uint32_t)facts->f_type == hugetlbfs ? (uint64_t)facts->f_bsize : 0;
+}
+
+uint64_t egb_os_shared_page_(int file)
+{
+    const int      before = errno;
+    struct statfs  facts  = {0};
+    const uint64_t page   = store_page(fstatfs(file, &facts), &facts);
+    errno                 = before;
+    return page;
 }
 
 // Whether the file system is too small, however empty. One without a limit says 0.
@@ -125,10 +153,10 @@ static int allocate_file(int file, uint64_t bytes)
     if (is_beyond_all(file, bytes)) {
         return EFBIG;
     }
-    if (bytes > available_bytes()) {
+    if (egb_os_shared_page_(file) == 0 && bytes > available_bytes()) {
         return ENOSPC;
     }
-    return allocate_pieces(file, (off_t)bytes);
+    return allocate_pieces(file, (off_t)bytes, true);
 }
 
 static egb_status status_of_new(int error)
@@ -136,19 +164,49 @@ static egb_status status_of_new(int error)
     return error == ENOSPC || error == ENOMEM || error == EDQUOT ? EGB_NO_MEMORY : EGB_LIMIT;
 }
 
+// The folder that a path is in, which begins with a slash. Empty: it is too long.
+typedef struct folder_path {
+    char text[512];
+} folder_path;
+
+static folder_path folder_of(const char* path)
+{
+    folder_path  folder = {"/"};
+    const size_t length = (size_t)(strrchr(path, '/') - path);
+    if (length >= sizeof folder.text) {
+        folder.text[0] = '\0';
+    } else if (length > 0) {
+        (void)memcpy(folder.text, path, length);
+    }
+    return folder;
+}
+
+uint64_t egb_os_shared_page_at_(const char* path)
+{
+    const int         before = errno;
+    const folder_path folder = folder_of(path);
+    struct statfs     facts  = {0};
+    const uint64_t    page   = store_page(statfs(folder.text, &facts), &facts);
+    errno                    = before;
+    return page;
+}
+
+uint64_t egb_os_shared_room_(const char* path)
+{
+    const int         before = errno;
+    const folder_path folder = folder_of(path);
+    struct statvfs    facts;
+    const bool        is_told = statvfs(folder.text, &facts) == 0 && facts.f_blocks != 0;
+    const uint64_t    file    = is_told ? (uint64_t)facts.f_bavail * facts.f_frsize : UINT64_MAX;
+    const uint64_t    memory  = available_bytes();
+    errno                     = before;
+    return egb_os_shared_page_at_(path) != 0 ? UINT64_MAX : file < memory ? file : memory;
+}
+
 static int open_nameless(const char* path, unsigned mode)
 {
-    char              folder[512];
-    const char* const slash  = strrchr(path, '/');
-    const size_t      length = slash == NULL ? 0 : (size_t)(slash - path);
-    if (length >= sizeof folder) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    (void)memcpy(folder, path, length);
-    folder[length]          = '\0';
-    const char* const where = slash == NULL ? "." : length == 0 ? "/" : folder;
-    const int         file  = open(where, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);
+    const folder_path folder = folder_of(path);
+    const int         file   = open(folder.text, O_TMPFILE | O_RDWR | O_CLOEXEC, (mode_t)mode);
     if (file >= 0) {
         (void)fchmod(file, (mode_t)mode);  // whatever the mask of this process
     }
@@ -176,6 +234,23 @@ egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint6
         (void)fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     }
     return opened_file(file, made, before);
+}
+
+// The kernel counts in blocks of 512 bytes here, whatever those of the file system. A ramfs counts
+// nothing, cannot allocate, and has no limit.
+egb_status egb_os_shared_fill_(int file, uint64_t bytes)
+{
+    const int   before = errno;
+    int         error  = 0;
+    struct stat facts;
+    if (fstat(file, &facts) != 0) {
+        error = errno;
+    } else if ((uint64_t)facts.st_blocks < bytes / 512) {
+        const uint64_t missing = bytes - (uint64_t)facts.st_blocks * 512;
+        error = missing > available_bytes() ? ENOSPC : allocate_pieces(file, (off_t)bytes, false);
+    }
+    errno = before;
+    return error == EOPNOTSUPP ? EGB_OK : status_of_file(error);
 }
 
 egb_status egb_os_shared_name_(int file, const char* path)

@@ -21,7 +21,7 @@ static size_t held_bytes_of(const egb_shared_shape_* shape)
 
 // ---- mapping ------------------------------------------------------------------------------------
 
-static void* commit_private(size_t bytes)
+void* egb_shared_own_memory_(size_t bytes)
 {
     void* const start = egb_os_reserve_(bytes, egb_os_page_bytes_());
     if (start != NULL && egb_os_commit_(start, bytes, 0, NULL) != EGB_OK) {
@@ -65,7 +65,7 @@ static egb_status map_all(egb_shared* shared, unsigned flags)
             !shared->is_read_only,
             pages
         );
-        shared->held = commit_private(held_bytes_of(shape));
+        shared->held = egb_shared_own_memory_(held_bytes_of(shape));
     }
     if (control == NULL || shared->payload == NULL || shared->held == NULL) {
         unmap_all(shared);
@@ -168,12 +168,6 @@ static egb_status name_new(egb_shared* shared)
     return status == EGB_STALE ? EGB_NO_MEMORY : status;
 }
 
-// Dead pools go: a program that was killed has left one, and its next start needs the room.
-static bool remove_dead_for(const char* name, const char* path)
-{
-    return name[0] == '/' ? egb_shared_remove_dead_(path) : egb_shared_gc() != 0;
-}
-
 static egb_status make_file(int* file, const egb_shared* shared, const egb_shared_options* options)
 {
     enum { OWNER_ONLY = 0600 };
@@ -182,7 +176,9 @@ static egb_status make_file(int* file, const egb_shared* shared, const egb_share
     const unsigned    mode   = options->permissions != 0 ? options->permissions : OWNER_ONLY;
     const uint64_t    bytes  = shared->shape.bytes;
     egb_status        status = egb_os_shared_make_(file, path, mode, bytes);
-    if (status == EGB_NO_MEMORY && name != NULL && remove_dead_for(name, path)) {
+    // A program that was killed has left a pool, and its next start needs the room.
+    if (status == EGB_NO_MEMORY && name != NULL &&
+        egb_shared_make_room_(path, name[0] == '/', bytes)) {
         status = egb_os_shared_make_(file, path, mode, bytes);
     }
     return status == EGB_OK || status == EGB_UNSUPPORTED ? status : EGB_NO_MEMORY;
@@ -243,6 +239,9 @@ static egb_status attach_file(egb_shared** out, int file, unsigned flags, bool i
 {
     egb_shared_shape_ shape;
     egb_status        status = egb_shared_read_shape_(file, &shape);
+    if (status == EGB_OK) {
+        status = egb_os_shared_fill_(file, shape.bytes);
+    }
     egb_shared* const shared = status == EGB_OK ? egb_shared_record_make_() : NULL;
     if (status == EGB_OK && shared == NULL) {
         status = EGB_NO_MEMORY;

@@ -28,6 +28,45 @@ bool egb_shared_remove_dead_(const char* path)
     return is_gone;
 }
 
+// 0: there is no such pool, or one of its attachments is alive.
+static uint64_t dead_bytes(const char* path)
+{
+    egb_os_shared_file facts = {0};
+    int                file  = -1;
+    if (egb_os_shared_open_(&file, path) != EGB_OK) {
+        return 0;
+    }
+    const bool is_dead = is_pool(file) &&
+                         !egb_os_shared_is_locked_(file, 0, EGB_SHARED_ATTACHMENTS_MAX) &&
+                         egb_os_shared_look_(file, &facts) == EGB_OK;
+    egb_os_shared_close_(file);
+    return is_dead ? facts.bytes : 0;
+}
+
+static void add_dead_bytes(const char* name, void* user)
+{
+    char path[sizeof((egb_shared_shape_*)NULL)->path];
+    if (egb_shared_path_(path, sizeof path, name + sizeof EGB_SHARED_PREFIX_ - 1)) {
+        *(uint64_t*)user += dead_bytes(path);
+    }
+}
+
+bool egb_shared_make_room_(const char* path, bool is_callers, uint64_t bytes)
+{
+    const uint64_t room    = egb_os_shared_room_(path);
+    const uint64_t missing = bytes > room ? bytes - room : 0;
+    uint64_t       dead    = dead_bytes(path);
+    if (dead != 0 && dead >= missing && egb_shared_remove_dead_(path)) {
+        return true;
+    }
+    if (is_callers) {
+        return false;
+    }
+    dead = 0;
+    egb_os_shared_each_(EGB_SHARED_FOLDER_, EGB_SHARED_PREFIX_, add_dead_bytes, &dead);
+    return dead >= missing && egb_shared_gc() != 0;
+}
+
 static void remove_one(const char* name, void* user)
 {
     char path[sizeof((egb_shared_shape_*)NULL)->path];

@@ -2,18 +2,22 @@
 // A look at a pool from outside: no attachment, and nothing is written.
 #include "shared_private.h"
 
-// A pool as the questions of ask.c need it: the control part, for reading, and a file whose locks
-// can be asked for.
-static egb_status map_control(egb_shared* out, int file)
+// A pool as the questions of ask.c need it: a copy of the control part, and a file whose locks can
+// be asked for. A map would be a signal at a hole of the file where there is no memory for it.
+static egb_status copy_control(egb_shared* out, int file)
 {
     const egb_status status = egb_shared_read_shape_(file, &out->shape);
     if (status != EGB_OK) {
         return status;
     }
-    char* const control =
-        egb_os_shared_map_(file, 0, (size_t)out->shape.payload_at, false, EGB_OS_PREFAULT);
+    const size_t bytes   = (size_t)out->shape.payload_at;
+    char* const  control = egb_shared_own_memory_(bytes);
     if (control == NULL) {
         return EGB_NO_MEMORY;
+    }
+    if (!egb_os_shared_read_(file, control, bytes)) {
+        egb_os_release_(control, bytes);
+        return EGB_CORRUPT;
     }
     out->state     = (egb_shared_state_*)(void*)control;
     out->blocks    = (egb_shared_block_*)(void*)(control + out->shape.blocks_at);
@@ -55,13 +59,13 @@ egb_status egb_shared_look(
     if (status != EGB_OK) {
         return status;
     }
-    status = map_control(&seen, file);
+    status = copy_control(&seen, file);
     if (status == EGB_OK) {
         *out = egb_shared_numbers_of_(&seen);
         if (visit != NULL) {
             visit_all(&seen, visit, user);
         }
-        egb_os_shared_unmap_(seen.state, (size_t)seen.shape.payload_at);
+        egb_os_release_(seen.state, (size_t)seen.shape.payload_at);
     }
     egb_os_shared_close_(file);
     return status;

@@ -11,7 +11,7 @@ enum { SHAPE_VERSION = 2, ALIGN_DEFAULT = 64, ALIGN_MAX = 4096 };
 // Another order of bytes is another number.
 #define SHAPE_MAGIC ((uint64_t)0x4567676253686d31)
 
-// Pages of all systems are whole parts of this.
+// Pages of all systems are whole parts of this, but the large ones of a hugetlbfs.
 #define PAYLOAD_ALIGN ((uint64_t)65536)
 
 static uint64_t up_to(uint64_t bytes, uint64_t step)
@@ -66,17 +66,18 @@ void egb_shared_seal_shape_(egb_shared_shape_* shape)
     shape->sum = sum_of(shape);
 }
 
-// Where the parts lie follows from the numbers. None of these sums can pass 2^64: there are at most
-// 2^24 blocks, each of at most 2^38 bytes.
-static void place_parts(egb_shared_shape_* shape)
+// Where the parts lie follows from the numbers, and from the pages of the file. None of these sums
+// can pass 2^64: there are at most 2^24 blocks, each of at most 2^38 bytes.
+static void place_parts(egb_shared_shape_* shape, uint64_t page)
 {
+    const uint64_t align = page > PAYLOAD_ALIGN ? page : PAYLOAD_ALIGN;
     const uint64_t words = (shape->count + 63) / 64;
     shape->blocks_at     = up_to(sizeof(egb_shared_state_), 64);
     shape->hints_at      = shape->blocks_at + shape->count * sizeof(egb_shared_block_);
     shape->ring_at       = shape->hints_at + up_to(words * sizeof(uint64_t), 64);
     shape->notes_at   = shape->ring_at + up_to(shape->feed_count * sizeof(egb_shared_entry_), 64);
-    shape->payload_at = up_to(shape->notes_at + shape->count * shape->note_bytes, PAYLOAD_ALIGN);
-    shape->bytes      = up_to(shape->payload_at + shape->count * shape->stride, PAYLOAD_ALIGN);
+    shape->payload_at = up_to(shape->notes_at + shape->count * shape->note_bytes, align);
+    shape->bytes      = up_to(shape->payload_at + shape->count * shape->stride, align);
 }
 
 static bool are_options_right(const egb_shared_options* o)
@@ -118,7 +119,7 @@ egb_status egb_shared_plan_(egb_shared_shape_* out, const egb_shared_options* op
     for (size_t i = 0; i < options->about_bytes; i++) {
         shape.about[i] = ((const uint8_t*)options->about)[i];
     }
-    place_parts(&shape);
+    place_parts(&shape, options->name == NULL ? 0 : egb_os_shared_page_at_(shape.path));
     if (shape.bytes > PTRDIFF_MAX) {
         return EGB_LIMIT;
     }
@@ -128,7 +129,7 @@ egb_status egb_shared_plan_(egb_shared_shape_* out, const egb_shared_options* op
 }
 
 // The sum finds accidents; the bounds hold for any file.
-egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file_bytes)
+static egb_status check_shape(const egb_shared_shape_* shape, uint64_t file_bytes, uint64_t page)
 {
     egb_shared_shape_ again = *shape;
     if (shape->magic != SHAPE_MAGIC) {
@@ -145,7 +146,7 @@ egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file
         shape->path[sizeof shape->path - 1] != '\0') {
         return EGB_CORRUPT;
     }
-    place_parts(&again);
+    place_parts(&again, page);
     const bool is_placed = again.blocks_at == shape->blocks_at &&
                            again.hints_at == shape->hints_at && again.ring_at == shape->ring_at &&
                            again.notes_at == shape->notes_at &&
@@ -166,5 +167,5 @@ egb_status egb_shared_read_shape_(int file, egb_shared_shape_* out)
     if (!egb_os_shared_read_(file, out, sizeof *out)) {
         return EGB_CORRUPT;
     }
-    return egb_shared_check_shape_(out, facts.bytes);
+    return check_shape(out, facts.bytes, egb_os_shared_page_(file));
 }

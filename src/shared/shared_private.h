@@ -211,7 +211,6 @@ egb_status egb_shared_plan_(egb_shared_shape_* out, const egb_shared_options* op
 // The path of a pool's name. False: it can be no name.
 bool       egb_shared_path_(char* out, size_t bytes, const char* name);
 void       egb_shared_seal_shape_(egb_shared_shape_* shape);
-egb_status egb_shared_check_shape_(const egb_shared_shape_* shape, uint64_t file_bytes);
 // A copy of the shape in the file, which was checked.
 egb_status egb_shared_read_shape_(int file, egb_shared_shape_* out);
 
@@ -225,6 +224,14 @@ bool egb_shared_show_(const egb_shared* shared, unsigned slot, egb_shared_attach
 
 // Removes the file of this name if it is a pool whose attachments are all dead.
 bool egb_shared_remove_dead_(const char* path);
+// Removes dead pools if `bytes` may be had then, and no other way: that of `path`, if this is
+// enough, else all in the folder of pools, unless `path` is the caller's.
+bool egb_shared_make_room_(const char* path, bool is_callers, uint64_t bytes);
+
+// ---- attach.c -----------------------------------------------------------------------------------
+
+// Memory of this process; NULL: refused.
+void* egb_shared_own_memory_(size_t bytes);
 
 // ---- records.c ----------------------------------------------------------------------------------
 

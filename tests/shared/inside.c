@@ -21,3 +21,10 @@ file_part blocks_part(const egb_shared* pool)
     const uint64_t                 end   = shape->notes_at + shape->count * shape->note_bytes;
     return (file_part){(size_t)shape->blocks_at, (size_t)(end - shape->blocks_at)};
 }
+
+file_part planned_payload(const egb_shared_options* options)
+{
+    egb_shared_shape_ shape = {0};
+    (void)egb_shared_plan_(&shape, options);
+    return (file_part){(size_t)shape.payload_at, (size_t)(shape.bytes - shape.payload_at)};
+}

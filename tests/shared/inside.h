@@ -21,6 +21,9 @@ typedef struct file_part {
 file_part state_part(const egb_shared* pool);
 file_part blocks_part(const egb_shared* pool);
 
+// Where the blocks of a pool would be that these options are of.
+file_part planned_payload(const egb_shared_options* options);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Shared pools between real processes: forks, kills, names.
+// Shared pools between real processes: forks, kills, names, clocks.
 #include "shared.hpp"
 
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <sys/stat.h>
 #include <thread>
@@ -340,6 +341,80 @@ TEST(SharedName, of_anything_else_stays_as_it_is)
     EXPECT_EQ(egb_shared_attach(&pool, name.c_str(), 0), EGB_CORRUPT);
     EXPECT_EQ(rmdir(path.c_str()), 0);
     EXPECT_EQ(pool, nullptr);
+}
+
+// ---- clocks -------------------------------------------------------------------------------------
+
+uint64_t monotonic_s()
+{
+    timespec now = {};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec);
+}
+
+// From now on the clock of this process's children goes a million seconds before its own.
+bool set_clock_of_children()
+{
+    const int new_time = 0x80;  // CLONE_NEWTIME
+    if (unshare(new_time) != 0) {
+        return false;
+    }
+    std::ofstream offsets("/proc/self/timens_offsets");
+    offsets << "monotonic 1000000 0\n" << std::flush;
+    return offsets.good();
+}
+
+bool has_ended(pid_t child)
+{
+    siginfo_t seen = {};
+    return waitid(P_PID, static_cast<id_t>(child), &seen, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           seen.si_pid == child;
+}
+
+// Somebody holds a block, and somebody waits.
+bool holds_and_waits(const egb_shared* pool)
+{
+    uint64_t waiting = 0;
+    egb_shared_each(
+        pool,
+        [](const egb_shared_attachment* one, void* user) {
+            *static_cast<uint64_t*>(user) += one->waiting;
+        },
+        &waiting
+    );
+    return waiting != 0 && numbers_of(pool).in_use != 0;
+}
+
+// As processes in containers, or one that goes on where another machine stopped it.
+int wait_with_another_clock(egb_shared* pool)
+{
+    const uint64_t before = monotonic_s();
+    const uint64_t hour   = uint64_t{3600} * 1000000000;
+    if (!set_clock_of_children()) {
+        return NOT_ALLOWED;
+    }
+    const pid_t reader = start_child([&] {
+        egb_published out     = {};
+        void*         block   = nullptr;
+        const bool    is_late = monotonic_s() - before >= 1000000;
+        return is_late && egb_shared_next(pool, 0, 1000000, &out) == EGB_BUSY &&
+               egb_shared_alloc_wait(pool, &block, 1000000) == EGB_OK &&
+               egb_shared_next(pool, 0, hour, &out) == EGB_OK && out.sequence == 1;
+    });
+    while (!holds_and_waits(pool) && !has_ended(reader)) {
+        (void)usleep(1000);
+    }
+    void* const block = egb_shared_alloc(pool);
+    const bool  is_published =
+        block != nullptr && egb_shared_publish(pool, block, nullptr, nullptr) == EGB_OK;
+    return end_of(reader) == 0 && is_published ? 0 : 1;
+}
+
+TEST(SharedWait, of_processes_whose_clocks_differ_is_each_ones_own)
+{
+    egb_shared* const pool = make_shared_pool(shared_options(3, 1));
+    expect_done(start_apart([&] { return wait_with_another_clock(pool); }));
+    egb_shared_close(pool);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ import operator
 import os
 import struct
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +24,9 @@ FOREVER = (1 << 64) - 1
 POLICIES = {"raise": 0, "wait": 1, "drop_oldest": 2}
 FOLDER, PREFIX = "/dev/shm", "eggbox-"
 TIME = struct.Struct("<d")
+# NumPy 2.2 has no types of these two.
+_descr_of_dtype: Callable[[np.dtype[Any]], Any] = np.lib.format.dtype_to_descr
+_dtype_of_descr: Callable[[Any], np.dtype[Any]] = np.lib.format.descr_to_dtype
 RELEASED = "the frame was released; take a view before, or open its handle"
 ABOUT_BYTES_MAX = 256
 Self = TypeVar("Self", bound="_Ending")  # typing has it from 3.11 on
@@ -282,7 +285,7 @@ class FramePool(_Ending):
             raise InvalidError(f"on_full is one of {', '.join(POLICIES)}, not {on_full!r}")
         if min(count, keep, note_bytes, permissions, *shape) < 0:
             raise InvalidError("count, keep, note_bytes, permissions and shape are not negative")
-        about = {"shape": shape, "dtype": np.lib.format.dtype_to_descr(kind), "on_full": on_full}
+        about = {"shape": shape, "dtype": _descr_of_dtype(kind), "on_full": on_full}
         flags = (PREFAULT if prefault else 0) | (HUGE_PAGES if huge_pages else 0)
         what = f"pool {name!r}" if name is not None else "pool"
         text = json.dumps(about, separators=(",", ":")).encode()
@@ -319,7 +322,7 @@ class FramePool(_Ending):
         try:
             about = json.loads(core.about())
             shape = tuple(int(each) for each in about["shape"])
-            kind = np.lib.format.descr_to_dtype(_description(about["dtype"]))
+            kind = _dtype_of_descr(_description(about["dtype"]))
             is_ours = math.prod(shape) * kind.itemsize == numbers["block_bytes"]
         except (ValueError, KeyError, TypeError, IndexError, RecursionError):
             return  # a pool of a program in C: bytes
