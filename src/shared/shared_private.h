@@ -209,8 +209,8 @@ void egb_shared_tell_(_Atomic uint32_t* word);
 
 egb_status egb_shared_plan_(egb_shared_shape_* out, const egb_shared_options* options);
 // The path of a pool's name. False: it can be no name.
-bool       egb_shared_path_(char* out, size_t bytes, const char* name);
-void       egb_shared_seal_shape_(egb_shared_shape_* shape);
+bool egb_shared_path_(char* out, size_t bytes, const char* name);
+void egb_shared_seal_shape_(egb_shared_shape_* shape);
 // A copy of the shape in the file, which was checked.
 egb_status egb_shared_read_shape_(int file, egb_shared_shape_* out);
 
