@@ -114,6 +114,20 @@ static void in_child(const char* how, const char* word)
     }
 }
 
+// A server: 100 blocks that nothing leads to any more, and 10 that it still uses.
+__attribute__((noinline)) static void be_a_server(void)
+{
+    static void* volatile used[10];
+    for (int i = 0; i < 110; i++) {
+        used[i % 10] = malloc(1000);
+    }
+    puts("serving");
+    fflush(stdout);
+    for (;;) {
+        pause();
+    }
+}
+
 // ---- what a program sees of its signals ---------------------------------------------------------
 
 static int served;
@@ -278,6 +292,8 @@ int main(int count, char** words)
         for (;;) {
             pause();
         }
+    } else if (strcmp(how, "serve") == 0) {
+        be_a_server();
     } else if (strcmp(how, "exec-fails") == 0) {
         execl("/no/such/program", "program", (char*)NULL);
         use_malloc();

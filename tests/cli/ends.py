@@ -134,6 +134,45 @@ def by_a_signal(program, report):
                                rf"signal {int(number)} \([^)]*\) ended it")
 
 
+def stopped(program, report, number, *level):
+    with subprocess.Popen([EGGBOX, "run", "--report", report, *level, "--", program, "serve"],
+                          env=environment(), text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        while process.stdout.readline() not in ("serving\n", ""):
+            pass
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        os.kill(int(children.read_text()), number)
+        talk = process.communicate()[1]
+    page = subprocess.run([EGGBOX, "report", report], capture_output=True, text=True,
+                          check=False).stdout
+    data = json.loads(subprocess.run([EGGBOX, "report", "--json", report], capture_output=True,
+                                     text=True, check=False).stdout)
+    return talk, page, data
+
+
+def leaks_of_a_server(program, report):
+    """A server is stopped by a signal. Blocks that it cannot reach then are leaks; those that it
+    has in use are none, and neither are blocks that nobody looked for. A few words of the stack may
+    lead to a block by chance."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        talk, page, data = stopped(program, report, number, "--check", "track")
+        check(95 <= data["leaked"]["blocks"] <= 100 and "held" not in data, f"lost, {number}",
+              data["leaked"])
+        check(10_000 <= data["reachable"]["bytes"] and "directly lost" in talk and
+              "directly lost" in page, f"what it has in use is none, {number}", talk, page)
+    talk, page, data = stopped(program, report, signal.SIGTERM, "--sample", "1k")
+    check("IN USE when a signal ended the program, not counted as leaks: " in talk and
+          "LEAKS" not in talk + page and "IN USE when" in page and "be_a_server" in page,
+          "a sample has no leaks", talk, page)
+    check(data["held"]["samples"] >= 10 and data["held_sites"][0]["blocks"] > 0 and
+          data["leaks"] == [] and "leaked" not in data, "as JSON", data)
+    talk, page, data = stopped(program, report, signal.SIGKILL, "--check", "track")
+    unknown = "leaks of 1 process are not known: without a report there are none\n"
+    check(unknown in talk and unknown in page and "leaked" not in data, "killed", talk, page)
+    check(" 0 B" not in page and " 0 page faults" not in page and "0.00 ms" not in page,
+          "numbers that are not known", page)
+
+
 def by_the_terminal(program, report):
     """A whole group is stopped, and a worker of it was killed before."""
     with subprocess.Popen([EGGBOX, "run", "--report", report, "--", "sh", "-c",
@@ -303,7 +342,7 @@ def main():
                         "-pthread", "-o", program], check=True)
         for test in (without_exit_handlers, behind_its_report,
                      a_report_says_more_than_counts, with_few_descriptors, by_a_signal,
-                     by_the_terminal, by_a_signal_inside_malloc, that_it_does_not_notice, children,
+                     leaks_of_a_server, by_the_terminal, by_a_signal_inside_malloc, that_it_does_not_notice, children,
                      what_becomes_another_program, while_they_run, without_room,
                      another_c_library):
             before = len(failures)

@@ -165,7 +165,7 @@ void add_leaks(parts_map& to, const findings& of, part_value side)
 // Without all leaks of both, a difference would be one of the records.
 std::string why_no_leaks(const char* side, const findings& of)
 {
-    return of.was_ended
+    return of.held_sum.is_known
                ? fmt::format("leaks are not compared: a signal ended a program of {}", side)
            : !of.all.is_known
                ? fmt::format(

@@ -74,7 +74,7 @@ void add_sum(frames_map& to, const frames& at, std::uint64_t blocks, std::uint64
 
 void require_leaks(const findings& found)
 {
-    if (found.was_ended && !found.all.is_known) {
+    if (found.held_sum.is_known && !found.all.is_known) {
         throw failure("a signal ended the program, so its unfreed blocks are not counted as leaks");
     }
     if (!found.all.is_known) {

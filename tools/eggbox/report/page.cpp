@@ -112,13 +112,14 @@ std::string process_text(const std::vector<run_record>& runs)
     table out{{"process", "time", "requests", "resident", "faults", "program"}, true};
     for (std::size_t i = 0; i < std::min(lines.size(), lines_max); i++) {
         const process_record& each = *lines[i].process;
+        const bool is_measured     = each.peak_resident_bytes != 0;  // unlike by the live file
         processes -= each.processes;
         out.add(
             {std::to_string(each.pid),
-             seconds_text(each.duration_s),
+             is_measured ? seconds_text(each.duration_s) : "-",
              grouped(lines[i].requests),
-             bytes_text(each.peak_resident_bytes),
-             grouped(plus(each.minor_faults, each.major_faults)),
+             is_measured ? bytes_text(each.peak_resident_bytes) : "-",
+             is_measured ? grouped(plus(each.minor_faults, each.major_faults)) : "-",
              program_text(each)}
         );
     }

@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -367,6 +368,13 @@ void say_text(
     }
 }
 
+// A period of samples alone asks for samples.
+std::string level_for(const run_options& wanted)
+{
+    const bool has_period_alone = wanted.check.empty() && !wanted.sample.empty();
+    return has_period_alone && std::getenv("EGGBOX_CHECK") == nullptr ? "sample" : wanted.check;
+}
+
 environment changes_for(
     const run_options& wanted,
     const std::string& preload,
@@ -377,8 +385,9 @@ environment changes_for(
     environment out = {
         {"LD_PRELOAD", preload}, {"EGGBOX_REPORT", folder}, {"EGGBOX_LIVE", live.variable()}
     };
-    if (!wanted.check.empty()) {
-        out.emplace_back("EGGBOX_CHECK", wanted.check);
+    const std::string level = level_for(wanted);
+    if (!level.empty()) {
+        out.emplace_back("EGGBOX_CHECK", level);
     }
     if (!wanted.sample.empty()) {
         out.emplace_back("EGGBOX_SAMPLE", wanted.sample);

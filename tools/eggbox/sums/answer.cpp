@@ -40,13 +40,21 @@ std::string served_text(const totals& sums)
                                        );
 }
 
+// A process tells of its resident memory and page faults in its report alone.
 std::string resources_text(const totals& sums)
 {
-    return fmt::format(
-        "{}, {}, {}; peak resident {}; {} page faults, {} of them from disk.",
+    const std::string first = fmt::format(
+        "{}, {}, {}",
         number_of(sums.runs, "run", "runs"),
         number_of(sums.processes, "process", "processes"),
-        seconds_text(sums.duration_s),
+        seconds_text(sums.duration_s)
+    );
+    if (sums.peak_resident_bytes == 0) {
+        return first + ".";
+    }
+    return fmt::format(
+        "{}; peak resident {}; {} page faults, {} of them from disk.",
+        first,
         bytes_text(sums.peak_resident_bytes),
         grouped(plus(sums.minor_faults, sums.major_faults)),
         grouped(sums.major_faults)

@@ -184,6 +184,25 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
     add_sums(to, process, {listed, kept_indirect, kept_reachable});
 }
 
+// A program that ends by itself is done with what it has. One that a signal ends is not, and only
+// blocks that it cannot reach are leaks.
+void add_held(findings& to, leaks_by_place& places, const process_record& process)
+{
+    leak_sum listed;
+    for (const leak_record& each : process.leaks) {
+        add_place(places, each);
+        add_to(listed, each.blocks, each.bytes);
+    }
+    add_rest(to.held_sum, process.leaked, listed);
+}
+
+bool has_lost_leaks(const process_record& process)
+{
+    return !process.no_report.empty() && !process.leaked.is_known &&
+           (process.level == egb_level_text(EGB_LEVEL_TRACK) ||
+            process.level == egb_level_text(EGB_LEVEL_SAMPLE));
+}
+
 void add_allocated(findings& to, leaks_by_place& places, const process_record& process)
 {
     for (const leak_record& each : process.allocated) {
@@ -263,22 +282,20 @@ void add_lines(std::vector<std::string>& to, const std::string& text)
     }
 }
 
+std::string blocks_text(std::uint64_t bytes, std::uint64_t blocks)
+{
+    return number_of(bytes, "byte", "bytes") + " in " + number_of(blocks, "block", "blocks");
+}
+
 std::string kept_text(const leak_sum& kept)
 {
-    return fmt::format(
-        "{} in {} kept by the C library and the loader until the end",
-        number_of(kept.bytes, "byte", "bytes"),
-        number_of(kept.blocks, "block", "blocks")
-    );
+    return blocks_text(kept.bytes, kept.blocks) +
+           " kept by the C library and the loader until the end";
 }
 
 std::string reachable_text(const leak_sum& reachable)
 {
-    return fmt::format(
-        "{} in {} still reachable at the end, no leak",
-        number_of(reachable.bytes, "byte", "bytes"),
-        number_of(reachable.blocks, "block", "blocks")
-    );
+    return blocks_text(reachable.bytes, reachable.blocks) + " still reachable at the end, no leak";
 }
 
 // LEAKS: 96 bytes in 2 blocks directly lost, and 30 bytes in 1 block indirectly
@@ -286,28 +303,21 @@ std::string lost_text(const findings& found)
 {
     const leak_sum& all   = found.all;
     const leak_sum& other = found.indirect;
-    const auto      text  = [](std::uint64_t bytes, std::uint64_t blocks) {
-        return number_of(bytes, "byte", "bytes") + " in " + number_of(blocks, "block", "blocks");
-    };
     if (!found.reachable.is_known) {
-        return fmt::format("LEAKS: {} never freed", text(all.bytes, all.blocks));
+        return fmt::format("LEAKS: {} never freed", blocks_text(all.bytes, all.blocks));
     }
     return fmt::format(
                "LEAKS: {} directly lost",
-               text(minus(all.bytes, other.bytes), minus(all.blocks, other.blocks))
+               blocks_text(minus(all.bytes, other.bytes), minus(all.blocks, other.blocks))
            ) +
            (other.blocks == 0
                 ? ""
-                : fmt::format(", and {} indirectly", text(other.bytes, other.blocks)));
+                : fmt::format(", and {} indirectly", blocks_text(other.bytes, other.blocks)));
 }
 
 std::string suppressed_text(const leak_sum& suppressed)
 {
-    return fmt::format(
-        "{} in {} suppressed",
-        number_of(suppressed.bytes, "byte", "bytes"),
-        number_of(suppressed.blocks, "block", "blocks")
-    );
+    return blocks_text(suppressed.bytes, suppressed.blocks) + " suppressed";
 }
 
 // The functions that are left out because of their position, not of their name.
@@ -338,29 +348,6 @@ std::string large_text(const leak_sum& large)
     );
 }
 
-json leak_json(const leak_total& leak)
-{
-    json out = {
-        {"site", place_json(leak.site)},
-        {"blocks", leak.blocks},
-        {"bytes", leak.bytes},
-        {"oldest_ms", leak.oldest_ms},
-    };
-    add_reach(out, leak.reach);
-    if (leak.samples != 0) {
-        out["samples"] = leak.samples;
-    }
-    add_stack(out, "stack", leak.stack);
-    return out;
-}
-
-json allocated_json(const leak_total& each)
-{
-    json out = leak_json(each);
-    out.erase("oldest_ms");
-    return out;
-}
-
 }  // namespace
 
 std::string sampled_text(const sampling_record& sampling, std::uint64_t samples)
@@ -378,6 +365,7 @@ findings find_all(const std::vector<run_record>& runs)
 {
     findings                           out;
     leaks_by_place                     places;
+    leaks_by_place                     holding;
     leaks_by_place                     allocating;
     std::map<std::string, std::size_t> seen;
     for (const run_record& run : runs) {
@@ -385,17 +373,22 @@ findings find_all(const std::vector<run_record>& runs)
             const process_record& process = run.processes[i];
             add_events(out, seen, process);
             add_allocated(out, allocating, process);
-            if (i == 0 && run.exit_status > 128) {
-                out.was_ended = out.was_ended || process.leaked.is_known;
+            out.without_leaks += has_lost_leaks(process) ? process.processes : 0;
+            if (i == 0 && run.exit_status > 128 && !process.reachable.is_known) {
+                add_held(out, holding, process);
             } else {
                 add_leaks(out, places, process);
             }
         }
     }
     out.leaks     = most_bytes_first(places);
+    out.held      = most_bytes_first(holding);
     out.allocated = most_bytes_first(allocating);
     for (const leak_total& each : out.leaks) {
         add_to(out.all, each.blocks, each.bytes);
+    }
+    for (const leak_total& each : out.held) {
+        add_to(out.held_sum, each.blocks, each.bytes);
     }
     return out;
 }
@@ -426,15 +419,60 @@ static void add_without_stack(std::vector<std::string>& out, const findings& fou
     }
 }
 
+static void add_sites(
+    std::vector<std::string>&      out,
+    const std::vector<leak_total>& sites,
+    std::uint64_t                  places,
+    const std::string&             where
+)
+{
+    const std::size_t count = std::min(sites.size(), lines_max);
+    for (std::size_t i = 0; i < count; i++) {
+        const leak_total& each = sites[i];
+        out.push_back(fmt::format(
+            "  {}{}, {}oldest {}: {}",
+            blocks_text(each.bytes, each.blocks),
+            each.reach == block_reach::indirectly_lost ? ", indirectly" : "",
+            each.samples == 0 ? "" : number_of(each.samples, "sample", "samples") + ", ",
+            seconds_text(static_cast<double>(each.oldest_ms) / 1000),
+            leak_text(each.site, each.stack, calls_max)
+        ));
+    }
+    if (places > count) {
+        out.push_back(fmt::format("  and {} more sites in {}", grouped(places - count), where));
+    }
+}
+
+static std::string sampled_in_brackets(const findings& found, const leak_sum& sum)
+{
+    const std::string text = sampled_text(found.sampling, sum.samples);
+    return text.empty() ? "" : " (" + text + ")";
+}
+
+static void add_held(std::vector<std::string>& out, const findings& found, const std::string& where)
+{
+    const leak_sum& sum = found.held_sum;
+    if (sum.is_known) {
+        out.push_back(fmt::format(
+            "IN USE when a signal ended the program, not counted as leaks: {}{}{}",
+            blocks_text(sum.bytes, sum.blocks),
+            sampled_in_brackets(found, sum),
+            sum.blocks == 0 ? "" : ", by allocation site:"
+        ));
+        add_sites(out, found.held, sum.places, where);
+    }
+    if (found.without_leaks > 0) {
+        out.push_back(fmt::format(
+            "leaks of {} are not known: without a report there are none",
+            number_of(found.without_leaks, "process", "processes")
+        ));
+    }
+}
+
 std::vector<std::string> leak_lines(const findings& found, const std::string& where)
 {
     std::vector<std::string> out;
     const leak_sum&          all = found.all;
-    if (found.was_ended) {
-        out.emplace_back(
-            "a signal ended the program, so its unfreed blocks are not counted as leaks"
-        );
-    }
     if (all.is_known && all.blocks == 0) {
         out.push_back(
             std::string("no leaks: every ") +
@@ -446,28 +484,9 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
         );
     }
     if (all.blocks > 0) {
-        const std::string sampled = sampled_text(found.sampling, all.samples);
-        out.push_back(
-            lost_text(found) + (sampled.empty() ? "" : " (" + sampled + ")") +
-            ", by allocation site:"
-        );
+        out.push_back(lost_text(found) + sampled_in_brackets(found, all) + ", by allocation site:");
     }
-    const std::size_t count = std::min(found.leaks.size(), lines_max);
-    for (std::size_t i = 0; i < count; i++) {
-        const leak_total& each = found.leaks[i];
-        out.push_back(fmt::format(
-            "  {} in {}{}, {}oldest {}: {}",
-            number_of(each.bytes, "byte", "bytes"),
-            number_of(each.blocks, "block", "blocks"),
-            each.reach == block_reach::indirectly_lost ? ", indirectly" : "",
-            each.samples == 0 ? "" : number_of(each.samples, "sample", "samples") + ", ",
-            seconds_text(static_cast<double>(each.oldest_ms) / 1000),
-            leak_text(each.site, each.stack, calls_max)
-        ));
-    }
-    if (all.places > count) {
-        out.push_back(fmt::format("  and {} more sites in {}", grouped(all.places - count), where));
-    }
+    add_sites(out, found.leaks, all.places, where);
     const std::string folded = folded_text(found);
     if (!folded.empty()) {
         out.push_back("  " + folded);
@@ -484,6 +503,7 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (found.suppressed.blocks > 0) {
         out.push_back("  " + suppressed_text(found.suppressed));
     }
+    add_held(out, found, where);
     add_without_stack(out, found);
     return out;
 }
@@ -523,41 +543,6 @@ std::vector<std::string> allocated_lines(const findings& found, const std::strin
         ));
     }
     return out;
-}
-
-void add_findings(json& to, const findings& found)
-{
-    to["leaks"] = json::array();
-    for (const leak_total& each : found.leaks) {
-        to["leaks"].push_back(leak_json(each));
-    }
-    if (found.all.is_known) {
-        to["leaked"] = leaked_json(found.all);
-        if (found.reachable.is_known) {
-            to["indirect"]  = leaked_json(found.indirect);
-            to["reachable"] = leaked_json(found.reachable);
-        }
-        to["kept"]                  = leaked_json(found.kept);
-        to["suppressed"]            = leaked_json(found.suppressed);
-        to["large"]["in_use"]       = found.large.blocks;
-        to["large"]["bytes_in_use"] = found.large.bytes;
-    }
-    if (found.sampling.period_bytes != 0) {
-        to["sampling"]  = sampling_json(found.sampling);
-        to["allocated"] = json::array();
-        for (const leak_total& each : found.allocated) {
-            to["allocated"].push_back(allocated_json(each));
-        }
-    }
-    if (found.without_stack != 0) {
-        to["without_stack"] = found.without_stack;
-    }
-    to["events"] = json::array();
-    for (const event_total& each : found.events) {
-        json event     = event_json(each.event);
-        event["count"] = each.count;
-        to["events"].push_back(std::move(event));
-    }
 }
 
 }  // namespace tool

@@ -40,7 +40,11 @@ struct findings {
     std::vector<leak_total>  allocated;   // by samples, in use at the end or not; most bytes first
     sampling_record          sampling;    // `sum` has also what no report lists
     std::uint64_t            without_stack = 0;  // requests that only their own place is known of
-    bool                     was_ended = false;  // a signal ended a program: its leaks are left out
+    // What programs had in use when a signal ended them, if nobody looked what they could reach. It
+    // is not in `leaks` or `all`.
+    std::vector<leak_total> held;
+    leak_sum                held_sum;
+    std::uint64_t           without_leaks = 0;  // processes that left no report, and so no leaks
 };
 
 findings find_all(const std::vector<run_record>& runs);
