@@ -197,6 +197,7 @@ def dhat(data):
     """With the checks of buildTree() in dh_view.js."""
     top = json.loads(data)
     check({"mode", "verb", "tu", "Mtu", "cmd", "pid", "te"} <= top.keys(), "fields", top.keys())
+    check((top["tu"], top["Mtu"]) == ("µs", "s"), "a million of the one is the other", top["Mtu"])
     check((top["dhatFileVersion"], top["bklt"], top["bkacc"]) == (2, False, False), "version")
     out = {}
     for point in top["pps"]:

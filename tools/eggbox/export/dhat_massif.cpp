@@ -46,9 +46,10 @@ void add_nodes(std::string& to, const std::string& text, const massif_node& node
     }
 }
 
-std::uint64_t milliseconds(double seconds)
+// A second has so many parts.
+std::uint64_t parts_of_time(double seconds, double parts)
 {
-    return static_cast<std::uint64_t>(std::min(seconds, 1e12) * 1000);
+    return static_cast<std::uint64_t>(std::min(seconds, 1e12) * parts);
 }
 
 }  // namespace
@@ -81,11 +82,11 @@ std::string dhat_text(const profile& of)
         {"verb", "Allocated"},
         {"bklt", false},   // no lifetimes,
         {"bkacc", false},  // and no accesses to blocks
-        {"tu", "ms"},
-        {"Mtu", "s"},
+        {"tu", "µs"},
+        {"Mtu", "s"},  // a million of the unit above
         {"cmd", of.command},
         {"pid", of.pid},
-        {"te", milliseconds(of.duration_s)},
+        {"te", parts_of_time(of.duration_s, 1e6)},
         {"pps", std::move(points)},
         {"ftbl", std::move(table)},
     });
@@ -108,7 +109,7 @@ std::string massif_text(const profile& of)
         "time={}\nmem_heap_B={}\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\n",
         of.title,
         of.command,
-        milliseconds(of.duration_s),
+        parts_of_time(of.duration_s, 1e3),
         root.bytes
     );
     add_nodes(out, fmt::format("({})", of.title), root, 0);
