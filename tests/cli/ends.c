@@ -289,9 +289,7 @@ int main(int count, char** words)
         }
         wait_for_ever(NULL);
     } else if (strcmp(how, "wait") == 0) {
-        for (;;) {
-            pause();
-        }
+        wait_for_ever(NULL);
     } else if (strcmp(how, "serve") == 0) {
         be_a_server();
     } else if (strcmp(how, "exec-fails") == 0) {
