@@ -34,13 +34,15 @@ json process_data(const process_record& of, std::size_t run, std::uint64_t first
         {"pid", of.pid},
         {"processes", of.processes},
         {"ended", of.no_report.empty() ? "with its report" : page_name(of.no_report)},
-        {"duration_s", std::min(of.duration_s, longest_s)},
         {"requests", sums.requests()},
         {"to_own_pools", sums.from_others()},
         {"peak_bytes", sums.block_bytes_peak},
-        {"peak_resident_bytes", of.peak_resident_bytes},
-        {"page_faults", plus(of.minor_faults, of.major_faults)},
     };
+    if (of.peak_resident_bytes != 0) {  // unlike by the live file
+        out["duration_s"]          = std::min(of.duration_s, longest_s);
+        out["peak_resident_bytes"] = of.peak_resident_bytes;
+        out["page_faults"]         = plus(of.minor_faults, of.major_faults);
+    }
     // A record of several processes has the sum of their times.
     if (of.started_ns != 0 && of.processes == 1) {
         out["start_s"] = static_cast<double>(of.started_ns - first) / 1e9;

@@ -118,16 +118,6 @@ std::string name_of(const std::vector<run_record>& runs)
     return runs.front().command.empty() ? "" : runs.front().command.front();
 }
 
-// A server often writes a title over its arguments. The arguments behind the title are empty then.
-std::vector<std::string> words_of(const process_record& of)
-{
-    std::vector<std::string> words = of.arguments;
-    while (words.size() > 1 && words.back().empty()) {
-        words.pop_back();
-    }
-    return words.empty() ? std::vector{of.program} : words;
-}
-
 }  // namespace
 
 answer answer_of(
@@ -157,7 +147,10 @@ answer answer_of(
 std::string program_text(const process_record& of)
 {
     return of.processes == 1
-               ? shown(shortened(shell_quoted(words_of(of)), 100))
+               ? shown(shortened(
+                     arguments_text(of.arguments.empty() ? std::vector{of.program} : of.arguments),
+                     100
+                 ))
                : fmt::format("{} processes of {}", grouped(of.processes), shown(of.program));
 }
 

@@ -159,6 +159,18 @@ std::string shell_quoted(const std::vector<std::string>& words)
     return out;
 }
 
+std::string arguments_text(std::vector<std::string> words)
+{
+    while (words.size() > 1 && words.back().empty()) {
+        words.pop_back();
+    }
+    if (words.size() != 1 || words.front().find(": ") == std::string::npos) {
+        return shell_quoted(words);
+    }
+    const std::string& title = words.front();
+    return title.substr(0, title.find_last_not_of(' ') + 1);
+}
+
 std::uint64_t plus(std::uint64_t a, std::uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;

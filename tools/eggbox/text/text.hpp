@@ -26,6 +26,10 @@ std::string shortened(const std::string& text, std::size_t most);
 std::string shell_quoted(const std::string& word);
 std::string shell_quoted(const std::vector<std::string>& words);
 
+/// The arguments of a process as it has them: quoted for a shell, or the title that it wrote over
+/// them, as it is. Empty words behind the last one are what a title has cleared.
+std::string arguments_text(std::vector<std::string> words);
+
 /// Saturating: a report may hold any number.
 std::uint64_t plus(std::uint64_t a, std::uint64_t b);
 std::uint64_t minus(std::uint64_t a, std::uint64_t b);

@@ -31,6 +31,8 @@ function sampleText(of, at) {
     (largest.length ? `; most in ${largest.join(", ")}` : "");
 }
 
+const roomAbove = 1.2;  // for the text of the highest value
+
 class TimeChart {
   constructor(of, title) {
     this.of = of;
@@ -67,7 +69,7 @@ class TimeChart {
     this.svg.replaceChildren(...seriesOfTime.map(([, member]) => svgElement("polyline", {
       class: member,
       points: this.of.at_s.map((at, i) =>
-        `${this.shareOf(at)},${1 - this.of[member][i] / this.most}`).join(" "),
+        `${this.shareOf(at)},${1 - this.of[member][i] / (this.most * roomAbove)}`).join(" "),
     })));
     this.ticks.replaceChildren(...[0, 0.5, 1].map((share) => {
       const moment = this.momentAt(share);

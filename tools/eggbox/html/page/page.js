@@ -75,8 +75,10 @@ function fillTiles(sums) {
     tile("requests", countText(sums.requests)),
     tile("from pools", sums.requests ? percentText(sums.from_pools / sums.requests) : "-"),
     tile("processes", countText(sums.processes)),
-    tile("peak resident", bytesText(sums.peak_resident_bytes)),
   ];
+  if (sums.peak_resident_bytes > 0) {
+    tiles.push(tile("peak resident", bytesText(sums.peak_resident_bytes)));
+  }
   if (sums.to_own_pools > 0) {
     tiles.push(tile("requests to own pools", countText(sums.to_own_pools)));
   }
@@ -283,11 +285,15 @@ function fillPools() {
 
 const isLost = (row) => row.ended !== "with its report";
 
+const endOf = (row) => row.start_s + (row.duration_s ?? 0);  // of some only the start is known
+
 function timeRow(row, longest) {
   const out = element("li");
   const name = element("span", row.program, "name");
-  const times = `${secondsText(row.start_s)} to ${secondsText(row.start_s + row.duration_s)}`;
-  const track = bar(row.start_s / longest, row.duration_s / longest);
+  const start = secondsText(row.start_s);
+  const times = row.duration_s === undefined ? `from ${start}`
+    : `${start} to ${secondsText(endOf(row))}`;
+  const track = bar(row.start_s / longest, (row.duration_s ?? 0) / longest);
   track.classList.toggle("lost", isLost(row));
   track.setAttribute("role", "img");
   track.setAttribute("aria-label", times);
@@ -297,7 +303,7 @@ function timeRow(row, longest) {
 }
 
 function timeLine(rows, title) {
-  const longest = Math.max(...rows.map((row) => row.start_s + row.duration_s)) || 1;
+  const longest = Math.max(...rows.map(endOf)) || 1;
   const box = element("div", "", "time");
   const axis = element("div", "", "axis");
   const ticks = element("span", "", "ticks");
