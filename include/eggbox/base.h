@@ -18,7 +18,15 @@
 #define EGB_VERSION_MINOR 1
 #define EGB_VERSION_PATCH 0
 
-#if defined(__GNUC__)
+// Clang has the attributes and built-in functions of GCC under each of its names. As clang-cl it
+// does not define __GNUC__.
+#if defined(__GNUC__) || defined(__clang__)
+  #define EGB_HAS_GNU_C_ 1
+#else
+  #define EGB_HAS_GNU_C_ 0
+#endif
+
+#if EGB_HAS_GNU_C_
   #define EGB_ALWAYS_INLINE __attribute__((always_inline))
 #else
   #define EGB_ALWAYS_INLINE
@@ -42,7 +50,7 @@
 // The same for a public function. The library also has a function of that name, compiled in
 // linkable.c of the layer, for callers that cannot inline it: other languages, dlsym(). C++ code
 // refers to that function and never emits its own: linkers for Windows refuse two definitions.
-#if defined(__cplusplus) && defined(__GNUC__)
+#if defined(__cplusplus) && EGB_HAS_GNU_C_
   #define EGB_INLINE_PUBLIC extern inline __attribute__((gnu_inline, always_inline))
 #else
   #define EGB_INLINE_PUBLIC EGB_INLINE
@@ -57,20 +65,20 @@
 #endif
 
 // A hot function that a macro of ours defines in the program's own file.
-#if defined(__GNUC__)
+#if EGB_HAS_GNU_C_
   #define EGB_STATIC_INLINE_ __attribute__((unused)) static inline EGB_ALWAYS_INLINE
 #else
   #define EGB_STATIC_INLINE_ static inline
 #endif
 
 // Hides the value of a variable from the optimiser. No instruction.
-#if defined(__GNUC__)
+#if EGB_HAS_GNU_C_
   #define EGB_OPAQUE_(variable) __asm__("" : "+r"(variable))
 #else
   #define EGB_OPAQUE_(variable) ((void)0)
 #endif
 
-#if defined(__GNUC__)
+#if EGB_HAS_GNU_C_
   #define EGB_LIKELY(condition)   __builtin_expect(!!(condition), 1)
   #define EGB_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
   #define EGB_COLD                __attribute__((cold, noinline))
@@ -92,7 +100,7 @@
 // A definition that gives way to the program's own. Windows has no such thing: there the linker
 // leaves the library's definition in the archive if the program has its own, unless the program
 // also needs other symbols of the same object file.
-#if defined(__GNUC__) && !defined(_WIN32)
+#if EGB_HAS_GNU_C_ && !defined(_WIN32)
   #define EGB_WEAK __attribute__((weak))
 #else
   #define EGB_WEAK

@@ -75,7 +75,7 @@ class class_source_
     template <std::size_t N>
     static const char* name_of(char (&name)[N]) noexcept
     {
-  #if defined(__GNUC__)
+  #if EGB_HAS_GNU_C_
         const char* from = __PRETTY_FUNCTION__;
         while (from[0] != '\0' && !(from[0] == 'T' && from[1] == ' ' && from[2] == '=')) {
             from++;

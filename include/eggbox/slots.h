@@ -250,7 +250,7 @@ EGB_INLINE bool egb_slots_has_(const egb_slots* table, egb_slot handle)
 
 EGB_INLINE unsigned egb_lowest_bit_(size_t bits)
 {
-#if defined(__GNUC__)
+#if EGB_HAS_GNU_C_
     return (unsigned)(sizeof bits > sizeof(unsigned) ? __builtin_ctzll(bits)
                                                      : __builtin_ctz((unsigned)bits));
 #else

@@ -351,7 +351,7 @@ class growing_slots_store_
     static EGB_ALWAYS_INLINE unsigned chunk_of(std::uint32_t index) noexcept
     {
         const std::uint32_t shifted = index / first_slots + 1;
-  #if defined(__GNUC__)
+  #if EGB_HAS_GNU_C_
         return 31U - static_cast<unsigned>(__builtin_clz(shifted));
   #else
         unsigned k = 0;
