@@ -5,6 +5,8 @@
   #include "eggbox/port/posix.h"
 #endif
 
+#define ESP_PLATFORM 1
+#include "eggbox/port/freertos.h"
 #include "eggbox/port/none.h"
 #include "eggbox/port/spin.h"
 #include "eggbox/port/threadx.h"
@@ -14,6 +16,8 @@ const egb_port* egb_test_port_in_c(int number);
 
 const egb_port* egb_test_port_in_c(int number)
 {
-    static const egb_port* const ports[] = {&egb_port_none, &egb_port_zephyr, &egb_port_threadx};
+    static const egb_port* const ports[] = {
+        &egb_port_none, &egb_port_zephyr, &egb_port_threadx, &egb_port_freertos
+    };
     return ports[number];
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A port for FreeRTOS on one core: critical sections of the kernel, and a binary semaphore on the
-// stack of each task that waits.
+// A port for FreeRTOS on one core, and for ESP-IDF's FreeRTOS on one core or two: critical sections
+// of the kernel, and a binary semaphore on the stack of each task that waits.
+//
+// Runs with FreeRTOS in the tests of eggbox. The lines for ESP-IDF are compiled against
+// declarations of our own, not against ESP-IDF.
 //
 // FreeRTOSConfig.h has configSUPPORT_STATIC_ALLOCATION and INCLUDE_uxTaskPriorityGet as 1.
 // Interrupts that use a pool are no more urgent than configMAX_SYSCALL_INTERRUPT_PRIORITY.
@@ -9,14 +12,22 @@
 
 #include "../port.h"
 
-#include <FreeRTOS.h>
-#include <semphr.h>
-#include <task.h>
+#if defined(ESP_PLATFORM)
+  #include <freertos/FreeRTOS.h>
+  #include <freertos/semphr.h>
+  #include <freertos/task.h>
+#else
+  #include <FreeRTOS.h>
+  #include <semphr.h>
+  #include <task.h>
+#endif
 
-/// Whether this is an interrupt. Only a port of FreeRTOS can tell; those for Cortex-M do. Define it
-/// before this header for another processor whose interrupts use a pool.
+/// Whether this is an interrupt. Only a port of FreeRTOS can tell; those for Cortex-M and ESP-IDF
+/// do. Define it before this header for another processor whose interrupts use a pool.
 #if !defined(EGB_FREERTOS_IN_INTERRUPT)
-  #if defined(__arm__)
+  #if defined(ESP_PLATFORM)
+    #define EGB_FREERTOS_IN_INTERRUPT() (xPortInIsrContext() != pdFALSE)
+  #elif defined(__arm__)
     #define EGB_FREERTOS_IN_INTERRUPT() (xPortIsInsideInterrupt() != pdFALSE)
   #else
     #define EGB_FREERTOS_IN_INTERRUPT() false
@@ -27,6 +38,25 @@
 extern "C" {
 #endif
 
+#if defined(ESP_PLATFORM)
+// The other core does not stop: a critical section is a lock. Each source file has one, and a port
+// with it; a pool keeps the port that it was made with.
+static portMUX_TYPE egb_freertos_lock_ = portMUX_INITIALIZER_UNLOCKED;
+
+static inline uintptr_t egb_freertos_enter_(const egb_port* port)
+{
+    (void)port;
+    portENTER_CRITICAL_SAFE(&egb_freertos_lock_);
+    return 0;
+}
+
+static inline void egb_freertos_leave_(const egb_port* port, uintptr_t before)
+{
+    (void)port;
+    (void)before;
+    portEXIT_CRITICAL_SAFE(&egb_freertos_lock_);
+}
+#else
 static inline uintptr_t egb_freertos_enter_(const egb_port* port)
 {
     (void)port;
@@ -47,6 +77,7 @@ static inline void egb_freertos_leave_(const egb_port* port, uintptr_t before)
         taskEXIT_CRITICAL();
     }
 }
+#endif
 
 // A tick more, because the first one may be nearly over.
 static inline TickType_t egb_freertos_ticks_(uint32_t timeout_ms)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A port for Zephyr: irq_lock(), which on several cores is a lock of all of them, and a semaphore
-// on the stack of each thread that waits. Threads in user mode cannot use it.
+// on the stack of each thread that waits. Threads in user mode cannot use it, and programs with
+// CONFIG_TRACING_OBJECT_TRACKING cannot wait: that list would keep the semaphore.
 //
 // Compiled in the tests of eggbox against declarations of our own, not against Zephyr.
 #ifndef EGGBOX_PORT_ZEPHYR_H
@@ -34,7 +35,11 @@ egb_zephyr_wait_(const egb_port* port, egb_waiter* waiter, uint32_t timeout_ms, 
     waiter->event = &event;
     egb_zephyr_leave_(port, before);
     (void)k_sem_take(&event, timeout_ms == EGB_FOREVER ? K_FOREVER : K_MSEC(timeout_ms));
-    return egb_zephyr_enter_(port);
+    before = egb_zephyr_enter_(port);
+#if defined(CONFIG_OBJ_CORE_SEM)
+    k_obj_core_unlink(K_OBJ_CORE(&event));  // or it stays in a list of the kernel's
+#endif
+    return before;
 }
 
 // While interrupts are locked, the kernel changes no thread.

@@ -15,9 +15,20 @@ typedef struct k_timeout_t {
     int64_t ticks;
 } k_timeout_t;
 
-struct k_sem {
-    unsigned int count;
+// The options of the program's kernel: it keeps lists of its objects, for tools.
+#define CONFIG_OBJ_CORE     1
+#define CONFIG_OBJ_CORE_SEM 1
+
+struct k_obj_core {
+    bool is_linked;
 };
+
+struct k_sem {
+    unsigned int      count;
+    struct k_obj_core obj_core;
+};
+
+#define K_OBJ_CORE(object) (&(object)->obj_core)
 
 typedef struct k_thread* k_tid_t;
 
@@ -34,6 +45,7 @@ void         irq_unlock(unsigned int key);
 int          k_sem_init(struct k_sem* sem, unsigned int initial_count, unsigned int limit);
 int          k_sem_take(struct k_sem* sem, k_timeout_t timeout);
 void         k_sem_give(struct k_sem* sem);
+void         k_obj_core_unlink(struct k_obj_core* core);
 bool         k_is_in_isr(void);
 void         k_sched_lock(void);
 void         k_sched_unlock(void);
