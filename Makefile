@@ -28,7 +28,7 @@ help:
 	@echo "make docs       the reference of all calls, with the guides: build/docs/html"
 	@echo "make soak       threads, forks, limits and whole programs for an hour: MINUTES=60"
 	@echo "make fuzz       look for inputs that go wrong: FUZZ=\"--seconds 600 pools\""
-	@echo "make prove      prove the free list, and check every short history of the real code"
+	@echo "make prove      prove the free list, and check every short history: GOALS=\"list shared\""
 	@echo "make evidence   the matrix of clauses, tests and proof goals: build/evidence/matrix.md"
 	@echo "make coverage   code, branches and conditions (MC/DC) of the core"
 	@echo "make ports      compile and link for FreeBSD, macOS, Windows on Arm, LoongArch; registry"
@@ -138,7 +138,7 @@ evidence: | build
 
 prove: | build
 	@scripts/setup.sh prove
-	python3 scripts/prove.py
+	python3 scripts/prove.py $(GOALS)
 
 busy:
 	python3 scripts/busy.py $(or $(PRESET),release) --rounds $(or $(ROUNDS),10) \

@@ -3,8 +3,9 @@
 // blocks, misuse, and the system's numbers of the process. Written without malloc and without
 // stdio.
 //
-// With EGGBOX_REPORT=FOLDER in its environment a program writes its report there at exit(),
-// if it has made a pool or used the heap. `eggbox run` sets the variable.
+// With EGGBOX_REPORT=FOLDER in its environment a program writes its report there at exit(), if it
+// has made a pool or used the heap. Where there is no such folder, nothing is written or said.
+// `eggbox run` sets the variable.
 //
 // Threads  any; if two threads write at one time, one gets EGB_BUSY.
 // Signals  A signal handler that interrupted any call of eggbox may call write and restart: they
