@@ -41,8 +41,9 @@ def main():
                      for library in LIBRARIES]
         program = folder / "program.exe"
         run("lld-link-19", f"/out:{program}", "/subsystem:console", *objects[0], *libraries)
-        # No pipe: Windows' services that the first program starts would hold it open.
-        subprocess.run([EMULATOR, program], check=True)
+        # No pipe, not even that of ctest: the services that wine starts would hold it open.
+        subprocess.run([EMULATOR, program], check=True, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":
