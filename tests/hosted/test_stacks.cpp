@@ -126,6 +126,43 @@ __attribute__((noinline)) void go(walk& on, unsigned depth)
     sink = 2;
 }
 
+// A tree of calls: a look goes on from a stack that differs from its own in some calls, also where
+// calls farther in are the same at the same place.
+void grow(walk& on, unsigned depth);
+
+__attribute__((noinline)) void grow_beside(walk& on, unsigned depth)
+{
+    volatile char* const room = static_cast<char*>(alloca(16 + 16 * on.below(3)));
+    room[0]                   = 1;
+    grow(on, depth);
+    sink = room[0];
+}
+
+__attribute__((noinline)) void grow(walk& on, unsigned depth)
+{
+    if (depth == 0 || on.below(8) == 0) {
+        look(on);
+    }
+    for (unsigned left = depth == 0 ? 0 : 1 + on.below(2); left > 0; left--) {
+        if (on.below(3) == 0) {
+            grow_beside(on, depth - 1);
+        } else {
+            grow(on, depth - 1);
+        }
+        sink = static_cast<char>(left);
+    }
+}
+
+unsigned wrong_stacks_of_trees(unsigned seed)
+{
+    const guarded all(40, "track");
+    walk          on{all.pool, std::mt19937(seed)};
+    for (int i = 0; i < 8; i++) {
+        grow(on, 8);
+    }
+    return on.wrong;
+}
+
 unsigned wrong_stacks(unsigned seed)
 {
     const guarded all(40, "track");
@@ -275,6 +312,11 @@ __attribute__((noinline)) const void* last_of_two(bool asks_for_it)
 TEST(stacks, are_those_that_the_c_library_tells)
 {
     EXPECT_EQ(wrong_stacks(1), 0u);
+}
+
+TEST(stacks, of_random_trees_of_calls_are_those_that_the_c_library_tells)
+{
+    EXPECT_EQ(wrong_stacks_of_trees(1), 0u);
 }
 
 TEST(stacks, are_right_in_many_threads_at_a_time)
