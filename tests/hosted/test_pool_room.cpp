@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How many free blocks magazines, and lanes of a depot that is split, have room for where many
-// threads share what magazines may have.
+// threads share what magazines may have. The linker leads the question for the share of the memory
+// that the process may have to this file: the tests are the same where that memory is limited.
 #include "pools.hpp"
 
 extern "C" {
@@ -17,6 +18,22 @@ namespace
 constexpr std::size_t long_bytes = std::size_t{64} << 10;
 constexpr std::size_t mib        = std::size_t{1} << 20;
 
+std::size_t share = SIZE_MAX;
+
+}  // namespace
+
+extern "C" {
+std::size_t __wrap_egb_keep_share_(void);
+
+std::size_t __wrap_egb_keep_share_(void)
+{
+    return share;
+}
+}
+
+namespace
+{
+
 // Other threads have claimed all that magazines may have.
 class pool_room : public needs_magazines
 {
@@ -29,11 +46,12 @@ class pool_room : public needs_magazines
     ~pool_room() override
     {
         claim(0 - all);
+        share = SIZE_MAX;
     }
 
-  private:
     static constexpr std::size_t all = 64 * mib;
 
+  private:
     static void claim(std::size_t bytes)
     {
         (void)__atomic_add_fetch(&egb_threads_.claimed, bytes, __ATOMIC_RELAXED);
@@ -104,6 +122,16 @@ TEST_F(pool_room, of_long_blocks_is_a_part_of_those_in_use)
     give_all(pool, stay);
 }
 
+TEST_F(pool_room, of_long_blocks_is_no_such_part_once_the_share_of_the_memory_is_claimed)
+{
+    share = all;
+    const guard              pool(make(16 << 10));
+    const std::vector<void*> stay = take_all(pool, 640);
+    give_all(pool, take_all(pool, 64));
+    EXPECT_EQ(room(pool), 3u);
+    give_all(pool, stay);
+}
+
 TEST_F(pool_room, of_short_blocks_is_no_such_part)
 {
     const guard pool(make(512));
@@ -120,4 +148,14 @@ TEST_F(pool_room, of_a_depot_that_is_split_is_a_stock_for_each_lane)
     const std::size_t waiting = waiting_after(pool, freed, true);
     EXPECT_GT(waiting, 2 * mib);
     EXPECT_LT(waiting, 2 * freed * long_bytes / 8 + mib);
+}
+
+TEST_F(pool_room, of_a_depot_that_is_split_is_less_where_memory_is_limited)
+{
+    share = 32 * mib;
+    const guard     pool(make(long_bytes));
+    const companies others(pool, 15);
+    const auto      waiting = waiting_after(pool, 300, true);
+    EXPECT_GE(waiting, 2 * mib);
+    EXPECT_LT(waiting, 2 * mib + mib / 2);
 }
