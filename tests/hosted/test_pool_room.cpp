@@ -132,6 +132,20 @@ TEST_F(pool_room, of_long_blocks_is_no_such_part_once_the_share_of_the_memory_is
     give_all(pool, stay);
 }
 
+TEST_F(pool_room, of_long_blocks_is_within_the_share_of_the_memory)
+{
+    constexpr std::size_t block_bytes = 4 << 10;
+    share                             = all + 24 * block_bytes;
+    const guard              pool(make(block_bytes));
+    const std::vector<void*> stay = take_all(pool, 640);
+    for (void* const block : take_all(pool, 64)) {
+        give_all(pool, {block});
+        EXPECT_LE(__atomic_load_n(&egb_threads_.claimed, __ATOMIC_RELAXED), share);
+    }
+    EXPECT_GE(room(pool), 8u);
+    give_all(pool, stay);
+}
+
 TEST_F(pool_room, of_short_blocks_is_no_such_part)
 {
     const guard pool(make(512));

@@ -86,18 +86,26 @@ size_t egb_claim_allowed_(size_t own)
     return egb_larger_(all > claimed ? (all - claimed) / PART : 0, least);
 }
 
+// The bytes that all magazines may still claim where the memory of the process is limited.
+static size_t rest_of_share(void)
+{
+    const size_t share   = egb_keep_share_();
+    const size_t claimed = EGB_LOAD_(egb_threads_.claimed);
+    return share > claimed ? share - claimed : 0;
+}
+
 // What is left allows three long blocks where many magazines share it, and then every third free
-// and alloc of such a block is an exchange with the pool. But the pool has many of them in use, and
-// its magazines may have room for a part of those in any case, each for as much as the others.
+// and alloc of such a block is an exchange with the pool. But the pool has many of them outside its
+// chunks, and its magazines may have room for a part of those in any case, each for as much as the
+// others.
 static size_t share_of_pool(const egb_depot* depot)
 {
     enum { PART_OF_POOL = 4 };
     const size_t block_bytes = depot->growing.options.block_bytes;
-    const bool   is_full     = EGB_LOAD_(egb_threads_.claimed) >= egb_keep_share_();
-    return block_bytes < EGB_UNMARKED_BYTES || is_full
+    const size_t bytes       = depot->growing.in_use * block_bytes / PART_OF_POOL;
+    return block_bytes < EGB_UNMARKED_BYTES
                ? 0
-               : depot->growing.in_use * block_bytes / PART_OF_POOL /
-                     egb_larger_(depot->attached, 1);
+               : egb_smaller_(bytes / egb_larger_(depot->attached, 1), rest_of_share());
 }
 
 static size_t own_without(const egb_depot* depot, const egb_magazine_* magazine)
