@@ -46,13 +46,13 @@ def check(truth, what, *seen):
 
 
 def watch(program, process):
-    line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +{program}\n"
+    line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +{program} wait\n"
     page = wait_for(line, "the process")
     check(re.match(r"1 process, \S+ \S+ in use, \S+ \S+ held\n", page), "its title", page)
     check("q quit   s sort: held   / filter   p pause   m shared pools   Enter pools" in page,
           "the keys", page)
     page = wait_for(r"\nheap 64 +64 +- +\d+ +\d+ +64\.0 KiB +\S+ % +0", "its pools", ["Enter"])
-    check(page.startswith(f"process {process.pid}: {program}\n"), "its name", page)
+    check(page.startswith(f"process {process.pid}: {program} wait\n"), "its name", page)
     page = wait_for("filter: 4096", "a filter", ["/", "4096", "Enter"])
     check("heap 4096" in page and "heap 64" not in page, "what it leaves", page)
     wait_for("sort: in use", "another order", ["s"])

@@ -232,7 +232,7 @@ TEST(Report, ShowsNoEmptyArgumentsBehindATitle)
 {
     tool::run_record run            = tool::parse_report(run_file("monday"), "monday");
     run.processes.front().arguments = {"a server: busy", "", "", ""};
-    EXPECT_NE(tool::report_page({run}, {"f"}).find("'a server: busy'\n"), std::string::npos);
+    EXPECT_NE(tool::report_page({run}, {"f"}).find("  a server: busy\n"), std::string::npos);
     run.processes.front().arguments = {"echo", "", "b"};
     EXPECT_NE(tool::report_page({run}, {"f"}).find("echo '' b\n"), std::string::npos);
     run.processes.front().arguments = {""};

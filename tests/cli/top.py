@@ -90,12 +90,13 @@ def under_run(program):
     script = "import subprocess, sys; subprocess.run(sys.argv[1:])"
     report = program.parent / "report.json"
     with started(EGGBOX, "run", "--report", report, "--", sys.executable, "-c", script, program,
-                 "wait") as run:
+                 "title") as run:
         done = top(program, "--json")
         check(done.returncode == 0, "by its path", done)
         seen = json.loads(done.stdout)["processes"]
         check(len(seen) == 1 and seen[0]["program"] == str(program) and seen[0]["is_measured"],
               "one process", seen)
+        check("".join(seen[0]["arguments"]) == "shop: writer", "its title", seen)
         pool = [each for each in seen[0]["pools"] if each["block_bytes"] == 64]
         check(pool[0]["requests"] >= 1000 and pool[0]["requested_bytes"] >= 50000 and
               pool[0]["bytes_held"] > 0 and pool[0]["in_use"] - pool[0]["in_use_over"] <= 1,
@@ -105,12 +106,16 @@ def under_run(program):
               re.search(r"heap 64 +64 +1,\d\d\d +\d+ +\d+ +64\.0 KiB +0\n", done.stdout),
               "as text", done)
         done = top()
-        check(re.search(rf"\n{seen[0]['pid']} +\d+ +1,\d\d\d .*{program}\n", done.stdout) and
+        check(re.search(rf"\n{seen[0]['pid']} +\d+ +1,\d\d\d .*  shop: writer\n", done.stdout) and
               "processes are recorded" in done.stdout, "among all", done)
-        look_at_samples(run.pid, 10)
+        # A sample each 20 ms at most, and processes are looked at each 500 ms: at least one time.
+        look_at_samples(run.pid, 60)
         os.kill(seen[0]["pid"], 9)
         run.wait()
-    line = json.loads(report.read_text())["timeline"]
+    recorded = json.loads(report.read_text())
+    killed = next(each for each in recorded["processes"] if each["program"] == str(program))
+    check("".join(killed["arguments"]) == "shop: writer", "its title in the report", killed)
+    line = recorded["timeline"]
     lists = [line[name] for name in ("at_s", "processes", "bytes_in_use", "bytes_held",
                                      "bytes_resident")]
     check({len(each) for each in lists} == {len(line["at_s"])} and len(line["at_s"]) >= 5 and

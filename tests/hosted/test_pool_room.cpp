@@ -117,8 +117,8 @@ TEST_F(pool_room, of_long_blocks_is_a_part_of_those_in_use)
     EXPECT_EQ(room(pool), 3u);
     const std::vector<void*> stay = take_all(pool, 192);
     give_all(pool, take_all(pool, 64));
-    EXPECT_GE(room(pool), 192u / 4 / 4);
-    EXPECT_LE(room(pool), (192u + 64) / 4 / 4);
+    EXPECT_GE(room(pool), 192u / 8 / 4);
+    EXPECT_LE(room(pool), (192u + 64) / 8 / 4);
     give_all(pool, stay);
 }
 

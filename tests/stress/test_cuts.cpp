@@ -181,11 +181,11 @@ TEST(cuts, an_undo_is_seen_after_the_block_of_another_thread_was_taken_out)
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }
 
-// A thread has a batch for 7 blocks, and may have no longer one. The depot takes no batch any more.
-// Then other pools claim most of what was left.
+// A thread has a batch for 14 blocks, and may have no longer one. The depot takes no more batches.
+// Then other pools claim most of what was left. From 1 KiB on it would have a part of the pool.
 TEST(cuts, what_a_thread_had_room_for_ends_with_it)
 {
-    enum : std::size_t { BYTES = 4096, ROOM = 7, ROOM_SHORT = 3, DEPOT_BATCHES = 64 };
+    enum : std::size_t { BYTES = 1020, ROOM = 14, ROOM_SHORT = 4, DEPOT_BATCHES = 64 };
     const std::size_t     before = claimed_bytes();
     std::vector<egb_pool> pools;
     in_another_thread([&] {

@@ -100,7 +100,7 @@ static size_t rest_of_share(void)
 // others.
 static size_t share_of_pool(const egb_depot* depot)
 {
-    enum { PART_OF_POOL = 4 };
+    enum { PART_OF_POOL = 8 };
     const size_t block_bytes = depot->growing.options.block_bytes;
     const size_t bytes       = depot->growing.in_use * block_bytes / PART_OF_POOL;
     return block_bytes < EGB_UNMARKED_BYTES

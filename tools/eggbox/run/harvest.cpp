@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/harvest.hpp"
 
+#include "live/arguments.hpp"
 #include "text/failure.hpp"
 #include "text/listing.hpp"
 #include "text/text.hpp"
@@ -252,18 +253,24 @@ void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
     const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED &&
                              (left == nullptr || has(*left, pid, stem + report_ending));
     if (!is_reported && slot.data.is_linked == 0) {
-        take_counts(slot.data, stem, left);
+        take_counts(slot, stem, left);
     }
+    arguments_.erase({place, slot.data.started_ns});
     if (has_ended) {
         live_->release(place, pid);
     }
 }
 
 // Of a process whose report, if there is one, need not be its last word.
-void harvest::take_counts(const egb_live_slot& slot, const std::string& stem, file_names* left)
+void harvest::take_counts(const live_slot& from, const std::string& stem, file_names* left)
 {
-    const auto      pid    = slot.pid;
-    process_record  record = record_of(slot);
+    const egb_live_slot& slot   = from.data;
+    const auto           pid    = slot.pid;
+    process_record       record = record_of(slot);
+    if (const auto seen = arguments_.find({from.place, slot.started_ns});
+        seen != arguments_.end()) {
+        record.arguments = seen->second;
+    }
     std::error_code ignored;
     if (slot.state != EGB_LIVE_REPORTED && says_all(stem + report_ending, record)) {
         return;
@@ -289,9 +296,22 @@ void harvest::take_slots(file_names* left)
     for (const std::uint32_t place : live_->places()) {
         const std::uint32_t pid       = live_->pid_at(place);
         const bool          has_ended = pid != 0 && !has_number(pid);
+        if (pid != 0 && !has_ended) {
+            note_arguments(place);
+        }
         if (has_ended || (pid != 0 && left != nullptr)) {
             take_slot(place, has_ended, left);
         }
+    }
+}
+
+// For a process that will leave no report. A program may change its title at any time.
+void harvest::note_arguments(std::uint32_t place)
+{
+    const live_slot          slot = live_->copy(place);
+    std::vector<std::string> now  = arguments_now(slot.data);
+    if (!now.empty()) {
+        arguments_[{place, slot.data.started_ns}] = std::move(now);
     }
 }
 

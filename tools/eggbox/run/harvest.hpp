@@ -65,8 +65,9 @@ class harvest
     void
     take_reports(const std::vector<std::string>& files, std::vector<process_record> without_report);
     void take_slot(std::uint32_t place, bool has_ended, file_names* left);
-    void take_counts(const egb_live_slot& slot, const std::string& stem, file_names* left);
+    void take_counts(const live_slot& slot, const std::string& stem, file_names* left);
     void take_slots(file_names* left);
+    void note_arguments(std::uint32_t place);
     void take_lost_without(
         const file_names& files, const std::function<seen_end(std::uint64_t)>& end_of
     );
@@ -82,6 +83,8 @@ class harvest
     std::size_t                                          stacked_left_;  // places of stacks
     live_file*                                           live_;
     std::map<std::uint64_t, std::vector<process_record>> lost_;  // from slots, to be taken
+    // The arguments of running processes at the last look, by place and start of the program.
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::string>> arguments_;
     std::set<std::uint64_t>     ended_;  // processes that had ended at the last look()
     std::vector<process_record> apart_;
     std::map<std::tuple<std::string, bool, std::string>, process_record>

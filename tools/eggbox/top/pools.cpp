@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "top/pools.hpp"
 
+#include "live/arguments.hpp"
 #include "text/text.hpp"
 
 #include <algorithm>
 
 namespace tool
 {
+namespace
+{
+
+constexpr std::size_t program_bytes_max = 120;  // of a line
+
+}  // namespace
 
 std::vector<pool_line> pools_of(const egb_live_slot& slot)
 {
@@ -48,7 +55,11 @@ bool has_large(const egb_live_slot& slot)
 
 std::string program_of(const egb_live_slot& slot)
 {
-    return shown(live_text(slot.program, sizeof slot.program)) +
+    const std::vector<std::string> arguments = arguments_now(slot);
+    const std::string              program   = live_text(slot.program, sizeof slot.program);
+    return shown(
+               arguments.empty() ? program : shortened(arguments_text(arguments), program_bytes_max)
+           ) +
            (slot.is_linked != 0 ? ", the library that it links" : "");
 }
 

@@ -31,7 +31,8 @@ process_sum sum_of(const egb_live_slot& slot);
 /// Whether there were large blocks, or requests for them.
 bool has_large(const egb_live_slot& slot);
 
-/// The program, and which library it is if that is not malloc. Without control characters.
+/// The program with its arguments, or the title that it wrote, and which library it is if that is
+/// not malloc. Without control characters, and of bounded length.
 std::string program_of(const egb_live_slot& slot);
 
 /// How many pools more there may be than the slot has room for.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "top/top.hpp"
 
+#include "live/arguments.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
 #include "top/find.hpp"
@@ -131,6 +132,7 @@ json process_json(const egb_live_slot& slot)
 {
     json out = {
         {"program", live_text(slot.program, sizeof slot.program)},
+        {"arguments", arguments_now(slot)},
         {"pid", slot.pid},
         {"parent_pid", slot.parent_pid},
         {"is_linked", slot.is_linked != 0},
