@@ -67,7 +67,7 @@ def missing_in(python):
     try:
         return subprocess.run([str(python), "-c", look], check=True, capture_output=True,
                               text=True).stdout.split()
-    except OSError:
+    except (OSError, subprocess.SubprocessError):  # such as an environment of a Python that is gone
         return [str(python)]
 
 

@@ -236,8 +236,9 @@ egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint6
     return opened_file(file, made, before);
 }
 
-// The kernel counts in blocks of 512 bytes here, whatever those of the file system. A ramfs counts
-// nothing, cannot allocate, and has no limit.
+// The kernel counts in blocks of 512 bytes here, whatever those of the file system, and those of the
+// whole file: it may be longer than the pool. A ramfs counts nothing, cannot allocate, and has no
+// limit.
 egb_status egb_os_shared_fill_(int file, uint64_t bytes)
 {
     const int   before = errno;
@@ -245,8 +246,9 @@ egb_status egb_os_shared_fill_(int file, uint64_t bytes)
     struct stat facts;
     if (fstat(file, &facts) != 0) {
         error = errno;
-    } else if ((uint64_t)facts.st_blocks < bytes / 512) {
-        const uint64_t missing = bytes - (uint64_t)facts.st_blocks * 512;
+    } else if ((uint64_t)facts.st_blocks < (uint64_t)facts.st_size / 512) {
+        const uint64_t holes   = (uint64_t)facts.st_size - (uint64_t)facts.st_blocks * 512;
+        const uint64_t missing = holes < bytes ? holes : bytes;
         error = missing > available_bytes() ? ENOSPC : allocate_pieces(file, (off_t)bytes, false);
     }
     errno = before;

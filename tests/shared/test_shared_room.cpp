@@ -212,6 +212,26 @@ TEST(SharedRoom, of_a_copy_with_holes_is_allocated_or_refused)
     }));
 }
 
+// What the file has behind the pool makes up for no hole.
+TEST(SharedRoom, of_a_copy_with_holes_that_is_too_long_is_allocated)
+{
+    expect_done(start_apart([] {
+        if (mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        const std::string path  = path_of("copy");
+        egb_shared* const pool  = make_shared_pool(named_options("whole"));
+        const off_t       bytes = static_cast<off_t>(numbers_of(pool).bytes);
+        egb_shared*       copy  = nullptr;
+        copy_with_holes(pool, path.c_str());
+        std::ofstream(path, std::ios::app) << std::string(static_cast<size_t>(bytes), 'x');
+        return egb_shared_attach(&copy, "copy", 0) == EGB_OK &&
+                       allocated_bytes(path.c_str()) == 2 * bytes
+                   ? 0
+                   : 1;
+    }));
+}
+
 // A ramfs has no limit, and does not tell what it has allocated.
 TEST(SharedRoom, of_a_file_system_that_allocates_nothing_is_used)
 {

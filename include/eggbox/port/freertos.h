@@ -89,11 +89,12 @@ static inline TickType_t egb_freertos_ticks_(uint32_t timeout_ms)
 // Ticks of 16 bits may not be enough for the whole time: then it is slept in parts.
 static inline void egb_freertos_sleep_(SemaphoreHandle_t event, uint32_t timeout_ms)
 {
-    const uint64_t longest = ((uint64_t)portMAX_DELAY - 2u) * 1000u / configTICK_RATE_HZ;
+    const uint64_t most    = ((uint64_t)portMAX_DELAY - 2u) * 1000u / configTICK_RATE_HZ;
+    const uint32_t longest = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
     uint32_t       left    = timeout_ms;
     uint32_t       part;
     do {
-        part = left < longest ? left : (uint32_t)longest;
+        part = left < longest ? left : longest;
         left = timeout_ms == EGB_FOREVER ? EGB_FOREVER : left - part;
     } while (xSemaphoreTake(event, egb_freertos_ticks_(part)) == pdFALSE && left > 0);
 }
