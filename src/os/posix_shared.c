@@ -236,9 +236,9 @@ egb_status egb_os_shared_make_(int* file, const char* path, unsigned mode, uint6
     return opened_file(file, made, before);
 }
 
-// The kernel counts in blocks of 512 bytes here, whatever those of the file system, and those of the
-// whole file: it may be longer than the pool. A ramfs counts nothing, cannot allocate, and has no
-// limit.
+// The kernel counts in blocks of 512 bytes here, whatever those of the file system. It counts those
+// of the whole file, and that may be longer than the pool. A ramfs counts nothing, cannot allocate,
+// and has no limit.
 egb_status egb_os_shared_fill_(int file, uint64_t bytes)
 {
     const int   before = errno;
