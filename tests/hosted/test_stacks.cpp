@@ -103,12 +103,13 @@ __attribute__((noinline)) void through_large(walk& on, unsigned depth)
     sink = room[depth];
 }
 
-// The frame of this one has another size each time, which may be that of a neighbour.
-__attribute__((noinline)) void through_variable(walk& on, unsigned depth)
+// The frame of this one has one of so many sizes, which may be that of a neighbour.
+__attribute__((noinline)) void
+through_variable(walk& on, unsigned depth, unsigned sizes, void (*next)(walk&, unsigned))
 {
-    volatile char* const room = static_cast<char*>(alloca(16 + 16 * on.below(8)));
+    volatile char* const room = static_cast<char*>(alloca(16 + 16 * on.below(sizes)));
     room[0]                   = 1;
-    go(on, depth);
+    next(on, depth);
     sink = room[0];
 }
 
@@ -120,7 +121,7 @@ __attribute__((noinline)) void go(walk& on, unsigned depth)
     }
     switch (on.below(4)) {
         case 0: through_large(on, depth - 1); break;
-        case 1: through_variable(on, depth - 1); break;
+        case 1: through_variable(on, depth - 1, 8, go); break;
         default: through_small(on, depth - 1); break;
     }
     sink = 2;
@@ -128,16 +129,6 @@ __attribute__((noinline)) void go(walk& on, unsigned depth)
 
 // A tree of calls: a look goes on from a stack that differs from its own in some calls, also where
 // calls farther in are the same at the same place.
-void grow(walk& on, unsigned depth);
-
-__attribute__((noinline)) void grow_beside(walk& on, unsigned depth)
-{
-    volatile char* const room = static_cast<char*>(alloca(16 + 16 * on.below(3)));
-    room[0]                   = 1;
-    grow(on, depth);
-    sink = room[0];
-}
-
 __attribute__((noinline)) void grow(walk& on, unsigned depth)
 {
     if (depth == 0 || on.below(8) == 0) {
@@ -145,7 +136,7 @@ __attribute__((noinline)) void grow(walk& on, unsigned depth)
     }
     for (unsigned left = depth == 0 ? 0 : 1 + on.below(2); left > 0; left--) {
         if (on.below(3) == 0) {
-            grow_beside(on, depth - 1);
+            through_variable(on, depth - 1, 3, grow);
         } else {
             grow(on, depth - 1);
         }
