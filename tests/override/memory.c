@@ -5,6 +5,7 @@
 // usage: memory SHAPE [NUMBER...]
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +198,7 @@ static void* burst_in_thread(void* nothing)
     return NULL;
 }
 
-// As long as the memory takes to go: a minute at most.
+// Waits until no more MiB are resident than the first number says: a minute at most.
 static void wait_for(const char* name)
 {
     for (int i = 0; i < 600 && status_kib("VmRSS:") > numbers[0] * 1024; i++) {
@@ -313,9 +314,20 @@ static void* hold_few(void* nothing)
     return NULL;
 }
 
+// What all threads have in use, and the most of it.
+static atomic_long in_use, most_in_use;
+
+static void use(long bytes)
+{
+    const long now  = atomic_fetch_add(&in_use, bytes) + bytes;
+    long       most = atomic_load(&most_in_use);
+    while (most < now && !atomic_compare_exchange_weak(&most_in_use, &most, now)) {
+    }
+}
+
 static void* hold_and_free(void* nothing)
 {
-    const size_t count  = (size_t)numbers[1] * 1024 / 500;
+    const size_t count  = (size_t)numbers[2] * 1024 / 500;
     char** const blocks = malloc(count * sizeof *blocks);
     (void)nothing;
     must(blocks);
@@ -323,9 +335,11 @@ static void* hold_and_free(void* nothing)
         const size_t bytes = 16 + i * 37 % 968;
         must(blocks[i] = malloc(bytes));
         memset(blocks[i], 1, bytes);
+        use((long)bytes);
     }
     for (size_t i = 0; i < count; i++) {
         free(blocks[i]);
+        use(-(long)(16 + i * 37 % 968));
     }
     free(blocks);
     pthread_barrier_wait(&have);
@@ -333,20 +347,22 @@ static void* hold_and_free(void* nothing)
     return NULL;
 }
 
-static void wave(void* (*run)(void*), const char* name)
+// Makes so many threads, and tells about the memory while all of them wait to end.
+static void wave(long count, void* (*run)(void*), void (*tell_of)(const char*), const char* name)
 {
     static pthread_t threads[4096];
     pthread_attr_t   attributes;
     (void)pthread_attr_init(&attributes);
     (void)pthread_attr_setstacksize(&attributes, 65536);
-    const long count = numbers[0];
+    (void)pthread_barrier_init(&have, NULL, (unsigned)count + 1);
+    (void)pthread_barrier_init(&may_go, NULL, (unsigned)count + 1);
     for (long i = 0; i < count; i++) {
         if (pthread_create(&threads[i], &attributes, run, NULL) != 0) {
             must(NULL);
         }
     }
     pthread_barrier_wait(&have);
-    tell(name);
+    tell_of(name);
     pthread_barrier_wait(&may_go);
     for (long i = 0; i < count; i++) {
         (void)pthread_join(threads[i], NULL);
@@ -356,23 +372,21 @@ static void wave(void* (*run)(void*), const char* name)
 // Some threads hold a little each, then all end; and the same again.
 static void waves(void)
 {
-    (void)pthread_barrier_init(&have, NULL, (unsigned)numbers[0] + 1);
-    (void)pthread_barrier_init(&may_go, NULL, (unsigned)numbers[0] + 1);
-    wave(hold_few, "held");
+    wave(numbers[0], hold_few, tell, "held");
     tell("ended");
     for (int i = 0; i < 4; i++) {
-        wave(hold_few, "again");
+        wave(numbers[0], hold_few, tell, "again");
     }
     tell("waves");
 }
 
-// Threads that freed all they had, idle and ended.
+// Threads that freed all they had, idle and ended. How many of them have their blocks at one time
+// is the system's choice, so the most that was resident is told above the most that was in use.
 static void idle_threads(void)
 {
-    (void)pthread_barrier_init(&have, NULL, (unsigned)numbers[0] + 1);
-    (void)pthread_barrier_init(&may_go, NULL, (unsigned)numbers[0] + 1);
-    wave(hold_and_free, "idle");
+    wave(numbers[1], hold_and_free, wait_for, "idle");
     tell("ended");
+    printf("above %ld\n", status_kib("VmHWM:") / 1024 - atomic_load(&most_in_use) / MIB);
 }
 
 typedef struct shape {

@@ -29,7 +29,7 @@ BOUNDS = {
     "threads_burst 16": {"after": 16, "late": 16},
     "sizes": {"peak": 200},
     "waves 1000": {"held": 30, "ended": 22, "waves": 26},
-    "idle_threads 200 1024": {"idle": 90, "ended": 90},
+    "idle_threads 40 200 1024": {"idle": 40, "ended": 44, "above": 90},
 }
 # The same where the process may have so many MiB: by RLIMIT_DATA, RLIMIT_AS, a control group.
 LIMITED = {
