@@ -48,10 +48,11 @@ void egb_report_announce(const char* folder);
 
 // The report that the environment asks for (EGGBOX_REPORT): for a library in place of malloc, which
 // knows when a process begins and ends. begin: false if none is asked for. end: as
-// egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork. go_on: the
-// process did not end, and the report is not the last one. Private.
+// egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork; `signal` is
+// the number of the signal that ends the process, 0 if none does. go_on: the process did not end,
+// and the report is not the last one. Private.
 bool       egb_report_begin_(void);
-egb_status egb_report_end_(const void* frame);
+egb_status egb_report_end_(const void* frame, int signal);
 void       egb_report_go_on_(void);
 
 // The frame of the function that uses this macro, on the stack of its thread. The registers of its

@@ -36,14 +36,14 @@ EXPORT int execveat(
 );
 
 // False: a lock is held.
-NEVER_INLINED static bool try_report(void)
+NEVER_INLINED static bool try_report(int signal)
 {
-    return egb_report_end_(EGB_REPORT_FRAME_()) != EGB_BUSY;
+    return egb_report_end_(EGB_REPORT_FRAME_(), signal) != EGB_BUSY;
 }
 
 static void write_report(void)
 {
-    (void)try_report();
+    (void)try_report(0);
 }
 
 static void leave_to_the_report(const egb_misuse_event* event, void* user)
@@ -57,9 +57,9 @@ static bool is_looking;  // atomic: a thread looks for damage, or ends the proce
 // Damage that no call has come across yet is found now. A report tells of it, and the program ends
 // as it wanted to in spite of it. Without a report the misuse handler is told as ever: it calls
 // abort(), which comes by here once more.
-NEVER_INLINED static void report_and_look(void)
+NEVER_INLINED static void report_and_look(int signal)
 {
-    const egb_status written = egb_report_end_(EGB_REPORT_FRAME_());
+    const egb_status written = egb_report_end_(EGB_REPORT_FRAME_(), signal);
     if (written == EGB_BUSY || __atomic_exchange_n(&is_looking, true, __ATOMIC_ACQUIRE)) {
         return;
     }
@@ -67,10 +67,15 @@ NEVER_INLINED static void report_and_look(void)
         egb_misuse_set_handler(leave_to_the_report, NULL);
     }
     if (egb_process_check_at_end_() != 0 && written == EGB_OK) {
-        write_report();
+        (void)try_report(signal);
     }
     egb_misuse_set_handler(NULL, NULL);
     __atomic_store_n(&is_looking, false, __ATOMIC_RELEASE);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    report_and_look(0);
 }
 
 // Before the constructors of all other libraries, by the linker's option initfirst. The heap gets
@@ -86,23 +91,18 @@ begin(int argument_count, char** arguments, char** environment)
         environ = environment;
     }
     egb_heap_begin_();
-    (void)at_quick_exit(report_and_look);
+    (void)at_quick_exit(end);
     egb_live_begin_();
     if (egb_report_begin_()) {
         egb_signals_watch_(try_report);
     }
 }
 
-__attribute__((destructor)) static void end(void)
-{
-    report_and_look();
-}
-
 // ---- ends without exit handlers -----------------------------------------------------------------
 
 EXPORT void _exit(int status)
 {
-    report_and_look();
+    report_and_look(0);
     for (;;) {
         (void)syscall(SYS_exit_group, status);
     }
@@ -125,7 +125,7 @@ static void raise_for_handler(int number)
 {
     egb_report_go_on_();
     (void)raise(number);
-    write_report();
+    (void)try_report(number);
 }
 
 // As the C library does it, so a handler of the program's is called.
@@ -149,7 +149,7 @@ NEVER_INLINED _Noreturn static void abort_now(void)
 // that calls before have left.
 EXPORT void abort(void)
 {
-    report_and_look();
+    report_and_look(SIGABRT);
     abort_now();
 }
 

@@ -34,7 +34,7 @@ static const int watched[] = {SIGHUP, SIGINT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1
 
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
-static bool (*before_the_end)(void);  // null: nothing is watched
+static bool (*before_the_end)(int number);  // null: nothing is watched
 
 static bool is_watched(int number)
 {
@@ -78,7 +78,7 @@ static void end_by(int number)
     if (__atomic_exchange_n(&ending, getpid(), __ATOMIC_ACQ_REL) == getpid()) {
         return;
     }
-    if (!before_the_end() && comes_again(number)) {
+    if (!before_the_end(number) && comes_again(number)) {
         __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
         errno = error;
         return;
@@ -102,7 +102,7 @@ static struct sigaction ours(void)
 }
 
 // The first process of a container is not ended by signals that have the default action.
-void egb_signals_watch_(bool (*at_the_end)(void))
+void egb_signals_watch_(bool (*at_the_end)(int number))
 {
     const struct sigaction own = ours();
     if (getpid() == 1) {

@@ -115,6 +115,11 @@ static void in_child(const char* how, const char* word)
 }
 
 // A server: 100 blocks that nothing leads to any more, and 10 that it still uses.
+static void leave_as_a_shell(int number)
+{
+    exit(128 + number);
+}
+
 __attribute__((noinline)) static void be_a_server(void)
 {
     static void* volatile used[10];
@@ -306,6 +311,9 @@ int main(int count, char** words)
     } else if (strcmp(how, "wait") == 0) {
         wait_for_ever(NULL);
     } else if (strcmp(how, "serve") == 0) {
+        be_a_server();
+    } else if (strcmp(how, "serve-exit") == 0) {
+        signal(SIGTERM, leave_as_a_shell);
         be_a_server();
     } else if (strcmp(how, "exec-fails") == 0) {
         execl("/no/such/program", "program", (char*)NULL);

@@ -134,8 +134,8 @@ def by_a_signal(program, report):
                                rf"signal {int(number)} \([^)]*\) ended it")
 
 
-def stopped(program, report, number, *level):
-    with subprocess.Popen([EGGBOX, "run", "--report", report, *level, "--", program, "serve"],
+def stopped(program, report, number, *level, how="serve"):
+    with subprocess.Popen([EGGBOX, "run", "--report", report, *level, "--", program, how],
                           env=environment(), text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as process:
         while process.stdout.readline() not in ("serving\n", ""):
@@ -143,11 +143,16 @@ def stopped(program, report, number, *level):
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
         os.kill(int(children.read_text()), number)
         talk = process.communicate()[1]
+    return talk, *told(report)
+
+
+def told(report):
+    """The page, and the summary as JSON."""
     page = subprocess.run([EGGBOX, "report", report], capture_output=True, text=True,
                           check=False).stdout
     data = json.loads(subprocess.run([EGGBOX, "report", "--json", report], capture_output=True,
                                      text=True, check=False).stdout)
-    return talk, page, data
+    return page, data
 
 
 def leaks_of_a_server(program, report):
@@ -171,6 +176,24 @@ def leaks_of_a_server(program, report):
     check(unknown in talk and unknown in page and "leaked" not in data, "killed", talk, page)
     check("peak resident" not in page and " page faults" not in page and
           re.search(r"\n\d+ +- +[\d,]+ +- +- ", page), "numbers that are not known", page)
+
+
+def who_was_ended(program, report):
+    """The process that a signal ended says so: not the status of the one that was started."""
+    talk, page, data = stopped(program, report, signal.SIGTERM, "--sample", "1k", how="serve-exit")
+    check("LEAKS" in talk and "LEAKS" in page and "held" not in data and
+          data["leaked"]["blocks"] >= 50, "it ends by itself with 143", talk, page)
+    with subprocess.Popen([EGGBOX, "run", "--report", report, "--sample", "1k", "--", "sh", "-c",
+                           f"{program} serve & read line; kill $!; wait $!; exit 0"],
+                          env=environment(), text=True, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.stdout.readline() not in ("serving\n", ""):
+            pass
+        talk = process.communicate("\n")[1]
+    page, data = told(report)
+    check("IN USE when a signal ended the program" in talk and "be_a_server" in page and
+          data["held_sites"][0]["blocks"] >= 50 and "be_a_server" not in str(data["leaks"]) and
+          process.returncode == 0, "a child of the program", talk, page)
 
 
 def by_the_terminal(program, report):
@@ -342,9 +365,9 @@ def main():
                         "-pthread", "-o", program], check=True)
         for test in (without_exit_handlers, behind_its_report,
                      a_report_says_more_than_counts, with_few_descriptors, by_a_signal,
-                     leaks_of_a_server, by_the_terminal, by_a_signal_inside_malloc,
-                     that_it_does_not_notice, children, what_becomes_another_program,
-                     while_they_run, without_room, another_c_library):
+                     leaks_of_a_server, who_was_ended, by_the_terminal,
+                     by_a_signal_inside_malloc, that_it_does_not_notice, children,
+                     what_becomes_another_program, while_they_run, without_room, another_c_library):
             before = len(failures)
             test(program, folder / "report.json")
             print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}", flush=True)

@@ -340,7 +340,7 @@ TEST(live, a_program_takes_the_slot_of_the_program_that_its_process_was)
         setenv("EGGBOX_REPORT", folder.c_str(), 1);
         bool is_ok = egb_report_begin_();
         for (int i = 0; i < 5; i++) {
-            is_ok = is_ok && egb_report_end_(nullptr) == EGB_OK &&
+            is_ok = is_ok && egb_report_end_(nullptr, 0) == EGB_OK &&
                     slot_of(map_file(), getpid()).state == EGB_LIVE_REPORTED;
             egb_live_begin_();
             is_ok = is_ok && slot_of(map_file(), getpid()).state == EGB_LIVE_RUNS;
@@ -423,7 +423,7 @@ TEST(live, a_process_that_goes_on_behind_its_report_says_so)
     const auto test = [&] {
         setenv("EGGBOX_REPORT", folder.c_str(), 1);
         const egb_live_slot& slot = slot_of(map_file(), getpid());
-        const bool is_written     = egb_report_begin_() && egb_report_end_(nullptr) == EGB_OK &&
+        const bool is_written     = egb_report_begin_() && egb_report_end_(nullptr, 0) == EGB_OK &&
                                 slot.state == EGB_LIVE_REPORTED;
         egb_report_go_on_();
         return is_written && slot.state == EGB_LIVE_RUNS;

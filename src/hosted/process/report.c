@@ -30,6 +30,7 @@ static struct {
     const char*    mark;        // the ending of the mark that announces it; NULL: there is none
     bool           has_failed;  // and a note says so
     int            error;       // of the last one
+    int            signal;      // that ends the process; 0: none does
     egb_json       out;
     char           text[EGB_REPORT_PATH_MAX];
     char           path[EGB_REPORT_PATH_MAX + 64];
@@ -172,6 +173,9 @@ static void write_process(egb_json* out, const egb_os_process* process)
     egb_json_number_(out, "minor_faults", process->minor_faults);
     egb_json_number_(out, "major_faults", process->major_faults);
     egb_json_truth_(out, "is_measured", report.now.is_measured);
+    if (report.signal != 0) {
+        egb_json_number_(out, "signal", (uint64_t)report.signal);
+    }
 }
 
 // The size class of a pool; EGB_HEAP_CLASSES: none.
@@ -449,7 +453,7 @@ static egb_status refusal(const char* folder)
     return folder == NULL || __builtin_strlen(folder) >= EGB_REPORT_PATH_MAX ? EGB_INVALID : EGB_OK;
 }
 
-egb_status egb_report_write_from_(const char* folder, const void* frame)
+egb_status egb_report_write_from_(const char* folder, const void* frame, int signal)
 {
     egb_status status = refusal(folder);
     if (status != EGB_OK) {
@@ -459,14 +463,15 @@ egb_status egb_report_write_from_(const char* folder, const void* frame)
         return EGB_BUSY;
     }
     egb_reach_enter_(frame);
-    status = write_when_free(folder);
+    report.signal = signal;
+    status        = write_when_free(folder);
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
     return status;
 }
 
 __attribute__((noinline)) egb_status egb_report_write(const char* folder)
 {
-    return egb_report_write_from_(folder, EGB_REPORT_FRAME_());
+    return egb_report_write_from_(folder, EGB_REPORT_FRAME_(), 0);
 }
 
 static void announce(const char* folder, const char* mark)

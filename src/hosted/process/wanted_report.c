@@ -63,12 +63,12 @@ void egb_report_go_on_(void)
     }
 }
 
-egb_status egb_report_end_(const void* frame)
+egb_status egb_report_end_(const void* frame, int signal)
 {
     if (!is_wanted()) {
         return EGB_UNSUPPORTED;
     }
-    const egb_status status = egb_report_write_from_(wanted_folder, frame);
+    const egb_status status = egb_report_write_from_(wanted_folder, frame, signal);
     egb_live_note_end_(status == EGB_OK, egb_report_error_());
     return status;
 }
@@ -84,7 +84,7 @@ __attribute__((constructor)) static void begin_at_load(void)
 __attribute__((destructor)) static void end_at_exit(void)
 {
     if (__atomic_load_n(&egb_registry_.slots, __ATOMIC_ACQUIRE) > 1) {
-        (void)egb_report_end_(EGB_REPORT_FRAME_());
+        (void)egb_report_end_(EGB_REPORT_FRAME_(), 0);
     } else {
         egb_report_withdraw_(wanted_folder);
         egb_live_note_end_(true, 0);

@@ -246,6 +246,7 @@ static void become(process_record& process, const process_record& next)
     process.arguments    = next.arguments;
     process.level        = next.level;
     process.no_report    = next.no_report;
+    process.signal       = next.signal;
     process.library      = next.library;
     process.leaks        = next.leaks;
     process.leaked       = next.leaked;

@@ -243,6 +243,16 @@ void read_findings(process_record& out, const json_place& from)
     }
 }
 
+// An exit status, or the number of a signal.
+int status_of(const json_place& from)
+{
+    const std::uint64_t out = from.count();
+    if (out > 255) {
+        from.refuse("should be at most 255");
+    }
+    return static_cast<int>(out);
+}
+
 process_record read_process(const json_place& from)
 {
     require_kind(from, "eggbox-process");
@@ -260,6 +270,7 @@ process_record read_process(const json_place& from)
     out.is_linked           = optional_truth(from, "is_linked");
     out.is_beside           = optional_truth(from, "is_beside");
     out.no_report           = optional_text(from, "no_report");
+    out.signal              = from.has("signal") ? status_of(from.member("signal")) : 0;
     out.peak_resident_bytes = from.member("peak_resident_bytes").count();
     out.minor_faults        = from.member("minor_faults").count();
     out.major_faults        = from.member("major_faults").count();
@@ -330,12 +341,8 @@ timeline_record read_timeline(const json_place& from)
 run_record read_run(const json_place& from)
 {
     require_kind(from, "eggbox-report");
-    run_record          out;
-    const std::uint64_t status = from.member("exit_status").count();
-    if (status > 255) {
-        from.member("exit_status").refuse("should be at most 255");
-    }
-    out.exit_status = static_cast<int>(status);
+    run_record out;
+    out.exit_status = status_of(from.member("exit_status"));
     out.command     = read_texts(from.member("command"));
     out.wall_s      = from.member("wall_s").number();
     out.unreadable  = optional_count(from, "unreadable", 0);

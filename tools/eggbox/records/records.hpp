@@ -163,8 +163,9 @@ struct process_record {
     sampling_record           sampling;
     std::vector<event_record> events;
     std::uint64_t             without_stack = 0;  // requests, at "track" and "sample"
-    std::string               no_report;  // why the numbers are from the live file; empty: they
-                                          // are those of the process's own report
+    int                       signal = 0;  // that ended the process, as it says itself; 0: none
+    std::string               no_report;   // why the numbers are from the live file; empty: they
+                                           // are those of the process's own report
 };
 
 /// Processes of one program that began on pools, or with a library that the program links, and left

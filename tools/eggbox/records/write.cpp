@@ -156,6 +156,7 @@ json process_json(const process_record& process)
     add_unless(out, "processes", process.processes, 1);
     add_truth(out, "is_linked", process.is_linked);
     add_truth(out, "is_beside", process.is_beside);
+    add_unless(out, "signal", static_cast<std::uint64_t>(process.signal), 0);
     if (!process.no_report.empty()) {
         out["no_report"] = process.no_report;
     }

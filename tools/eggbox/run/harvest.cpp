@@ -204,8 +204,9 @@ void harvest::add(process_record process)
         apart_.push_back(std::move(process));
         return;
     }
-    const auto [group, is_new] =
-        together_.try_emplace({process.program, process.is_linked, process.no_report}, process);
+    const auto [group, is_new] = together_.try_emplace(
+        {process.program, process.is_linked, process.no_report, process.signal}, process
+    );
     if (!is_new) {
         join(group->second, process);
     }

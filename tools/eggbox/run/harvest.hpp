@@ -34,7 +34,8 @@ class harvest
   public:
     /// `folder`: the processes write their files there. The first process and up to `apart_max`
     /// others get a record each. Further processes share a record if they agree in their program,
-    /// in whether the program links the library, and in why they left no report. The stacks of
+    /// in whether the program links the library, in why they left no report, and in the signal that
+    /// ended those that left one. The stacks of
     /// leaks have `stacked_max` places in all, and those of the first process as many. `live`: has
     /// the numbers of processes that leave no report; null: there are none.
     explicit harvest(
@@ -87,8 +88,8 @@ class harvest
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::string>> arguments_;
     std::set<std::uint64_t>     ended_;  // processes that had ended at the last look()
     std::vector<process_record> apart_;
-    std::map<std::tuple<std::string, bool, std::string>, process_record>
-        together_;  // by program, library, and why there is no report
+    std::map<std::tuple<std::string, bool, std::string, int>, process_record>
+        together_;  // by program, library, why there is no report, and signal that ended it
     std::map<std::pair<std::string, std::string>, silent_record> silent_;  // by program and reason
     std::vector<std::string>                                     complaints_;
     std::string                                                  trouble_;

@@ -369,12 +369,11 @@ findings find_all(const std::vector<run_record>& runs)
     leaks_by_place                     allocating;
     std::map<std::string, std::size_t> seen;
     for (const run_record& run : runs) {
-        for (std::size_t i = 0; i < run.processes.size(); i++) {
-            const process_record& process = run.processes[i];
+        for (const process_record& process : run.processes) {
             add_events(out, seen, process);
             add_allocated(out, allocating, process);
             out.without_leaks += has_lost_leaks(process) ? process.processes : 0;
-            if (i == 0 && run.exit_status > 128 && !process.reachable.is_known) {
+            if (process.signal != 0 && !process.reachable.is_known) {
                 add_held(out, holding, process);
             } else {
                 add_leaks(out, places, process);
