@@ -59,12 +59,15 @@ bool egb_shared_make_room_(const char* path, bool is_callers, uint64_t bytes)
     if (dead != 0 && dead >= missing && egb_shared_remove_dead_(path)) {
         return true;
     }
-    if (is_callers) {
-        return false;
+    if (!is_callers) {
+        dead = 0;
+        egb_os_shared_each_(EGB_SHARED_FOLDER_, EGB_SHARED_PREFIX_, add_dead_bytes, &dead);
+        if (dead >= missing && egb_shared_gc() != 0) {
+            return true;
+        }
     }
-    dead = 0;
-    egb_os_shared_each_(EGB_SHARED_FOLDER_, EGB_SHARED_PREFIX_, add_dead_bytes, &dead);
-    return dead >= missing && egb_shared_gc() != 0;
+    // Another process that creates a pool may have removed the dead since.
+    return egb_os_shared_room_(path) >= bytes;
 }
 
 static void remove_one(const char* name, void* user)

@@ -28,3 +28,8 @@ file_part planned_payload(const egb_shared_options* options)
     (void)egb_shared_plan_(&shape, options);
     return (file_part){(size_t)shape.payload_at, (size_t)(shape.bytes - shape.payload_at)};
 }
+
+bool make_room(const char* path, bool is_callers, uint64_t bytes)
+{
+    return egb_shared_make_room_(path, is_callers, bytes);
+}

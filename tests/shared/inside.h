@@ -5,6 +5,8 @@
 
 #include "eggbox/shared.h"
 
+#include <stdbool.h>
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -23,6 +25,10 @@ file_part blocks_part(const egb_shared* pool);
 
 // Where the blocks of a pool would be that these options are of.
 file_part planned_payload(const egb_shared_options* options);
+
+// What egb_shared_create() does if there is no room for the pool `path`, which may be a path that
+// the caller chose.
+bool make_room(const char* path, bool is_callers, uint64_t bytes);
 
 #if defined(__cplusplus)
 }

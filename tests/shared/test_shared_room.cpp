@@ -152,6 +152,21 @@ TEST(SharedRoom, that_the_dead_pool_of_the_name_has_is_enough)
     }));
 }
 
+// Two processes create a pool each, and one of them has removed the dead when the other one looks.
+TEST(SharedRoom, that_another_process_has_made_is_used)
+{
+    expect_done(start_apart([] {
+        const std::string path = path_of("next");
+        if (mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        return make_room(path.c_str(), false, 1 << 20) && make_room(path.c_str(), true, 1 << 20) &&
+                       !make_room(path.c_str(), false, (1 << 20) + 1)
+                   ? 0
+                   : 1;
+    }));
+}
+
 // ---- copies with holes --------------------------------------------------------------------------
 
 // A copy of a pool's file without the pages that are all zero, as `cp --sparse=always` makes it.
