@@ -224,9 +224,9 @@ bool egb_shared_show_(const egb_shared* shared, unsigned slot, egb_shared_attach
 
 // Removes the file of this name if it is a pool whose attachments are all dead.
 bool egb_shared_remove_dead_(const char* path);
-// Whether it is worth another try to allocate `bytes`. Removes dead pools if `bytes` may be had then,
-// and no other way: that of `path`, if this is enough, else all in the folder of pools, unless
-// `path` is the caller's.
+// Whether it is worth another try to allocate `bytes`. Removes dead pools if `bytes` may be had
+// then, and no other way: that of `path`, if this is enough, else all in the folder of pools,
+// unless `path` is the caller's.
 bool egb_shared_make_room_(const char* path, bool is_callers, uint64_t bytes);
 
 // ---- attach.c -----------------------------------------------------------------------------------

@@ -120,12 +120,13 @@ static void leave_as_a_shell(int number)
     exit(128 + number);
 }
 
-__attribute__((noinline)) static void be_a_server(void)
+__attribute__((noinline)) static void be_a_server(void (*at_the_end)(int))
 {
     static void* volatile used[10];
     for (int i = 0; i < 110; i++) {
         used[i % 10] = malloc(1000);
     }
+    signal(SIGTERM, at_the_end);
     puts("serving");
     fflush(stdout);
     for (;;) {
@@ -311,10 +312,9 @@ int main(int count, char** words)
     } else if (strcmp(how, "wait") == 0) {
         wait_for_ever(NULL);
     } else if (strcmp(how, "serve") == 0) {
-        be_a_server();
+        be_a_server(SIG_DFL);
     } else if (strcmp(how, "serve-exit") == 0) {
-        signal(SIGTERM, leave_as_a_shell);
-        be_a_server();
+        be_a_server(leave_as_a_shell);
     } else if (strcmp(how, "exec-fails") == 0) {
         execl("/no/such/program", "program", (char*)NULL);
         use_malloc();
