@@ -7,6 +7,9 @@
 // counted there, and nowhere else. So no end of a process loses them. Nothing in the file decides
 // anything: whoever writes nonsense there gets a wrong number, and never a wrong block.
 //
+// Behind the slots is room for a report of each: a process that may write no file any more, as it
+// has changed its user or its root folder, writes it there. The room has no memory until then.
+//
 // Numbers are in the order of bytes of the machine. Each is written at once, and without a lock.
 #ifndef EGGBOX_LIVE_H
 #define EGGBOX_LIVE_H
@@ -20,7 +23,7 @@ extern "C" {
 #endif
 
 #define EGB_LIVE_MAGIC     UINT64_C(0x314556494c474745)
-#define EGB_LIVE_VERSION   2u
+#define EGB_LIVE_VERSION   3u
 #define EGB_LIVE_SLOTS_MAX 1024u  // processes at one time
 #define EGB_LIVE_START     4096u  // of the first slot
 
@@ -35,6 +38,7 @@ typedef struct egb_live_header {
     uint32_t is_harvested;  // the maker reads the slots of processes that have ended
     uint32_t refused;       // processes that found no slot free; atomic
     uint32_t claims;        // how often a slot was claimed; atomic
+    uint64_t report_bytes;  // the room for a report of each slot; 0: there is none
 } egb_live_header;
 
 // A pool, as its lock was last let go. `in_use` counts what callers have, and free blocks in
@@ -89,7 +93,9 @@ typedef struct egb_live_slot {
     uint32_t       pools_beyond;  // highest place of a pool that found none here; 0: none
     uint32_t       is_end_seen;   // by its parent: then `end_status` is that of wait()
     int32_t        end_status;
-    char           library[16];  // its version
+    uint32_t       report_bytes;  // of its report behind the slots; 0: there is none. Atomic
+    uint32_t       unused;        // else some machines would leave a gap here, and others none
+    char           library[16];   // its version
     char           level[16];
     char           program[EGB_LIVE_PROGRAM];
     egb_live_large large;
@@ -97,13 +103,16 @@ typedef struct egb_live_slot {
     egb_live_pool  pools[EGB_LIVE_POOLS];  // [0] is no pool
 } egb_live_slot;
 
-EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11536, "the same on each machine");
+EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11544, "the same on each machine");
 
 // The distance between slots: whole pages of 4 KiB.
 #define EGB_LIVE_SLOT_BYTES 12288u
 
-// The bytes of a file with so many slots.
+// The bytes of a file with so many slots, without room for reports.
 #define EGB_LIVE_BYTES(count) ((uint64_t)EGB_LIVE_START + (uint64_t)(count) * EGB_LIVE_SLOT_BYTES)
+
+// The most room for a report. The whole file has less than 2 GiB: programs of 32 bits open no other.
+#define EGB_LIVE_REPORT_MAX ((UINT64_C(2) << 20) - (UINT64_C(16) << 10))
 
 // Maps the file that EGGBOX_LIVE names, and claims a slot: "PID/DESCRIPTOR", one of `eggbox run`;
 // or "1", a file of this process's own. Called once, by a library that knows when a process begins.

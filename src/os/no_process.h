@@ -58,6 +58,16 @@ size_t egb_os_read_(int file, char* to, size_t bytes)
     return 0;
 }
 
+int egb_os_write_at_(int file, uint64_t place, uint64_t end, const char* text, size_t bytes)
+{
+    (void)file;
+    (void)place;
+    (void)end;
+    (void)text;
+    (void)bytes;
+    return -1;
+}
+
 int egb_os_write_(int file, const char* text, size_t bytes)
 {
     (void)file;

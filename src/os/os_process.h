@@ -45,6 +45,10 @@ int egb_os_create_(const char* path);
 // Each returns 0, or the number of the system's error. Write writes all, and raises no signal where
 // the size of files is limited. Some systems refuse only at the close what was written.
 int egb_os_write_(int file, const char* text, size_t bytes);
+
+// As write, from this place of the file on, wherever another descriptor of it writes. Nothing is
+// written from `end` on: that is an error.
+int egb_os_write_at_(int file, uint64_t place, uint64_t end, const char* text, size_t bytes);
 int egb_os_close_(int file);
 int egb_os_rename_(const char* from, const char* to);
 

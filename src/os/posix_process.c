@@ -158,6 +158,32 @@ int egb_os_write_(int file, const char* text, size_t bytes)
     return error;
 }
 
+int egb_os_write_at_(int file, uint64_t place, uint64_t end, const char* text, size_t bytes)
+{
+    struct rlimit limit  = {RLIM_INFINITY, RLIM_INFINITY};
+    const int     before = errno;
+    int           error  = 0;
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    if (limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur) {
+        end = limit.rlim_cur;  // a write behind it would raise a signal, too
+    }
+    if (place > end || bytes > end - place) {
+        error = EFBIG;
+    }
+    while (bytes > 0 && error == 0) {
+        const ssize_t written = pwrite(file, text, bytes, (off_t)place);
+        if (written > 0) {
+            text += written;
+            place += (size_t)written;
+            bytes -= (size_t)written;
+        } else if (written < 0 && errno != EINTR) {
+            error = errno;
+        }
+    }
+    errno = before;
+    return error;
+}
+
 int egb_os_close_(int file)
 {
     const int before = errno;

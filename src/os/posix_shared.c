@@ -352,6 +352,8 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
     if (flags >= 0 && (flags & O_PATH) == 0 && fstat(file, &facts) == 0) {
         status           = S_ISREG(facts.st_mode) ? EGB_OK : EGB_CORRUPT;
         out->bytes       = (uint64_t)facts.st_size;
+        out->device      = (uint64_t)facts.st_dev;
+        out->number      = (uint64_t)facts.st_ino;
         out->has_name    = facts.st_nlink > 0;
         out->is_writable = (flags & O_ACCMODE) == O_RDWR;
         out->is_sealed   = seals;

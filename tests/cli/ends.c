@@ -22,6 +22,13 @@ static void use_malloc(void)
     }
 }
 
+__attribute__((noinline)) static void lose(void)
+{
+    static void* volatile lost;
+    lost = malloc(5000);
+    lost = NULL;
+}
+
 static void end_at_once(int status)
 {
     for (;;) {
@@ -35,6 +42,7 @@ static void as_nobody(void)
         end_at_once(99);
     }
     use_malloc();
+    lose();
     exit(0);
 }
 
@@ -45,6 +53,7 @@ static void under_another_root(const char* root)
         end_at_once(99);
     }
     use_malloc();
+    lose();
     exit(0);
 }
 
@@ -64,13 +73,18 @@ static void in_a_sandbox(void)
     end_at_once(0);
 }
 
+static void close_all(void)
+{
+    for (int file = 3; file < 1024; file++) {
+        close(file);
+    }
+}
+
 // As a daemon and a careful parent do it.
 static void without_descriptors(const char* program)
 {
     static char last[] = "raw";
-    for (int file = 3; file < 1024; file++) {
-        close(file);
-    }
+    close_all();
     if (fork() == 0) {
         use_malloc();
         raise(SIGKILL);
@@ -98,6 +112,9 @@ static void in_child(const char* how, const char* word)
         } else if (strcmp(how, "child-ended") == 0) {
             raise(SIGTERM);
         } else if (strcmp(how, "child-nobody") == 0) {
+            as_nobody();
+        } else if (strcmp(how, "child-nobody-closed") == 0) {
+            close_all();
             as_nobody();
         } else if (strcmp(how, "child-root") == 0) {
             under_another_root(word);

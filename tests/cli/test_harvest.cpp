@@ -11,6 +11,7 @@
 #include <string>
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,21 @@ namespace
 
 namespace fs = std::filesystem;
 using json   = nlohmann::json;
+
+std::string report_text(
+    std::uint64_t pid,
+    std::uint64_t process_started,
+    std::uint64_t started_ns,
+    const json&   changes = json::object()
+)
+{
+    json out               = json::parse(std::ifstream(EGGBOX_RUNS "/process.json"));
+    out["pid"]             = pid;
+    out["process_started"] = process_started;
+    out["started_ns"]      = started_ns;
+    out.update(changes);
+    return out.dump();
+}
 
 // A folder as the library fills it.
 class folder
@@ -60,12 +76,10 @@ class folder
         const json&   changes = json::object()
     ) const
     {
-        json out               = json::parse(std::ifstream(EGGBOX_RUNS "/process.json"));
-        out["pid"]             = pid;
-        out["process_started"] = process_started;
-        out["started_ns"]      = started_ns;
-        out.update(changes);
-        write_text(std::to_string(pid) + "-" + std::to_string(started_ns) + ".json", out.dump());
+        write_text(
+            std::to_string(pid) + "-" + std::to_string(started_ns) + ".json",
+            report_text(pid, process_started, started_ns, changes)
+        );
     }
 
     void note(const std::string& name, const std::string& text) const
@@ -293,6 +307,58 @@ TEST(harvest, processes_that_are_silent_alike_are_one_while_the_run_goes_on)
     EXPECT_EQ(run.silent[1].processes, 20u);
 }
 
+// The file as its processes have it.
+class mapped_live_file
+{
+  public:
+    explicit mapped_live_file(const tool::live_file& live)
+    {
+        const std::string variable = live.variable();
+        file_                      = std::stoi(variable.substr(variable.find('/') + 1));
+        void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+        EXPECT_NE(start, MAP_FAILED);
+        memory_ = static_cast<char*>(start);
+    }
+    ~mapped_live_file()
+    {
+        munmap(memory_, bytes);
+    }
+    mapped_live_file(const mapped_live_file&)            = delete;
+    mapped_live_file& operator=(const mapped_live_file&) = delete;
+
+    egb_live_slot& operator[](std::size_t place)
+    {
+        return *reinterpret_cast<egb_live_slot*>(
+            memory_ + EGB_LIVE_START + place * EGB_LIVE_SLOT_BYTES
+        );
+    }
+
+    // A program that wrote its report behind the slots: `text`, of which `length` is said.
+    void leave_report(std::size_t place, const std::string& text, std::uint32_t length)
+    {
+        egb_live_slot& slot  = (*this)[place];
+        const auto     start = static_cast<off_t>(bytes + place * EGB_LIVE_REPORT_MAX);
+        slot.started_ns      = 7;
+        slot.state           = EGB_LIVE_REPORTED;
+        slot.report_bytes    = length;
+        slot.pid             = static_cast<std::uint32_t>(ended_process());
+        EXPECT_EQ(pwrite(file_, text.data(), text.size(), start), std::int64_t(text.size()));
+    }
+
+    std::int64_t blocks() const
+    {
+        struct stat about = {};
+        fstat(file_, &about);
+        return about.st_blocks;
+    }
+
+  private:
+    static constexpr std::size_t bytes = EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX);
+
+    int   file_   = -1;
+    char* memory_ = nullptr;
+};
+
 // It was killed before the claim was counted.
 TEST(harvest, the_last_look_finds_a_slot_whose_claim_was_not_counted)
 {
@@ -300,20 +366,45 @@ TEST(harvest, the_last_look_finds_a_slot_whose_claim_was_not_counted)
     tool::live_file live;
     tool::harvest   harvest{place.path(), 1000, 1000, &live};
     EXPECT_FALSE(harvest.look());
-    const std::string variable = live.variable();
-    const int         file     = std::stoi(variable.substr(variable.find('/') + 1));
-    const std::size_t bytes    = EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX);
-    void* const       memory   = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    ASSERT_NE(memory, MAP_FAILED);
-    auto* const slot = reinterpret_cast<egb_live_slot*>(
-        static_cast<char*>(memory) + EGB_LIVE_START + 5 * EGB_LIVE_SLOT_BYTES
-    );
-    std::strcpy(slot->program, "/bin/killed");
-    slot->pid                  = static_cast<std::uint32_t>(ended_process());
+    mapped_live_file memory{live};
+    std::strcpy(memory[5].program, "/bin/killed");
+    memory[5].pid              = static_cast<std::uint32_t>(ended_process());
     const tool::run_record run = finished(harvest);
-    munmap(memory, bytes);
     ASSERT_EQ(run.processes.size(), 1u);
     EXPECT_EQ(run.processes[0].program, "/bin/killed");
+}
+
+TEST(harvest, a_report_in_the_live_file_is_one_like_others_and_its_memory_is_given_back)
+{
+    const folder      place;
+    tool::live_file   live;
+    tool::harvest     harvest{place.path(), 1000, 1000, &live};
+    mapped_live_file  memory{live};
+    const auto        before = memory.blocks();
+    const json        named  = {{"program", "/bin/of-others"}};
+    const std::string text   = report_text(40, 0, 7, named) + std::string(100000, ' ');
+    memory.leave_report(5, text, static_cast<std::uint32_t>(text.size()));
+    while (harvest.look()) {
+    }
+    EXPECT_EQ(memory.blocks(), before);
+    const tool::run_record run = finished(harvest);
+    ASSERT_EQ(run.processes.size(), 1u);
+    EXPECT_EQ(run.processes[0].program, "/bin/of-others");
+    EXPECT_EQ(run.processes[0].no_report, "");
+    EXPECT_EQ(run.unreadable, 0u);
+}
+
+TEST(harvest, nonsense_in_the_live_file_in_place_of_a_report_is_counted)
+{
+    const folder     place;
+    tool::live_file  live;
+    tool::harvest    harvest{place.path(), 1000, 1000, &live};
+    mapped_live_file memory{live};
+    memory.leave_report(0, "{\"schema\":", 11);
+    memory.leave_report(EGB_LIVE_SLOTS_MAX - 1, "{}", UINT32_MAX);
+    const tool::run_record run = finished(harvest);
+    EXPECT_EQ(run.unreadable, 2u);
+    EXPECT_TRUE(run.processes.empty());
 }
 
 TEST(harvest, a_folder_that_is_gone_is_said)

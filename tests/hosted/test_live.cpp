@@ -7,12 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -267,12 +269,13 @@ TEST(live, a_file_that_is_none_is_left_alone)
 // A file as `eggbox run` makes it. No process has the number of its maker.
 constexpr std::uint32_t nobody = 4000000;
 
-int make_harvested(std::uint32_t slots, int seals)
+int make_harvested(std::uint32_t slots, int seals, std::uint64_t report_bytes = 0)
 {
-    const int file = memfd_create("eggbox", MFD_ALLOW_SEALING);
-    EXPECT_EQ(ftruncate(file, static_cast<off_t>(EGB_LIVE_BYTES(slots))), 0);
+    const int           file  = memfd_create("eggbox", MFD_ALLOW_SEALING);
+    const std::uint64_t bytes = EGB_LIVE_BYTES(slots) + slots * report_bytes;
+    EXPECT_EQ(ftruncate(file, static_cast<off_t>(bytes)), 0);
     const egb_live_header header = {
-        EGB_LIVE_MAGIC, EGB_LIVE_VERSION, slots, EGB_LIVE_SLOT_BYTES, nobody, 1, 0, 0
+        EGB_LIVE_MAGIC, EGB_LIVE_VERSION, slots, EGB_LIVE_SLOT_BYTES, nobody, 1, 0, 0, report_bytes
     };
     EXPECT_EQ(pwrite(file, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
     EXPECT_EQ(fcntl(file, F_ADD_SEALS, seals), 0);
@@ -305,8 +308,9 @@ TEST(live, a_descriptor_that_is_inherited_serves_where_the_path_leads_elsewhere)
         dup2(ends[0], file);  // a pipe of that number, which opens without a wait
         pause();
     }
-    egb_live_header header = {EGB_LIVE_MAGIC, EGB_LIVE_VERSION, 2, EGB_LIVE_SLOT_BYTES, 0, 1, 0, 0};
-    header.maker           = static_cast<std::uint32_t>(child);
+    egb_live_header header = {};
+    ASSERT_EQ(pread(file, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+    header.maker = static_cast<std::uint32_t>(child);
     ASSERT_EQ(pwrite(file, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
     const auto test = [] {
         return slot_of(map_file(), getpid()).is_linked == 1;
@@ -325,6 +329,97 @@ TEST(live, a_file_that_is_not_sealed_is_left_alone)
     const int  file = make_harvested(2, F_SEAL_GROW);
     const auto test = [] {
         return slot_of(map_file(), getpid()).pid == 0;
+    };
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
+    close(file);
+}
+
+// ---- a report that no folder takes --------------------------------------------------------------
+
+constexpr std::uint64_t room = 100 * 1024;
+
+// The text behind the slots of the file, from the second byte of the slot's room on.
+std::string report_behind(const char* file, const egb_live_slot& slot)
+{
+    const auto place =
+        (reinterpret_cast<const char*>(&slot) - file - std::ptrdiff_t{EGB_LIVE_START}) /
+        std::ptrdiff_t{EGB_LIVE_SLOT_BYTES};
+    const std::uint64_t start =
+        EGB_LIVE_BYTES(header_of(file).slot_count) + static_cast<std::uint64_t>(place) * room;
+    return {file + start, slot.report_bytes};
+}
+
+bool ends_without_folder()
+{
+    setenv("EGGBOX_REPORT", "/nowhere/at/all", 1);
+    return egb_report_begin_() && egb_report_end_(nullptr, 0) == EGB_OK;
+}
+
+TEST(live, a_report_that_the_folder_does_not_take_is_behind_the_slots)
+{
+    const int  file = make_harvested(3, F_SEAL_SHRINK, room);
+    const auto test = [] {
+        const char* const    all        = map_file();
+        const egb_live_slot& slot       = slot_of(all, getpid());
+        const bool           is_written = ends_without_folder();
+        const std::string    text       = report_behind(all, slot);
+        const std::string    begin      = "{\"schema\":1,\"kind\":\"eggbox-process\",";
+        return is_written && slot.state == EGB_LIVE_REPORTED && text.size() > 500 &&
+               text.compare(0, begin.size(), begin) == 0 &&
+               text.compare(text.size() - 2, 2, "}\n") == 0;
+    };
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
+    close(file);
+}
+
+// It is not read yet.
+TEST(live, a_slot_with_a_report_behind_it_is_not_taken)
+{
+    const int  file = make_harvested(1, F_SEAL_SHRINK, room);
+    const auto test = [] {
+        const bool is_written = ends_without_folder();
+        egb_live_begin_();
+        return is_written && slot_of(map_file(), getpid()).state == EGB_LIVE_REPORTED &&
+               header_of(map_file()).refused == 1;
+    };
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
+    close(file);
+}
+
+bool has_failed()
+{
+    const egb_live_slot& slot = slot_of(map_file(), getpid());
+    return !ends_without_folder() && slot.state == EGB_LIVE_FAILED && slot.report_bytes == 0;
+}
+
+TEST(live, a_report_that_has_no_room_behind_the_slots_is_none)
+{
+    const std::pair<std::uint64_t, int> cases[] = {{0, ENOENT}, {100, EFBIG}};
+    for (const auto& [bytes, error] : cases) {
+        const int  file = make_harvested(2, F_SEAL_SHRINK, bytes);
+        const auto test = [number = error] {
+            return has_failed() &&
+                   slot_of(map_file(), getpid()).report_error == static_cast<std::uint32_t>(number);
+        };
+        EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0) << bytes;
+        close(file);
+    }
+}
+
+// The program has closed all files, and opened one of its own under that number.
+TEST(live, a_file_of_the_program_under_that_number_is_not_written_to)
+{
+    const int  file = make_harvested(2, F_SEAL_SHRINK, room);
+    const auto test = [file] {
+        const egb_live_slot& slot  = slot_of(map_file(), getpid());
+        const int            other = make_harvested(2, F_SEAL_SHRINK, room);
+        dup2(other, file);
+        struct stat before = {};
+        struct stat after  = {};
+        fstat(other, &before);
+        const bool is_written = ends_without_folder();
+        fstat(other, &after);
+        return !is_written && slot.report_bytes == 0 && before.st_blocks == after.st_blocks;
     };
     EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
     close(file);

@@ -395,7 +395,7 @@ class Processes(unittest.TestCase):
 
 
 HEADER = struct.Struct("=QIIQIIII")
-SLOT = struct.Struct("=IIQQIIIIII Ii 16s16s256s 7Q 1920x 96x")  # and pools behind the first
+SLOT = struct.Struct("=IIQQIIIIII Ii 8x 16s16s256s 7Q 1920x 96x")  # and pools behind the first
 POOL = struct.Struct("=8Q32s")
 SLOT_BYTES = 12288
 LIVE_H = pathlib.Path(__file__).parents[3] / "include" / "eggbox" / "live.h"

@@ -21,7 +21,12 @@ enum { OWN_SLOTS = 64 };
 static struct {
     char*          file;  // as memory; NULL: there is none
     uint32_t       slots;
-    egb_live_slot* slot;  // of this process; NULL: none
+    egb_live_slot* slot;          // of this process; NULL: none
+    uint64_t       report_bytes;  // the room for its report, if another process made the file
+    uint64_t       device;        // which file that is
+    uint64_t       number;
+    uint64_t       maker;
+    int            descriptor;  // of the maker, and, as it was inherited, of this process
     char           program[EGB_LIVE_PROGRAM];
 } mapped;
 
@@ -54,11 +59,12 @@ typedef struct claimant {
     uint64_t process_started;  // 0: not known
 } claimant;
 
-// Whether nobody reads any more what the process has left: its report says all, or no command
-// harvests this file.
+// Whether nobody reads any more what the process has left: its report says all, and is no part of
+// this file; or no command harvests this file.
 static bool is_done_with(const egb_live_slot* slot)
 {
-    return EGB_LOAD_(slot->state) == EGB_LIVE_REPORTED || header()->is_harvested == 0;
+    return (EGB_LOAD_(slot->state) == EGB_LIVE_REPORTED && EGB_LOAD_(slot->report_bytes) == 0) ||
+           header()->is_harvested == 0;
 }
 
 // The slot of the program that this process was before it became this one by exec.
@@ -131,6 +137,11 @@ static void enter_in_child(void)
 {
     EGB_STORE_(hidden_waits, 0);
     enter_slot(0, true);
+}
+
+const char* egb_live_program_(void)
+{
+    return mapped.program;
 }
 
 void egb_live_note_start_(uint64_t started_ns, const char* library, const char* level)
@@ -258,7 +269,8 @@ static bool is_ours(const egb_live_header* found, uint64_t bytes, uint64_t maker
     return found->magic == EGB_LIVE_MAGIC && found->version == EGB_LIVE_VERSION &&
            found->slot_bytes == EGB_LIVE_SLOT_BYTES && found->maker == (uint32_t)maker &&
            found->slot_count != 0 && found->slot_count <= EGB_LIVE_SLOTS_MAX &&
-           bytes == EGB_LIVE_BYTES(found->slot_count);
+           found->report_bytes <= EGB_LIVE_REPORT_MAX &&
+           bytes == EGB_LIVE_BYTES(found->slot_count) + found->slot_count * found->report_bytes;
 }
 
 // The child of a fork of this process finds it by the mapping; others by the descriptor, which
@@ -284,22 +296,17 @@ static bool make_own(void)
 static bool map_other(int file, uint64_t maker)
 {
     egb_os_shared_file facts;
+    egb_live_header    found;  // others may write to the file
     if (egb_os_shared_look_(file, &facts) != EGB_OK || !facts.is_writable || !facts.is_sealed ||
-        facts.bytes < EGB_LIVE_BYTES(1) || facts.bytes > EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX)) {
+        !egb_os_shared_read_(file, &found, sizeof found) || !is_ours(&found, facts.bytes, maker)) {
         return false;
     }
-    mapped.file = egb_os_shared_map_(file, 0, (size_t)facts.bytes, true, 0);
-    if (mapped.file == NULL) {
-        return false;
-    }
-    const egb_live_header found = *header();  // others may write there
-    if (!is_ours(&found, facts.bytes, maker)) {
-        egb_os_shared_unmap_(mapped.file, (size_t)facts.bytes);
-        mapped.file = NULL;
-        return false;
-    }
+    mapped.file  = egb_os_shared_map_(file, 0, (size_t)EGB_LIVE_BYTES(found.slot_count), true, 0);
     mapped.slots = found.slot_count;
-    return true;
+    mapped.report_bytes = found.report_bytes;
+    mapped.device       = facts.device;
+    mapped.number       = facts.number;
+    return mapped.file != NULL;
 }
 
 static bool map_and_close(int file, uint64_t maker)
@@ -325,8 +332,53 @@ static bool map_named(const char* text)
         !egb_entry_number_(slash + 1, end, &number) || number > INT32_MAX) {
         return false;
     }
+    mapped.maker      = maker;
+    mapped.descriptor = (int)number;
     return (egb_os_shared_of_(&file, maker, (int)number) == EGB_OK && map_and_close(file, maker)) ||
            (egb_os_shared_twin_(&file, (int)number) == EGB_OK && map_and_close(file, maker));
+}
+
+// ---- the room for a report ----------------------------------------------------------------------
+
+// The program may have another file under that number by now.
+static bool is_mapped_file(int file)
+{
+    egb_os_shared_file facts;
+    return egb_os_shared_look_(file, &facts) == EGB_OK && facts.is_writable &&
+           facts.device == mapped.device && facts.number == mapped.number;
+}
+
+static bool is_mapped_or_close(int file)
+{
+    const bool is_it = is_mapped_file(file);
+    if (!is_it) {
+        egb_os_shared_close_(file);
+    }
+    return is_it;
+}
+
+bool egb_live_open_room_(egb_live_room* out)
+{
+    if (mapped.slot == NULL || mapped.report_bytes == 0) {
+        return false;
+    }
+    if (!(egb_os_shared_twin_(&out->file, mapped.descriptor) == EGB_OK &&
+          is_mapped_or_close(out->file)) &&
+        !(egb_os_shared_of_(&out->file, mapped.maker, mapped.descriptor) == EGB_OK &&
+          is_mapped_or_close(out->file))) {
+        return false;
+    }
+    const size_t place = (size_t)((char*)mapped.slot - mapped.file) / EGB_LIVE_SLOT_BYTES;
+    out->start         = EGB_LIVE_BYTES(mapped.slots) + place * mapped.report_bytes;
+    out->end           = out->start + mapped.report_bytes;
+    __atomic_store_n(&mapped.slot->report_bytes, 0, __ATOMIC_RELEASE);  // an earlier one
+    return true;
+}
+
+void egb_live_close_room_(const egb_live_room* room, uint64_t bytes)
+{
+    egb_os_shared_close_(room->file);
+    __atomic_store_n(&mapped.slot->report_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
 }
 
 void egb_live_begin_(void)

@@ -152,12 +152,22 @@ static const char* level_of_classes(void)
     return level != NULL ? level : egb_level_text(egb_level_of_no_pool_());
 }
 
+static void write_program(egb_json* out)
+{
+    const size_t length = egb_os_program_(report.text, sizeof report.text);
+    if (length != 0) {
+        egb_json_member_(out, "program", report.text, length);
+    } else {
+        egb_json_word_(out, "program", egb_live_program_());
+    }
+}
+
 static void write_process(egb_json* out, const egb_os_process* process)
 {
     const uint64_t took = (egb_os_nanoseconds_() - started_ns) / 1000;
     egb_json_number_(out, "schema", 1);
     egb_json_word_(out, "kind", "eggbox-process");
-    egb_json_member_(out, "program", report.text, egb_os_program_(report.text, sizeof report.text));
+    write_program(out);
     write_arguments(out);
     egb_json_number_(out, "pid", process->pid);
     egb_json_number_(out, "parent_pid", process->parent_pid);
@@ -404,6 +414,20 @@ static int write_file(const char* folder, const egb_os_process* process)
     return error;
 }
 
+// The process has another user or another root by now, or the disk is full.
+static int write_to_live_file(const egb_os_process* process, int error)
+{
+    egb_json* const out = &report.out;
+    egb_live_room   room;
+    if (!egb_live_open_room_(&room)) {
+        return error;
+    }
+    egb_json_begin_at_(out, room.file, room.start, room.end);
+    write_all(out, process);
+    egb_live_close_room_(&room, out->error == 0 ? out->place - room.start : 0);
+    return out->error;
+}
+
 static void remove_note(const char* folder, uint64_t pid, const char* ending)
 {
     make_path(report.path, folder, pid, ending);
@@ -428,11 +452,14 @@ static void note_the_end(const char* folder, uint64_t pid, bool is_written, int 
     report.has_failed = !is_written;
 }
 
-static egb_status write_when_free(const char* folder)
+static egb_status write_when_free(const char* folder, bool is_for_run)
 {
     const egb_os_process process = egb_os_this_process_();
     const bool           is_free = egb_locks_are_free_soon_();
-    const int            error   = is_free ? write_file(folder, &process) : 0;
+    int                  error   = is_free ? write_file(folder, &process) : 0;
+    if (error != 0 && is_for_run) {
+        error = write_to_live_file(&process, error);
+    }
     note_the_end(folder, process.pid, is_free && error == 0, error);
     report.error = error;
     if (!is_free) {
@@ -453,7 +480,8 @@ static egb_status refusal(const char* folder)
     return folder == NULL || __builtin_strlen(folder) >= EGB_REPORT_PATH_MAX ? EGB_INVALID : EGB_OK;
 }
 
-egb_status egb_report_write_from_(const char* folder, const void* frame, int signal)
+egb_status
+egb_report_write_from_(const char* folder, const void* frame, int signal, bool is_for_run)
 {
     egb_status status = refusal(folder);
     if (status != EGB_OK) {
@@ -464,14 +492,14 @@ egb_status egb_report_write_from_(const char* folder, const void* frame, int sig
     }
     egb_reach_enter_(frame);
     report.signal = signal;
-    status        = write_when_free(folder);
+    status        = write_when_free(folder, is_for_run);
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
     return status;
 }
 
 __attribute__((noinline)) egb_status egb_report_write(const char* folder)
 {
-    return egb_report_write_from_(folder, EGB_REPORT_FRAME_(), 0);
+    return egb_report_write_from_(folder, EGB_REPORT_FRAME_(), 0, false);
 }
 
 static void announce(const char* folder, const char* mark)

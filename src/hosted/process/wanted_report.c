@@ -68,7 +68,7 @@ egb_status egb_report_end_(const void* frame, int signal)
     if (!is_wanted()) {
         return EGB_UNSUPPORTED;
     }
-    const egb_status status = egb_report_write_from_(wanted_folder, frame, signal);
+    const egb_status status = egb_report_write_from_(wanted_folder, frame, signal, true);
     egb_live_note_end_(status == EGB_OK, egb_report_error_());
     return status;
 }

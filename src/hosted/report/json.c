@@ -9,13 +9,26 @@ void egb_json_begin_(egb_json* out, int file)
     out->file        = file;
     out->error       = 0;
     out->needs_comma = false;
+    out->place       = 0;
+    out->end         = 0;
     out->bytes       = 0;
+}
+
+void egb_json_begin_at_(egb_json* out, int file, uint64_t place, uint64_t end)
+{
+    egb_json_begin_(out, file);
+    out->place = place;
+    out->end   = end;
 }
 
 void egb_json_flush_(egb_json* out)
 {
     if (out->error == 0) {
-        out->error = egb_os_write_(out->file, out->buffer, out->bytes);
+        out->error =
+            out->end == 0
+                ? egb_os_write_(out->file, out->buffer, out->bytes)
+                : egb_os_write_at_(out->file, out->place, out->end, out->buffer, out->bytes);
+        out->place += out->bytes;
     }
     out->bytes = 0;
 }

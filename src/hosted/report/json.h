@@ -8,15 +8,20 @@
 enum { EGB_JSON_BUFFER_BYTES = 4096 };
 
 typedef struct egb_json {
-    int    file;
-    int    error;        // of the first write that failed; 0: none
-    bool   needs_comma;  // before the next member or element
-    size_t bytes;
-    char   buffer[EGB_JSON_BUFFER_BYTES];
+    int      file;
+    int      error;        // of the first write that failed; 0: none
+    bool     needs_comma;  // before the next member or element
+    uint64_t place;        // of the next write, in a file that has others' data, too
+    uint64_t end;          // of the room there; 0: it is a file of its own
+    size_t   bytes;
+    char     buffer[EGB_JSON_BUFFER_BYTES];
 } egb_json;
 
 // Starts writing to a new file.
 void egb_json_begin_(egb_json* out, int file);
+
+// The same into a part of a file.
+void egb_json_begin_at_(egb_json* out, int file, uint64_t place, uint64_t end);
 
 // Writes the rest of the buffer. After an error nothing more is written.
 void egb_json_flush_(egb_json* out);

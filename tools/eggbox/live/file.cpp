@@ -3,6 +3,7 @@
 #include "text/failure.hpp"
 #include "text/text.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -45,7 +46,8 @@ int allocate(int file, std::uint64_t bytes)
 bool is_known(const egb_live_header& found, std::uint64_t bytes)
 {
     return found.slot_bytes == EGB_LIVE_SLOT_BYTES && found.slot_count != 0 &&
-           found.slot_count <= EGB_LIVE_SLOTS_MAX && bytes == EGB_LIVE_BYTES(found.slot_count);
+           found.slot_count <= EGB_LIVE_SLOTS_MAX && found.report_bytes <= EGB_LIVE_REPORT_MAX &&
+           bytes == EGB_LIVE_BYTES(found.slot_count) + found.slot_count * found.report_bytes;
 }
 
 // Another process may make an open file of another kind shorter while it is read, which would end
@@ -79,6 +81,7 @@ live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_L
         trouble_ = std::strerror(error != 0 ? error : errno);
         return;
     }
+    make_room_for_reports();
     fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     header_->magic        = EGB_LIVE_MAGIC;
     header_->version      = EGB_LIVE_VERSION;
@@ -86,6 +89,18 @@ live_file::live_file() : slots_(EGB_LIVE_SLOTS_MAX), bytes_(EGB_LIVE_BYTES(EGB_L
     header_->slot_bytes   = EGB_LIVE_SLOT_BYTES;
     header_->maker        = static_cast<std::uint32_t>(getpid());
     header_->is_harvested = 1;
+}
+
+// Without memory: a write there fails where memory is short, and nobody maps it. A length beyond
+// the limit would raise a signal.
+void live_file::make_room_for_reports()
+{
+    const std::uint64_t bytes = bytes_ + slots_ * EGB_LIVE_REPORT_MAX;
+    rlimit              limit = {};
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes &&
+        ftruncate(file_, static_cast<off_t>(bytes)) == 0) {
+        header_->report_bytes = EGB_LIVE_REPORT_MAX;
+    }
 }
 
 live_file::live_file(const std::string& path)
@@ -101,14 +116,10 @@ live_file::live_file(const std::string& path)
         close(file_);
         throw failure(fmt::format("{}: is no live file of eggbox", shown(path)));
     }
-    if (bytes_ > EGB_LIVE_BYTES(EGB_LIVE_SLOTS_MAX) || !map(false)) {
-        close(file_);
-        throw failure(fmt::format("{}: is too large for a live file of eggbox", shown(path)));
-    }
-    const egb_live_header found = *header_;
-    const bool            is_it = found.magic == EGB_LIVE_MAGIC;
+    egb_live_header found = {};
+    const bool      is_it =
+        pread(file_, &found, sizeof found, 0) == sizeof found && found.magic == EGB_LIVE_MAGIC;
     if (!is_it || found.version != EGB_LIVE_VERSION || !is_known(found, bytes_)) {
-        munmap(header_, bytes_);
         close(file_);
         throw failure(fmt::format(
             is_it && found.version != EGB_LIVE_VERSION
@@ -120,6 +131,12 @@ live_file::live_file(const std::string& path)
         ));
     }
     slots_ = found.slot_count;
+    bytes_ = EGB_LIVE_BYTES(slots_);
+    if (!map(false)) {
+        const int error = errno;
+        close(file_);
+        throw failure(fmt::format("{}: cannot be mapped: {}", shown(path), std::strerror(error)));
+    }
 }
 
 live_file::~live_file()
@@ -182,8 +199,30 @@ live_slot live_file::copy(std::uint32_t place) const
     return out;
 }
 
+std::uint64_t live_file::place_of_report(std::uint32_t place) const
+{
+    return bytes_ + place * EGB_LIVE_REPORT_MAX;
+}
+
+// Any process may write any length there.
+std::string live_file::report_of(const live_slot& slot) const
+{
+    std::string out(std::min<std::uint64_t>(slot.data.report_bytes, EGB_LIVE_REPORT_MAX), '\0');
+    const auto  place = static_cast<off_t>(place_of_report(slot.place));
+    const bool  is_read =
+        pread(file_, out.data(), out.size(), place) == static_cast<ssize_t>(out.size());
+    return is_read ? out : "";
+}
+
+// The room for its report has no memory then, as before.
 void live_file::release(std::uint32_t place, std::uint32_t pid)
 {
+    fallocate(
+        file_,
+        FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+        static_cast<off_t>(place_of_report(place)),
+        static_cast<off_t>(EGB_LIVE_REPORT_MAX)
+    );
     __atomic_compare_exchange_n(
         &slot(place)->pid, &pid, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED
     );

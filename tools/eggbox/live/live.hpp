@@ -69,17 +69,22 @@ class live_file
 
     live_slot copy(std::uint32_t place) const;
 
+    /// The report that the process has written behind the slots; empty: there is none.
+    std::string report_of(const live_slot& slot) const;
+
     /// Makes the slot free for another process, if it still belongs to this one.
     void release(std::uint32_t place, std::uint32_t pid);
 
   private:
+    void           make_room_for_reports();
+    std::uint64_t  place_of_report(std::uint32_t place) const;
     bool           map(bool is_writable);
     egb_live_slot* slot(std::uint32_t place) const;
 
     int              file_   = -1;
     egb_live_header* header_ = nullptr;
     std::uint32_t    slots_  = 0;
-    std::uint64_t    bytes_  = 0;
+    std::uint64_t    bytes_  = 0;  // without reports
     std::string      trouble_;
 
     mutable std::vector<std::uint32_t> places_;

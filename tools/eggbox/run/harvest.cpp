@@ -248,10 +248,13 @@ void harvest::take_reports(
 // `left`: the files that are taken last; null: there will be another look.
 void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
 {
-    const live_slot   slot        = live_->copy(place);
-    const auto        pid         = slot.data.pid;
-    const std::string stem        = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
-    const bool        is_reported = slot.data.state == EGB_LIVE_REPORTED &&
+    live_slot         slot = live_->copy(place);
+    const auto        pid  = slot.data.pid;
+    const std::string stem = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
+    if (slot.data.report_bytes != 0) {
+        keep_report(slot, stem, left);
+    }
+    const bool is_reported = slot.data.state == EGB_LIVE_REPORTED &&
                              (left == nullptr || has(*left, pid, stem + report_ending));
     if (!is_reported && slot.data.is_linked == 0) {
         take_counts(slot, stem, left);
@@ -259,6 +262,22 @@ void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
     arguments_.erase({place, slot.data.started_ns});
     if (has_ended) {
         live_->release(place, pid);
+    }
+}
+
+// A report that its process could not write here becomes a file like others.
+void harvest::keep_report(live_slot& slot, const std::string& stem, file_names* left)
+{
+    const std::string path = stem + report_ending;
+    std::ofstream     file{path, std::ios::binary | std::ios::trunc};
+    file << live_->report_of(slot) << std::flush;
+    if (!file) {  // the disk is full
+        slot.data.state        = EGB_LIVE_FAILED;
+        slot.data.report_error = static_cast<std::uint32_t>(errno);
+        std::error_code ignored;
+        fs::remove(path, ignored);
+    } else if (left != nullptr && !has(*left, slot.data.pid, path)) {
+        (*left)[slot.data.pid].push_back(path);
     }
 }
 

@@ -66,6 +66,7 @@ class harvest
     void
     take_reports(const std::vector<std::string>& files, std::vector<process_record> without_report);
     void take_slot(std::uint32_t place, bool has_ended, file_names* left);
+    void keep_report(live_slot& slot, const std::string& stem, file_names* left);
     void take_counts(const live_slot& slot, const std::string& stem, file_names* left);
     void take_slots(file_names* left);
     void note_arguments(std::uint32_t place);
