@@ -111,7 +111,7 @@ EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11544, "the same on each machine");
 // The bytes of a file with so many slots, without room for reports.
 #define EGB_LIVE_BYTES(count) ((uint64_t)EGB_LIVE_START + (uint64_t)(count) * EGB_LIVE_SLOT_BYTES)
 
-// The most room for a report. The whole file has less than 2 GiB: programs of 32 bits open no other.
+// The most room for a report. Programs of 32 bits open no file of 2 GiB or more.
 #define EGB_LIVE_REPORT_MAX ((UINT64_C(2) << 20) - (UINT64_C(16) << 10))
 
 // Maps the file that EGGBOX_LIVE names, and claims a slot: "PID/DESCRIPTOR", one of `eggbox run`;

@@ -25,11 +25,12 @@ failures = []
 HOSTILE = """
 import fcntl, mmap, os, random, struct, sys
 kind = sys.argv[1]
-magic, version, slots, start, slot = 0x314556494c474745, 2, 4, 4096, 12288
+magic, version, slots, start, slot = 0x314556494c474745, 3, 4, 4096, 12288
 size = start + slots * slot
 file = os.memfd_create("eggbox", os.MFD_ALLOW_SEALING)
-header = struct.pack("<QIIQIIII", magic, version + (kind == "version"),
-                     10 ** 9 if kind == "slots" else slots, slot, os.getpid(), 0, 0, 0)
+header = struct.pack("<QIIQIIIIQ", magic, version + (kind == "version"),
+                     10 ** 9 if kind == "slots" else slots, slot, os.getpid(), 0, 0, 0,
+                     10 ** 6 if kind == "reports" else 0)
 body = random.Random(kind).randbytes(size - len(header))
 at = start - len(header)
 body = body[:at] + struct.pack("<I", os.getpid()) + body[at + 4:]
@@ -105,6 +106,9 @@ def under_run(program):
         check("1 process is recorded." in done.stdout and
               re.search(r"heap 64 +64 +1,\d\d\d +\d+ +\d+ +64\.0 KiB +0\n", done.stdout),
               "as text", done)
+        done = top(run.pid)
+        check(done.returncode == 0 and "2 processes are recorded." in done.stdout and
+              re.search(rf"\n{seen[0]['pid']} +", done.stdout), "those of the run", done)
         done = top()
         check(re.search(rf"\n{seen[0]['pid']} +\d+ +1,\d\d\d .*  shop: writer\n", done.stdout) and
               "processes are recorded" in done.stdout, "among all", done)
@@ -169,8 +173,9 @@ def by_itself(program):
 def nonsense():
     for kind, sentence in (("random", "is no live file"), ("short", "is no live file"),
                            ("unsealed", "is no live file"), ("slots", "is no live file"),
-                           ("long", "is too large"),
-                           ("version", "of version 3, and this command knows version 2")):
+                           ("reports", "is no live file"),
+                           ("long", "is no live file"),
+                           ("version", "of version 4, and this command knows version 3")):
         with started(sys.executable, "-c", HOSTILE, kind) as process:
             done = top(process.pid)
             check(done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") == 1 and

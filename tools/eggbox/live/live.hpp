@@ -49,6 +49,13 @@ class live_file
     /// The value of EGGBOX_LIVE for programs; empty: there is no file.
     std::string variable() const;
 
+    /// The number of the process that made the file to read the slots of others: `eggbox run`. 0: it
+    /// is the file of a process of its own.
+    std::uint32_t run() const
+    {
+        return header_->is_harvested != 0 ? header_->maker : 0;
+    }
+
     /// Processes that found no slot free, and how many slots there are.
     std::uint64_t refused() const;
     std::uint32_t slots() const

@@ -119,25 +119,39 @@ bool is_wanted(const egb_live_slot& slot, const std::string& wanted)
 }
 
 // A slot counts if its process has the file mapped; a process may write any number into another.
+void read_slots(
+    recorded_processes& to,
+    const mapped_file&  from,
+    const live_file&    file,
+    const std::string&  wanted
+)
+{
+    const bool is_run =
+        file.run() != 0 && std::to_string(file.run()) == wanted && from.pids.count(file.run()) != 0;
+    std::set<std::pair<std::uint32_t, bool>> seen;
+    to.refused = plus(to.refused, file.refused());
+    for (const std::uint32_t place : file.places()) {
+        if (from.pids.count(file.pid_at(place)) == 0) {
+            continue;
+        }
+        const live_slot slot   = file.copy(place);
+        const bool      is_new = seen.insert({slot.data.pid, slot.data.is_linked != 0}).second;
+        if (from.pids.count(slot.data.pid) != 0 && is_new && to.slots.size() < slots_max &&
+            (is_run || is_wanted(slot.data, wanted))) {
+            to.slots.push_back(slot.data);
+        }
+    }
+    if (is_run && seen.empty()) {
+        to.problems.push_back(fmt::format("no process of that run ({}) is recorded now", wanted));
+    }
+}
+
 void read_file(recorded_processes& to, const mapped_file& from, const std::string& wanted)
 {
     std::string problem = "no descriptor of it is open";
     for (const std::string& path : from.paths) {
         try {
-            const live_file                          file{path};
-            std::set<std::pair<std::uint32_t, bool>> seen;
-            to.refused = plus(to.refused, file.refused());
-            for (const std::uint32_t place : file.places()) {
-                if (from.pids.count(file.pid_at(place)) == 0) {
-                    continue;
-                }
-                const live_slot slot = file.copy(place);
-                const bool is_new = seen.insert({slot.data.pid, slot.data.is_linked != 0}).second;
-                if (from.pids.count(slot.data.pid) != 0 && is_new && to.slots.size() < slots_max &&
-                    is_wanted(slot.data, wanted)) {
-                    to.slots.push_back(slot.data);
-                }
-            }
+            read_slots(to, from, live_file{path}, wanted);
             return;
         } catch (const failure& error) {
             problem = error.what();

@@ -17,7 +17,8 @@ struct recorded_processes {
     std::uint64_t              refused = 0;  // processes that found no slot, in all files
 };
 
-/// The processes that `wanted` names: a number, or the name or path of a program; empty: all.
+/// The processes that `wanted` names: a number, or the name or path of a program; empty: all. The
+/// number of an `eggbox run` names all its processes.
 recorded_processes find_recorded(const std::string& wanted);
 
 /// The name of a running process, as the system has it; empty: there is no such process.
