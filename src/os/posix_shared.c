@@ -75,19 +75,50 @@ static descriptor_path path_of_descriptor(int file)
     return path;
 }
 
-// The memory that the system says it has for new uses. UINT64_MAX: it does not say.
-static uint64_t available_bytes(void)
+// The number behind `key` in a file of the system. UINT64_MAX: it is not there.
+static uint64_t number_behind(const char* path, const char* key)
 {
     char        text[512];
-    const int   file = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+    const int   file = open(path, O_RDONLY | O_CLOEXEC);
     const char* line = NULL;
     if (file >= 0) {
         const ssize_t bytes         = read(file, text, sizeof text - 1);
         text[bytes > 0 ? bytes : 0] = '\0';
-        line                        = strstr(text, "MemAvailable:");
+        line                        = bytes > 0 ? strstr(text, key) : NULL;
         (void)close(file);
     }
-    return line == NULL ? UINT64_MAX : (uint64_t)strtoull(line + 13, NULL, 10) * 1024;
+    return line == NULL ? UINT64_MAX : (uint64_t)strtoull(line + strlen(key), NULL, 10);
+}
+
+// The memory that the system says it has for new uses. UINT64_MAX: it does not say.
+static uint64_t available_bytes(void)
+{
+    const uint64_t kib = number_behind("/proc/meminfo", "MemAvailable:");
+    return kib == UINT64_MAX ? UINT64_MAX : kib * 1024;
+}
+
+// The most bytes that files in a store may still have: its free pages, and those that the system
+// may add. Some may be promised to others. UINT64_MAX: the system does not say.
+static uint64_t store_bytes(uint64_t page)
+{
+    static const char* const names[] = {"free", "nr_overcommit", "surplus"};
+    uint64_t                 pages[3];
+    for (size_t i = 0; i < 3; i++) {
+        char path[100];
+        (void)snprintf(
+            path,
+            sizeof path,
+            "/sys/kernel/mm/hugepages/hugepages-%llukB/%s_hugepages",
+            (unsigned long long)page / 1024,
+            names[i]
+        );
+        pages[i] = number_behind(path, "");
+        if (pages[i] > UINT32_MAX) {
+            return UINT64_MAX;
+        }
+    }
+    const uint64_t added = pages[1] > pages[2] ? pages[1] - pages[2] : 0;
+    return (pages[0] + added) * page;
 }
 
 // The C library writes to each page where the file system cannot allocate one: to no file that
@@ -138,8 +169,14 @@ static bool is_beyond_all(int file, uint64_t bytes)
            bytes / facts.f_frsize > facts.f_blocks;
 }
 
-// A length beyond the limit of the process would raise a signal. And the system would rather kill
-// processes than refuse memory for a file that has no limit of its own.
+// The system would rather kill processes than refuse memory for a file that has no limit of its own.
+// It refuses a large page when there is none.
+static bool is_beyond_memory(int file, uint64_t bytes)
+{
+    return egb_os_shared_page_(file) == 0 && bytes > available_bytes();
+}
+
+// A length beyond the limit of the process would raise a signal.
 static int allocate_file(int file, uint64_t bytes)
 {
     struct rlimit limit;
@@ -153,7 +190,7 @@ static int allocate_file(int file, uint64_t bytes)
     if (is_beyond_all(file, bytes)) {
         return EFBIG;
     }
-    if (egb_os_shared_page_(file) == 0 && bytes > available_bytes()) {
+    if (is_beyond_memory(file, bytes)) {
         return ENOSPC;
     }
     return allocate_pieces(file, (off_t)bytes, true);
@@ -198,9 +235,10 @@ uint64_t egb_os_shared_room_(const char* path)
     struct statvfs    facts;
     const bool        is_told = statvfs(folder.text, &facts) == 0 && facts.f_blocks != 0;
     const uint64_t    file    = is_told ? (uint64_t)facts.f_bavail * facts.f_frsize : UINT64_MAX;
-    const uint64_t    memory  = available_bytes();
+    const uint64_t    page    = egb_os_shared_page_at_(path);
+    const uint64_t    memory  = page == 0 ? available_bytes() : store_bytes(page);
     errno                     = before;
-    return egb_os_shared_page_at_(path) != 0 ? UINT64_MAX : file < memory ? file : memory;
+    return file < memory ? file : memory;
 }
 
 static int open_nameless(const char* path, unsigned mode)
@@ -249,7 +287,8 @@ egb_status egb_os_shared_fill_(int file, uint64_t bytes)
     } else if ((uint64_t)facts.st_blocks < (uint64_t)facts.st_size / 512) {
         const uint64_t holes   = (uint64_t)facts.st_size - (uint64_t)facts.st_blocks * 512;
         const uint64_t missing = holes < bytes ? holes : bytes;
-        error = missing > available_bytes() ? ENOSPC : allocate_pieces(file, (off_t)bytes, false);
+        error =
+            is_beyond_memory(file, missing) ? ENOSPC : allocate_pieces(file, (off_t)bytes, false);
     }
     errno = before;
     return error == EOPNOTSUPP ? EGB_OK : status_of_file(error);

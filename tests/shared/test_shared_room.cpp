@@ -299,4 +299,93 @@ TEST(SharedRoom, of_a_hugetlbfs_is_whole_large_pages)
     }));
 }
 
+size_t large_page()
+{
+    struct statvfs facts = {};
+    return statvfs("/dev/shm", &facts) == 0 ? facts.f_bsize : 0;
+}
+
+// The system says that it has these pages in a store that is empty or full in truth.
+bool say_large_pages(const char* free, const char* overcommit, const char* surplus)
+{
+    const std::string folder = "/sys/kernel/mm/hugepages";
+    const std::string sized  = folder + "/hugepages-" + std::to_string(large_page() / 1024) + "kB/";
+    if (mount("none", folder.c_str(), "tmpfs", 0, "size=1m") != 0 ||
+        mkdir(sized.c_str(), 0700) != 0) {
+        return false;
+    }
+    std::ofstream(sized + "free_hugepages") << free;
+    std::ofstream(sized + "nr_overcommit_hugepages") << overcommit;
+    std::ofstream(sized + "surplus_hugepages") << surplus;
+    return true;
+}
+
+// A dead pool goes only if it leaves enough, and there is no dead one here.
+TEST(SharedRoom, in_a_hugetlbfs_is_that_of_its_large_pages)
+{
+    expect_done(start_apart([] {
+        const std::string path = path_of("next");
+        if (mount("none", "/dev/shm", "hugetlbfs", 0, "") != 0 ||
+            !say_large_pages("3\n", "5\n", "1\n")) {
+            return int{NOT_ALLOWED};
+        }
+        const size_t page = large_page();
+        return make_room(path.c_str(), true, 7 * page) &&
+                       !make_room(path.c_str(), true, 7 * page + 1)
+                   ? 0
+                   : 1;
+    }));
+}
+
+enum { NO_LARGE_PAGES = 78 };
+
+// The first large page of a pool's file, and behind it a hole of the others.
+void copy_large_with_hole(const egb_shared* pool, const char* path)
+{
+    const std::vector<char> bytes = bytes_of(pool);
+    const int               copy  = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    EXPECT_EQ(ftruncate(copy, static_cast<off_t>(bytes.size())), 0);
+    void* const start = mmap(nullptr, large_page(), PROT_READ | PROT_WRITE, MAP_SHARED, copy, 0);
+    EXPECT_NE(start, MAP_FAILED);
+    memcpy(start, bytes.data(), large_page());
+    munmap(start, large_page());
+    close(copy);
+}
+
+// 0: the hole gets a large page, though the system has no other memory left.
+int use_large_copy_without_other_memory()
+{
+    egb_shared_options options = named_options("/dev/shm/large");
+    egb_shared*        pool    = nullptr;
+    egb_shared*        copy    = nullptr;
+    std::ofstream("/tmp/meminfo") << "MemAvailable:       0 kB\n";
+    if (egb_shared_create(&pool, &options) != EGB_OK) {
+        return NO_LARGE_PAGES;
+    }
+    copy_large_with_hole(pool, "/dev/shm/copy");
+    const auto bytes = static_cast<off_t>(numbers_of(pool).bytes);
+    if (allocated_bytes("/dev/shm/copy") >= bytes ||
+        mount("/tmp/meminfo", "/proc/meminfo", nullptr, MS_BIND, nullptr) != 0) {
+        return 1;
+    }
+    return egb_shared_attach(&copy, "/dev/shm/copy", 0) == EGB_OK &&
+                   allocated_bytes("/dev/shm/copy") == bytes
+               ? 0
+               : 2;
+}
+
+TEST(SharedRoom, of_a_copy_in_a_hugetlbfs_is_its_large_pages)
+{
+    const int end = end_of(start_apart([] {
+        return mount("none", "/tmp", "tmpfs", 0, "size=1m") != 0 ||
+                       mount("none", "/dev/shm", "hugetlbfs", 0, "") != 0
+                   ? int{NOT_ALLOWED}
+                   : use_large_copy_without_other_memory();
+    }));
+    if (end == NOT_ALLOWED || end == NO_LARGE_PAGES) {
+        GTEST_SKIP() << "only root may do this, where the administrator gives four large pages";
+    }
+    EXPECT_EQ(end, 0);
+}
+
 }  // namespace
