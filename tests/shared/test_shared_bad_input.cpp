@@ -346,6 +346,43 @@ TEST(SharedLimits, of_addresses_answer_no_memory_and_leave_nothing)
     egb_shared_close(pool);
 }
 
+// A container may have the /dev/shm of another one, for reading only. A descriptor still works.
+int use_read_only_dev_shm()
+{
+    const egb_shared_options options = named_options("there", 2, 1);
+    const egb_shared_options other   = named_options("other");
+    egb_shared* const        there   = make_shared_pool(options);
+    egb_shared*              pool    = nullptr;
+    egb_shared_numbers       seen    = {};
+    kill_and_reap(start_victim([&] { (void)make_shared_pool(named_options("dead")); }));
+    if (mount("/dev/shm", "/dev/shm", nullptr, MS_BIND, nullptr) != 0 ||
+        mount("none", "/dev/shm", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) {
+        return NOT_ALLOWED;
+    }
+    if (egb_shared_create(&pool, &options) != EGB_NO_MEMORY ||
+        egb_shared_create(&pool, &other) != EGB_NO_MEMORY ||
+        egb_shared_attach(&pool, "there", EGB_SHARED_READ_ONLY) != EGB_NO_MEMORY ||
+        egb_shared_look("there", &seen, nullptr, nullptr) != EGB_NO_MEMORY ||
+        egb_shared_gc() != 0 || access(path_of("dead").c_str(), F_OK) != 0 || pool != nullptr) {
+        return 1;
+    }
+    egb_shared* const reader = attach_again(there, EGB_SHARED_READ_ONLY);
+    egb_published     out    = {};
+    void* const       block  = egb_shared_alloc(there);
+    return egb_shared_publish(there, block, nullptr, nullptr) == EGB_OK &&
+                   egb_shared_next(reader, 0, 0, &out) == EGB_OK
+               ? 0
+               : 2;
+}
+
+TEST(SharedLimits, of_a_read_only_dev_shm_answer_no_memory)
+{
+    expect_done(start_apart([] {
+        return mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0 ? int{NOT_ALLOWED}
+                                                                     : use_read_only_dev_shm();
+    }));
+}
+
 TEST(SharedLimits, of_a_full_dev_shm_answer_no_memory_and_of_none_too)
 {
     expect_done(start_apart([] {
