@@ -49,14 +49,24 @@ PROJECT = """cmake_minimum_required(VERSION 3.21)
 project(user LANGUAGES C CXX)
 set(CMAKE_CXX_STANDARD 11)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
-set(CMAKE_C_FLAGS "-Wall -Wextra -Werror")
-set(CMAKE_CXX_FLAGS "-Wall -Wextra -Werror")
+set(CMAKE_C_FLAGS "{flags}")
+set(CMAKE_CXX_FLAGS "{flags}")
 {how}"""
 USER = """add_executable(user_{name} {source})
 target_link_libraries(user_{name} PRIVATE eggbox::{target})
 """
+# The flags of users' projects. The library is installed with these, too: then a subdirectory
+# compiles what ccache has.
+STRICT = ("-Wall", "-Wextra", "-Werror")
 # What a user builds does not depend on it: the same source is compiled for several of them here.
-CCACHE = {"CMAKE_C_COMPILER_LAUNCHER": "ccache"} if shutil.which("ccache") else {}
+CCACHE = [shutil.which("ccache")] if shutil.which("ccache") else []
+
+
+def in_environment(folder):
+    """The environment of builds. For ccache, paths in the temporary folder are relative."""
+    launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": CCACHE[0] for language in ("C", "CXX")
+                 if CCACHE}
+    return {**os.environ, **launchers, "CCACHE_BASEDIR": str(folder)}
 
 
 def run(*command, **more):
@@ -71,7 +81,7 @@ def run(*command, **more):
 def use(folder, root, name, how, compilers, *options):
     user = folder / name.replace(",", "").replace(" ", "-")
     user.mkdir()
-    project = PROJECT.format(how=how)
+    project = PROJECT.format(how=how, flags=" ".join(STRICT))
     for target, program in PROGRAMS.items():
         (user / f"{target}.c").write_text(program)
         project += USER.format(name=target, source=f"{target}.c", target=target)
@@ -79,9 +89,9 @@ def use(folder, root, name, how, compilers, *options):
         source = root / f"tests/compat/programs/{program}.cpp"
         project += USER.format(name=program, source=source, target="compat")
     (user / "CMakeLists.txt").write_text(project)
-    run("cmake", "-S", user, "-B", user / "build", *compilers, *options,
-        env={**os.environ, **CCACHE})
-    run("cmake", "--build", user / "build")
+    environment = in_environment(folder)
+    run("cmake", "-S", user, "-B", user / "build", *compilers, *options, env=environment)
+    run("cmake", "--build", user / "build", env=environment)
     for target in (*PROGRAMS, *CXX11_PROGRAMS):
         run(user / "build" / f"user_{target}")
         print(f"{name}, {target}: works")
@@ -151,9 +161,11 @@ def use_flags(folder, root, compiler, cxx, prefix):
 
 
 def use_one_file(folder, compiler, root, prefix):
-    strict = ["-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{root}/include"]
+    strict = ["-std=c11", *STRICT, f"-I{root}/include"]
     old_names = f"-I{root}/include/eggbox/compat"
-    library, compat = root / "src/eggbox.c", root / "src/eggbox_compat.c"
+    library, compat = folder / "eggbox.o", folder / "eggbox_compat.o"
+    for made in (library, compat):
+        run(*CCACHE, compiler, *strict, "-c", root / f"src/{made.stem}.c", "-o", made)
     for name, program, more in (
             ("one file", PROGRAM, [library]),
             ("one file, compat beside it", OLDER_PROGRAM, [old_names, library, compat]),
@@ -171,15 +183,16 @@ def main():
     compilers = (f"-DCMAKE_C_COMPILER={compiler}", f"-DCMAKE_CXX_COMPILER={cxx}")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        environment = in_environment(folder)
         for shared in ("OFF", "ON"):
             prefix = folder / f"prefix-{shared}"
             build = folder / f"build-{shared}"
             run("cmake", "-S", root, "-B", build, f"-DCMAKE_C_COMPILER={compiler}",
                 "-DEGGBOX_TESTS=OFF", f"-DBUILD_SHARED_LIBS={shared}",
                 "-DEGGBOX_TOOLS=OFF",
-                f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib",
-                env={**os.environ, **CCACHE})
-            run("cmake", "--build", build)
+                f"-DCMAKE_C_FLAGS={' '.join(STRICT)}", f"-DCMAKE_INSTALL_PREFIX={prefix}",
+                "-DCMAKE_INSTALL_LIBDIR=lib", env=environment)
+            run("cmake", "--build", build, env=environment)
             run("cmake", "--install", build)
             check_installed(prefix, nm)
             use(folder, root, f"find_package, shared {shared}", FOUND, compilers,
