@@ -14,13 +14,11 @@
 #ifndef EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
 #define EGGBOX_TESTS_STRESS_MAGAZINE_MODEL_HPP
 
-#include "magazine_state.hpp"
+#include "search.hpp"
 
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 namespace magazine_model
 {
@@ -45,49 +43,14 @@ enum class fault {
     fork_trusts_top,  // the child takes `top` for the end of the newest entry
 };
 
-class search
+class search : public search_of<state>
 {
   public:
     // `takers` has a letter for each: r for one that takes, t for one that trims, too. Each does so
     // `rounds` times.
     search(std::string script, std::string takers, fault what, int rounds = 1)
-        : script_(std::move(script)), takers_(std::move(takers)), fault_(what), rounds_(rounds)
+        : search_of(std::move(script), std::move(takers)), fault_(what), rounds_(rounds)
     {
-    }
-
-    // Whether nothing can go wrong.
-    bool is_safe()
-    {
-        state start;
-        start.memory.fill(NOTHING);
-        start.memory[TOP]    = BLOCKS;
-        start.memory[BOTTOM] = 0;
-        for (int i = 0; i < BLOCKS; i++) {
-            start.memory[static_cast<std::size_t>(ENTRY + i)] = static_cast<std::int8_t>(i);
-        }
-        std::vector<state> open{start};
-        seen_.insert(start.key());
-        while (!open.empty() && is_safe_) {
-            const state now = open.back();
-            open.pop_back();
-            look_at_fork(now);
-            bool can_go_on = false;
-            for (const state& next : all_next(now)) {
-                can_go_on = true;
-                if (seen_.insert(next.key()).second) {
-                    open.push_back(next);
-                }
-            }
-            if (!can_go_on) {
-                look_at_end(now);
-            }
-        }
-        return is_safe_;
-    }
-
-    std::size_t states() const
-    {
-        return seen_.size();
     }
 
     std::size_t ends() const
@@ -115,24 +78,16 @@ class search
     }
 
   private:
-    std::vector<state> all_next(const state& now)
+    state first() const override
     {
-        std::vector<state> next;
-        if (now.buffered > 0) {  // the oldest store reaches memory
-            next.push_back(now);
-            next.back().drain_one();
+        state start;
+        start.memory.fill(NOTHING);
+        start.memory[TOP]    = BLOCKS;
+        start.memory[BOTTOM] = 0;
+        for (int i = 0; i < BLOCKS; i++) {
+            start.memory[static_cast<std::size_t>(ENTRY + i)] = static_cast<std::int8_t>(i);
         }
-        state after = now;
-        if (owner_steps(&after)) {
-            next.push_back(after);
-        }
-        for (std::size_t i = 1; i <= takers_.size(); i++) {
-            after = now;
-            if (taker_steps(&after, i)) {
-                next.push_back(after);
-            }
-        }
-        return next;
+        return start;
     }
 
     // ---- the owner ------------------------------------------------------------------------------
@@ -140,7 +95,7 @@ class search
     // Steps of a pop: 1 lower top, 2 look at bottom, 3 read the entry, 4 restore top, 5 wait for
     // the lock, 6 open bottom or refill, and try once more. Of a free: 8 is it what the entry at
     // top remembers? No: write it there; 9 raise top. A second free: steps 10 look, and refuse.
-    bool owner_steps(state* now)
+    bool owner_steps(state* now) override
     {
         thread_state& self = now->threads[0];
         switch (self.step) {
@@ -340,9 +295,10 @@ class search
 
     // Their writes are in memory at once: they drain their buffers with the fence, with the lock
     // and with a compare-exchange, and the owner can read `bottom` early in any case.
-    bool taker_steps(state* now, std::size_t number)
+    bool other_steps(state* now, std::size_t at) override
     {
-        thread_state& self = now->threads[number];
+        const std::size_t number = at + 1;  // of its thread
+        thread_state&     self   = now->threads[number];
         switch (self.step) {
             case LOCK:
                 if (now->lock != NOTHING) {
@@ -384,7 +340,7 @@ class search
 
     std::int8_t step_after(int step, std::size_t number) const
     {
-        const bool is_trim = takers_[number - 1] == 't';
+        const bool is_trim = others_[number - 1] == 't';
         const bool is_odd  = is_trim && fault_ == fault::invalidate_before_taking;
         switch (step) {
             case LOCK: return is_odd ? LOOK : CLOSE;
@@ -462,7 +418,7 @@ class search
     // The state that the child of a fork finds. Only the thread that forks lives on there. Stores
     // that the owner has not yet made are lost there. A block that it is just taking or giving back
     // may be nowhere: then it counts as in use.
-    void look_at_fork(const state& now)
+    void look_at(const state& now) override
     {
         if (now.lock != NOTHING) {
             return;
@@ -486,7 +442,7 @@ class search
     }
 
     // Nobody can go on. Each block is in one hand, or in the magazine.
-    void look_at_end(const state& now)
+    void look_at_end(const state& now) override
     {
         ends_++;
         int count[BLOCKS] = {};
@@ -507,21 +463,17 @@ class search
             is_safe_ = is_safe_ && one == 1;
         }
         is_safe_ = is_safe_ && static_cast<std::size_t>(now.threads[0].script) == script_.size();
-        for (std::size_t i = 1; i <= takers_.size(); i++) {
+        for (std::size_t i = 1; i <= others_.size(); i++) {
             is_safe_ = is_safe_ && now.threads[i].step == DONE;
         }
         is_safe_ = is_safe_ && now.lock == NOTHING && now.memory[BOTTOM] == now.lowest;
     }
 
-    std::string                             script_;
-    std::string                             takers_;
-    fault                                   fault_;
-    std::unordered_set<state_key, key_hash> seen_;
-    int                                     rounds_;
-    std::size_t                             ends_  = 0;
-    std::size_t                             forks_ = 0;
-    ways                                    went_;
-    bool                                    is_safe_ = true;
+    fault       fault_;
+    int         rounds_;
+    std::size_t ends_  = 0;
+    std::size_t forks_ = 0;
+    ways        went_;
 };
 
 }  // namespace magazine_model

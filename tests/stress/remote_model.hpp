@@ -7,15 +7,13 @@
 // One owner appends blocks from its hand by a script, makes room where there is none, and gets
 // blocks back from the chunks. One or two others take all they find into the chunks. One that trims
 // then invalidates what the batch remembers of free blocks, and unmaps these.
-#ifndef EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
-#define EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
+#ifndef EGGBOX_TESTS_STRESS_REMOTE_MODEL_HPP
+#define EGGBOX_TESTS_STRESS_REMOTE_MODEL_HPP
 
-#include "magazine_state.hpp"
+#include "search.hpp"
 
 #include <string>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 namespace magazine_model
 {
@@ -32,45 +30,14 @@ enum class remote_fault {
     invalidate_in_use,
 };
 
-class remote_search
+class remote_search : public search_of<state>
 {
   public:
     // The script has f for a free, a for an alloc, u for a look at what the batch remembers, which
     // an undo has when the batch is loaded in time. `takers` as for the magazine.
     remote_search(std::string script, std::string takers, remote_fault what, int rounds = 1)
-        : script_(std::move(script)), takers_(std::move(takers)), fault_(what), rounds_(rounds)
+        : search_of(std::move(script), std::move(takers)), fault_(what), rounds_(rounds)
     {
-    }
-
-    // Whether nothing can go wrong.
-    bool is_safe()
-    {
-        state start;
-        start.memory.fill(NOTHING);
-        start.memory[TOP]     = 0;
-        start.threads[0].hand = (1 << BLOCKS) - 1;
-        std::vector<state> open{start};
-        seen_.insert(start.key());
-        while (!open.empty() && is_safe_) {
-            const state now = open.back();
-            open.pop_back();
-            look_at_fork(now);
-            const std::vector<state> following = all_next(now);
-            for (const state& next : following) {
-                if (seen_.insert(next.key()).second) {
-                    open.push_back(next);
-                }
-            }
-            if (following.empty()) {
-                look_at_end(now);
-            }
-        }
-        return is_safe_;
-    }
-
-    std::size_t states() const
-    {
-        return seen_.size();
     }
 
     // How often it went this way.
@@ -90,31 +57,20 @@ class remote_search
   private:
     enum : int { ROOM = 2 };  // entries of a batch
 
-    std::vector<state> all_next(const state& now)
+    state first() const override
     {
-        std::vector<state> next;
-        if (now.buffered > 0) {
-            next.push_back(now);
-            next.back().drain_one();
-        }
-        state after = now;
-        if (owner_steps(&after)) {
-            next.push_back(after);
-        }
-        for (std::size_t i = 1; i <= takers_.size(); i++) {
-            after = now;
-            if (taker_steps(&after, i)) {
-                next.push_back(after);
-            }
-        }
-        return next;
+        state start;
+        start.memory.fill(NOTHING);
+        start.memory[TOP]     = 0;
+        start.threads[0].hand = (1 << BLOCKS) - 1;
+        return start;
     }
 
     // ---- the owner ------------------------------------------------------------------------------
 
     enum : std::int8_t { BEGIN, WRITE, FINISH, WAIT, MAKE_ROOM, ALLOC };
 
-    bool owner_steps(state* now)
+    bool owner_steps(state* now) override
     {
         thread_state& self = now->threads[0];
         switch (self.step) {
@@ -231,9 +187,10 @@ class remote_search
 
     enum : std::int8_t { LOCK, READ, TAKE, RAISE, LOOK, FIND, INVALIDATE, UNMAP, UNLOCK, DONE };
 
-    bool taker_steps(state* now, std::size_t number)
+    bool other_steps(state* now, std::size_t at) override
     {
-        thread_state& self = now->threads[number];
+        const std::size_t number = at + 1;  // of its thread
+        thread_state&     self   = now->threads[number];
         switch (self.step) {
             case LOCK:
                 if (now->lock != NOTHING) {
@@ -267,7 +224,7 @@ class remote_search
                 return true;
             default: return false;
         }
-        const bool is_over = self.step == RAISE && takers_[number - 1] != 't';
+        const bool is_over = self.step == RAISE && others_[at] != 't';
         self.step          = is_over ? +UNLOCK : static_cast<std::int8_t>(self.step + 1);
         return true;
     }
@@ -324,7 +281,7 @@ class remote_search
 
     // The state that the child of a fork finds. Stores that the owner has not yet made are lost
     // there. A block that it is just giving back may be in its hand and in the batch, or nowhere.
-    void look_at_fork(const state& now)
+    void look_at(const state& now) override
     {
         std::uint8_t found = 0;
         if (now.lock == NOTHING) {
@@ -333,7 +290,7 @@ class remote_search
     }
 
     // Nobody can go on. Each block is in one place.
-    void look_at_end(const state& now)
+    void look_at_end(const state& now) override
     {
         std::uint8_t all = 0;
         is_safe_         = is_safe_ && find_remote(now, &all) && (all & now.threads[0].hand) == 0 &&
@@ -341,20 +298,16 @@ class remote_search
                    (all | now.threads[0].hand | now.in_chunks()) == (1 << BLOCKS) - 1 &&
                    (now.threads[0].hand & now.in_chunks()) == 0 && now.lock == NOTHING &&
                    static_cast<std::size_t>(now.threads[0].script) == script_.size();
-        for (std::size_t i = 1; i <= takers_.size(); i++) {
+        for (std::size_t i = 1; i <= others_.size(); i++) {
             is_safe_ = is_safe_ && now.threads[i].step == DONE;
         }
     }
 
-    std::string                             script_;
-    std::string                             takers_;
-    remote_fault                            fault_;
-    std::unordered_set<state_key, key_hash> seen_;
-    int                                     rounds_;
-    ways                                    went_;
-    bool                                    is_safe_ = true;
+    remote_fault fault_;
+    int          rounds_;
+    ways         went_;
 };
 
 }  // namespace magazine_model
 
-#endif  // EGGBOX_TESTS_STRESS_AWAY_MODEL_HPP
+#endif  // EGGBOX_TESTS_STRESS_REMOTE_MODEL_HPP

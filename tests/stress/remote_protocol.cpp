@@ -8,30 +8,20 @@
 
 #include <cstdio>
 #include <string>
-#include <vector>
 
 namespace
 {
 
+using magazine_model::all_scripts;
 using magazine_model::remote_fault;
 using magazine_model::remote_search;
 
-// Every script of up to `length` calls: f for a free, a for an alloc, u for a look at what the
-// batch remembers.
-std::vector<std::string> all_scripts(std::size_t length)
-{
-    std::vector<std::string> scripts{""};
-    for (std::size_t i = 0; i < scripts.size() && scripts[i].size() < length; i++) {
-        for (const char call : {'f', 'a', 'u'}) {
-            scripts.push_back(scripts[i] + call);
-        }
-    }
-    return scripts;
-}
+// f for a free, a for an alloc, u for a look at what the batch remembers.
+const char* const calls = "fau";
 
 bool is_found_wrong(remote_fault what)
 {
-    for (const std::string& script : all_scripts(6)) {
+    for (const std::string& script : all_scripts(6, calls)) {
         for (const char* const takers : {"r", "t", "tt"}) {
             if (!remote_search(script, takers, what, 2).is_safe()) {
                 return true;
@@ -47,7 +37,7 @@ TEST(remote_protocol, every_order_of_steps_leaves_each_block_in_one_place)
 {
     std::size_t         states = 0;
     remote_search::ways went;
-    for (const std::string& script : all_scripts(is_sanitized ? 4 : 5)) {
+    for (const std::string& script : all_scripts(is_sanitized ? 4 : 5, calls)) {
         for (const char* const takers : {"r", "t", "rt"}) {
             remote_search one(script, takers, remote_fault::none, 2);
             EXPECT_TRUE(one.is_safe()) << script << " with " << takers;

@@ -11,20 +11,19 @@
 #ifndef EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP
 #define EGGBOX_TESTS_STRESS_TIGHT_MODEL_HPP
 
+#include "search.hpp"
 #include "tight_state.hpp"
 
 #include <algorithm>
 #include <string>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 namespace tight_model
 {
 
 using magazine_model::add_to;
 using magazine_model::has;
-using magazine_model::key_hash;
+using magazine_model::search_of;
 using magazine_model::take_from;
 
 enum class fault {
@@ -44,49 +43,15 @@ enum class fault {
     left_aside,        // the owner goes on with the block that it put aside
 };
 
-class search
+class search : public search_of<state>
 {
   public:
     // Each of the others allocates so often, or trims: a or t. The pool is tight until it has
     // a free block and so many calls were made as are `enough`.
     search(std::string script, std::string others, int rounds, int enough, int room, fault what)
-        : script_(std::move(script)), others_(std::move(others)), rounds_(rounds), enough_(enough),
+        : search_of(std::move(script), std::move(others)), rounds_(rounds), enough_(enough),
           room_(room), fault_(what)
     {
-    }
-
-    bool is_safe()
-    {
-        state start;
-        start.memory.fill(NOTHING);
-        start.at(TOP) = start.at(BOTTOM) = 0;
-        start.at(FULL)                   = static_cast<std::int8_t>(room_);
-        start.hand                       = (1 << BLOCKS) - 1;
-        for (int i = 0; i < room_; i++) {
-            start.at(ENTRY + i) = static_cast<std::int8_t>(i);  // it remembers these
-        }
-        std::vector<state> open{start};
-        seen_.insert(start.key());
-        while (!open.empty() && is_safe_) {
-            const state now = open.back();
-            open.pop_back();
-            bool can_go_on = false;
-            for (const state& next : all_next(now)) {
-                can_go_on = true;
-                if (seen_.insert(next.key()).second) {
-                    open.push_back(next);
-                }
-            }
-            if (!can_go_on) {
-                look_at_end(now);
-            }
-        }
-        return is_safe_;
-    }
-
-    std::size_t states() const
-    {
-        return seen_.size();
     }
 
     // Refusals: without a look, and after one.
@@ -97,33 +62,27 @@ class search
     std::size_t came_from_aside = 0;  // frees with the lock, because `top` was led aside
 
   private:
-    // While the pool is tight the owner has made no block free without the lock, but in a call that
-    // it was in when `top` was led aside.
-    bool has_lost_one(const state& now) const
+    state first() const override
     {
-        return now.is_tight && !now.may_stray && now.lock == NOTHING && now.step == IDLE &&
-               now.buffered == 0 && now.memory[TOP] > now.lowest;
+        state start;
+        start.memory.fill(NOTHING);
+        start.at(TOP) = start.at(BOTTOM) = 0;
+        start.at(FULL)                   = static_cast<std::int8_t>(room_);
+        start.hand                       = (1 << BLOCKS) - 1;
+        for (int i = 0; i < room_; i++) {
+            start.at(ENTRY + i) = static_cast<std::int8_t>(i);  // it remembers these
+        }
+        return start;
     }
 
-    std::vector<state> all_next(const state& now)
+    // While the pool is tight the owner has made no block free without the lock, but in a call that
+    // it was in when `top` was led aside.
+    void look_at(const state& now) override
     {
-        is_safe_ = is_safe_ && !has_lost_one(now);
-        std::vector<state> next;
-        if (now.buffered > 0) {
-            next.push_back(now);
-            next.back().drain_one();
-        }
-        state after = now;
-        if (owner_steps(&after)) {
-            next.push_back(after);
-        }
-        for (std::size_t i = 0; i < others_.size(); i++) {
-            after = now;
-            if (looker_steps(&after, i)) {
-                next.push_back(after);
-            }
-        }
-        return next;
+        const bool has_lost_one = now.is_tight && !now.may_stray && now.lock == NOTHING &&
+                                  now.step == IDLE && now.buffered == 0 &&
+                                  now.memory[TOP] > now.lowest;
+        is_safe_ = is_safe_ && !has_lost_one;
     }
 
     // ---- the owner ------------------------------------------------------------------------------
@@ -146,7 +105,7 @@ class search
         WRITE
     };
 
-    bool owner_steps(state* now)
+    bool owner_steps(state* now) override
     {
         switch (now->step) {
             case IDLE: return begin(now);
@@ -377,7 +336,7 @@ class search
         return others_[number] == 't';
     }
 
-    bool looker_steps(state* now, std::size_t number)
+    bool other_steps(state* now, std::size_t number) override
     {
         looker& self = now->lookers[number];
         if (self.round == rounds_ || (self.step == ASK && now->lock != NOTHING)) {
@@ -490,7 +449,7 @@ class search
     }
 
     // Nobody can go on. Each block is in one place.
-    void look_at_end(const state& now)
+    void look_at_end(const state& now) override
     {
         std::uint8_t all    = now.hand;
         bool         is_one = true;
@@ -512,14 +471,10 @@ class search
         is_safe_ = is_safe_ && !(now.is_tight && !now.is_unsure && now.memory[TOP] > now.lowest);
     }
 
-    std::string                             script_;
-    std::string                             others_;
-    int                                     rounds_;
-    int                                     enough_;
-    int                                     room_;
-    fault                                   fault_;
-    std::unordered_set<state_key, key_hash> seen_;
-    bool                                    is_safe_ = true;
+    int   rounds_;
+    int   enough_;
+    int   room_;
+    fault fault_;
 };
 
 }  // namespace tight_model

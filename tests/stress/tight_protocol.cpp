@@ -8,27 +8,17 @@
 
 #include <cstdio>
 #include <string>
-#include <vector>
 
 namespace
 {
 
+using magazine_model::all_scripts;
 using tight_model::fault;
 using tight_model::search;
 
-// Every script of up to `length` calls: a for alloc, s for a free in the order of a stack, f for
-// another free. The owner begins with all blocks in its hand.
-std::vector<std::string> all_scripts(std::size_t length)
-{
-    std::vector<std::string> scripts{""};
-    for (std::size_t i = 0; i < scripts.size() && scripts[i].size() < length; i++) {
-        const std::string script = scripts[i];
-        for (const char call : {'a', 's', 'f'}) {
-            scripts.push_back(script + call);
-        }
-    }
-    return scripts;
-}
+// a for alloc, s for a free in the order of a stack, f for another free. The owner begins with all
+// blocks in its hand.
+const char* const calls = "asf";
 
 struct sums {
     std::size_t states          = 0;
@@ -42,7 +32,7 @@ struct sums {
 sums search_all(std::size_t length, const char* others, int rounds)
 {
     sums all;
-    for (const std::string& script : all_scripts(length)) {
+    for (const std::string& script : all_scripts(length, calls)) {
         for (int setting = 0; setting < 6; setting++) {
             const int enough = 1 + setting / 2, room = 1 + setting % 2;
             search    one(script, others, rounds, enough, room, fault::none);
@@ -63,7 +53,7 @@ sums search_all(std::size_t length, const char* others, int rounds)
 
 bool is_found_wrong(fault what)
 {
-    for (const std::string& script : all_scripts(5)) {
+    for (const std::string& script : all_scripts(5, calls)) {
         for (int setting = 0; setting < 6; setting++) {
             if (!search(script, "a", 4, 1 + setting / 2, 1 + setting % 2, what).is_safe()) {
                 return true;
