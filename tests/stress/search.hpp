@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A search through every order in which the steps of a protocol can happen: what the models in
-// magazine_model.hpp, remote_model.hpp and tight_model.hpp have in common. A protocol has one owner,
+// A search through every order in which the steps of a protocol can happen. The models in
+// magazine_model.hpp, remote_model.hpp and tight_model.hpp derive from it. A protocol has an owner,
 // who works by a script and whose stores reach memory later, and some others.
 #ifndef EGGBOX_TESTS_STRESS_SEARCH_HPP
 #define EGGBOX_TESTS_STRESS_SEARCH_HPP
