@@ -6,14 +6,18 @@ its blocks and bytes.
 usage: formats.py EGGBOX
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import pathlib
 import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 EGGBOX = pathlib.Path(sys.argv[1]).resolve()
 RUNS = pathlib.Path(__file__).resolve().parent / "runs"
@@ -365,6 +369,31 @@ def refusals(file):
     os.close(terminal)
 
 
+def on_a_terminal(columns, *words):
+    child, terminal = pty.fork()
+    if child == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        os.execv(EGGBOX, [str(EGGBOX), *map(str, words)])
+    out = b""
+    with contextlib.suppress(OSError):  # its end
+        while True:
+            out += os.read(terminal, 65536)
+    os.close(terminal)
+    os.waitpid(child, 0)
+    return re.sub(r"\x1b\[\d*m", "", out.decode().replace("\r\n", "\n"))
+
+
+def no_line_is_wider_than_the_terminal(file):
+    """But for what is copied: paths, and the command to type next."""
+    words = on_a_terminal(1000, "report", file).split()
+    for columns in (40, 80, 120):
+        page = on_a_terminal(columns, "report", file)
+        wide = [line for line in page.splitlines() if len(line) > columns and
+                not line.startswith("Next: ") and len(line.split()) > 1]
+        lost = [word for word in words if word not in page.split() and len(word) < columns / 2]
+        check(wide == [] and lost == [], f"{columns} columns", wide, lost, page)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -377,6 +406,7 @@ def main():
         parents_in_a_circle_end(folder)
         perfetto_has_a_slice_for_each_process(folder)
         refusals(file)
+        no_line_is_wider_than_the_terminal(file)
     print("\n".join(failures) or "every format holds every figure")
     return 1 if failures else 0
 

@@ -395,7 +395,7 @@ int compare_command(const compare_options& wanted)
     print(
         wanted.hyperfine ? compare_data_of_hyperfine(done)
         : wanted.json    ? compare_data(done)
-                         : compare_page(done)
+                         : fitted(compare_page(done))
     );
     return exit_done;
 }

@@ -86,7 +86,7 @@ int doctor_command(const doctor_options& wanted)
     if (no_library.blocks) {
         found.findings.push_back(no_library);
     }
-    print(wanted.json ? json_text(verdict_json(found)) : verdict_text(found));
+    print(wanted.json ? json_text(verdict_json(found)) : fitted(verdict_text(found)));
     return found.can_be_served() ? exit_done : exit_failure;
 }
 

@@ -49,8 +49,7 @@ class live_file
     /// The value of EGGBOX_LIVE for programs; empty: there is no file.
     std::string variable() const;
 
-    /// The number of the process that made the file to read the slots of others: `eggbox run`. 0: it
-    /// is the file of a process of its own.
+    /// The number of the `eggbox run` that made the file. 0: it is the file of another process.
     std::uint32_t run() const
     {
         return header_->is_harvested != 0 ? header_->maker : 0;

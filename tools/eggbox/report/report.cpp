@@ -69,7 +69,7 @@ int diff_command(const report_options& wanted)
     const difference found = difference_of(before, after);
     print(
         wanted.json ? difference_data(found, percent)
-                    : difference_page(found, percent, wanted.files.back())
+                    : fitted(difference_page(found, percent, wanted.files.back()))
     );
     return percent >= 0 && found.count_above(percent) > 0 ? exit_limit : exit_done;
 }
@@ -99,7 +99,7 @@ int report_command(const report_options& wanted)
         return diff_command(wanted);
     }
     const std::vector<run_record> runs = runs_of(wanted);
-    print(wanted.json ? report_data(runs) : report_page(runs, wanted.files));
+    print(wanted.json ? report_data(runs) : fitted(report_page(runs, wanted.files)));
     return exit_done;
 }
 

@@ -68,7 +68,7 @@ int ls_command(const shared_options& wanted)
     print(
         wanted.json
             ? json_text({{"schema", schema}, {"kind", "eggbox-ls"}, {"pools", std::move(found)}})
-            : text
+            : fitted(text)
     );
     return exit_done;
 }

@@ -193,7 +193,7 @@ int check(const size_options& wanted)
         );
     }
     const fit found = check_fit(earlier, now);
-    print(wanted.json ? fit_data(found) : fit_page(found, wanted.check, now, wanted.files));
+    print(wanted.json ? fit_data(found) : fitted(fit_page(found, wanted.check, now, wanted.files)));
     return found.fits() ? exit_done : exit_limit;
 }
 
@@ -285,7 +285,7 @@ int size_command(const size_options& wanted)
         : wanted.emit == "cpp"                 ? size_in_cpp(made)
         : wanted.emit == "compat"              ? size_in_compat(made)
         : wanted.emit == "json" || wanted.json ? size_data(made)
-                                               : size_page(made, wanted.files)
+                                               : fitted(size_page(made, wanted.files))
     );
     if (has_functions && made.large.allocations > 0) {
         say(fmt::format(

@@ -2,6 +2,7 @@
 #include "text/text.hpp"
 
 #include "text/failure.hpp"
+#include "text/fold.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,14 +17,6 @@ namespace tool
 {
 namespace
 {
-
-// Width on a terminal, one column per character: counts the bytes that begin a UTF-8 character.
-std::size_t columns(const std::string& text)
-{
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    }));
-}
 
 // True if the byte at `at` is a control character or part of one. U+0080 to U+009F, two bytes each,
 // are control characters too: some terminals accept them in place of ESC [. So are U+202A to U+202E
@@ -196,25 +189,80 @@ void table::add(std::vector<std::string> row)
     rows_.push_back(std::move(row));
 }
 
-std::string table::text() const
+std::vector<std::size_t> table::widths() const
 {
-    std::vector<std::size_t> widths(rows_.front().size());
+    std::vector<std::size_t> out(rows_.front().size());
     for (const auto& row : rows_) {
         for (std::size_t i = 0; i < row.size(); i++) {
-            widths[i] = std::max(widths[i], columns(row[i]));
+            out[i] = std::max(out[i], columns(row[i]));
         }
-    }
-    std::string out;
-    for (const auto& row : rows_) {
-        std::string line;
-        for (std::size_t i = 0; i < row.size(); i++) {
-            const std::string blanks(widths[i] - columns(row[i]), ' ');
-            const bool        is_left = i == 0 || (is_last_left_ && i + 1 == row.size());
-            line += (i == 0 ? "" : "  ") + (is_left ? row[i] + blanks : blanks + row[i]);
-        }
-        out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     }
     return out;
+}
+
+// One row with these columns, the last of them on several lines if it is text.
+std::string table::row_text(
+    const std::vector<std::string>& row,
+    const std::vector<std::size_t>& which,
+    const std::vector<std::size_t>& widths
+) const
+{
+    std::string line;
+    for (const std::size_t i : which) {
+        if (i >= row.size()) {
+            continue;
+        }
+        line += i == 0 ? "" : "  ";
+        const std::size_t taken = columns(row[i]);
+        const std::string blanks(widths[i] - std::min(taken, widths[i]), ' ');
+        const bool        is_left = i == 0 || (is_last_left_ && i + 1 == row.size());
+        if (taken <= widths[i]) {
+            line += is_left ? row[i] + blanks : blanks + row[i];
+            continue;
+        }
+        const std::string before(columns(line), ' ');
+        std::string       lines;
+        for (const std::string& each : lines_of(row[i], widths[i])) {
+            lines += (lines.empty() ? "" : "\n" + before) + each;
+        }
+        line += lines;
+    }
+    return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+std::string table::text(std::size_t width) const
+{
+    constexpr std::size_t                 text_min = 20;
+    std::vector<std::size_t>              widths   = this->widths();
+    const std::size_t                     last     = widths.size() - 1;
+    std::vector<std::vector<std::size_t>> blocks{{0}};
+    std::size_t                           used = widths[0];
+    for (std::size_t i = 1; i < widths.size(); i++) {
+        const bool is_text = is_last_left_ && i == last;
+        const auto least   = is_text ? std::min(widths[i], text_min) : widths[i];
+        if (width > 0 && used + 2 + least > width && blocks.back().size() > 1) {
+            blocks.push_back({0});
+            used = widths[0];
+        }
+        if (is_text && width > 0 && used + 2 + widths[i] > width) {
+            widths[i] = std::max(least, width - std::min(width, used + 2));
+        }
+        blocks.back().push_back(i);
+        used += 2 + widths[i];
+    }
+    std::string out;
+    for (const std::vector<std::size_t>& which : blocks) {
+        out += out.empty() ? "" : "\n";
+        for (const auto& row : rows_) {
+            out += row_text(row, which, widths);
+        }
+    }
+    return out;
+}
+
+std::string table::text() const
+{
+    return text(terminal_width(STDOUT_FILENO));
 }
 
 std::string headline(const std::string& text)
@@ -234,9 +282,17 @@ void print(const std::string& text)
     }
 }
 
+std::string fitted(const std::string& page)
+{
+    return folded(page, terminal_width(STDOUT_FILENO));
+}
+
 void say(const std::string& text)
 {
-    std::fprintf(stderr, "eggbox: %s\n", text.c_str());
+    const std::string name  = "eggbox: ";
+    const std::size_t hang  = name.size() + std::min(text.find_first_not_of(' '), text.size()) + 2;
+    const std::string lines = folded(name + text, terminal_width(STDERR_FILENO), hang);
+    std::fprintf(stderr, "%s\n", lines.c_str());
 }
 
 }  // namespace tool

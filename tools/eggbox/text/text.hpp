@@ -46,9 +46,22 @@ class table
     {
         return rows_.size() == 1;
     }
+
+    /// In the width of the terminal, if stdout is one.
     std::string text() const;
 
+    /// In that width; 0: as wide as it is. A last column of text then has several lines. If the
+    /// other columns do not fit, the table becomes several, each with the first column.
+    std::string text(std::size_t width) const;
+
   private:
+    std::vector<std::size_t> widths() const;
+    std::string              row_text(
+                     const std::vector<std::string>& row,
+                     const std::vector<std::size_t>& which,
+                     const std::vector<std::size_t>& widths
+                 ) const;
+
     std::vector<std::vector<std::string>> rows_;
     bool                                  is_last_left_;
 };
@@ -59,7 +72,10 @@ std::string headline(const std::string& text);
 /// Prints data on stdout. Throws failure if it cannot be written.
 void print(const std::string& text);
 
-/// Prints a message on stderr, as "eggbox: ...".
+/// Sentences and tables for stdout: in the width of the terminal, if it is one.
+std::string fitted(const std::string& page);
+
+/// Prints a message on stderr, as "eggbox: ...", in the width of the terminal.
 void say(const std::string& text);
 
 }  // namespace tool

@@ -218,7 +218,7 @@ int top_command(const top_options& wanted)
     print(
         wanted.openmetrics ? metrics_text(found)
         : wanted.json      ? json_text(data(found, shared))
-                           : page(found, shared)
+                           : fitted(page(found, shared))
     );
     return exit_done;
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "text/fold.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace tool
+{
+namespace
+{
+
+bool begins_character(char byte)
+{
+    return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
+// The first bytes of a text that take no more than `width` columns, and at least one character.
+std::size_t bytes_in(const std::string& text, std::size_t width)
+{
+    std::size_t at = 0;
+    for (std::size_t seen = 0; at < text.size(); at++) {
+        if (begins_character(text[at]) && seen++ == std::max<std::size_t>(width, 1)) {
+            break;
+        }
+    }
+    return at;
+}
+
+bool is_command(const std::string& line)
+{
+    const std::size_t start = line.compare(0, 8, "eggbox: ") == 0 ? 8 : 0;
+    return line.compare(start + 1, 5, "ext: ") == 0;
+}
+
+// The later lines have so many blanks in front.
+std::string folded_line(const std::string& line, std::size_t width, std::size_t before)
+{
+    std::string out;
+    std::size_t taken = 0;  // columns of the last line
+    for (std::size_t at = 0; at < line.size();) {
+        const std::size_t word = std::min(line.find_first_not_of(' ', at), line.size());
+        const std::size_t end  = std::min(line.find(' ', word), line.size());
+        const std::string part = line.substr(at, end - at);
+        if (at > 0 && taken + columns(part) > width) {
+            out += "\n" + std::string(before, ' ') + line.substr(word, end - word);
+            taken = before + columns(line.substr(word, end - word));
+        } else {
+            out += part;
+            taken += columns(part);
+        }
+        at = end;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::size_t terminal_width(int file)
+{
+    winsize size = {};
+    return isatty(file) != 0 && ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::size_t columns(const std::string& text)
+{
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < text.size(); at++) {
+        if (text.compare(at, 2, "\x1b[") == 0) {
+            at = std::min(text.find('m', at), text.size());
+        } else {
+            count += begins_character(text[at]) ? 1U : 0U;
+        }
+    }
+    return count;
+}
+
+std::vector<std::string> lines_of(const std::string& text, std::size_t width)
+{
+    std::vector<std::string> out{""};
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end  = std::min(text.find(' ', at), text.size());
+        std::string       word = text.substr(at, end - at);
+        at                     = end + 1;
+        if (!out.back().empty() && columns(out.back()) + 1 + columns(word) > width) {
+            out.emplace_back();
+        }
+        while (columns(word) > width) {
+            const std::size_t part = bytes_in(word, width);
+            out.back()             = word.substr(0, part);
+            out.emplace_back();
+            word.erase(0, part);
+        }
+        out.back() += (out.back().empty() ? "" : " ") + word;
+    }
+    return out;
+}
+
+std::string folded(const std::string& text, std::size_t width, std::size_t hang)
+{
+    std::string out;
+    for (std::size_t at = 0; width > 0 && at < text.size();) {
+        const std::size_t end    = std::min(text.find('\n', at), text.size());
+        const std::string line   = text.substr(at, end - at);
+        const std::size_t blanks = std::min(line.find_first_not_of(' '), line.size());
+        const std::size_t before = hang > 0 ? hang : blanks > 0 ? blanks + 2 : 0;
+        out += columns(line) <= width || is_command(line)
+                   ? line
+                   : folded_line(line, width, std::min(before, width / 2));
+        out += end < text.size() ? "\n" : "";
+        at = end + 1;
+    }
+    return width > 0 ? out : text;
+}
+
+}  // namespace tool
