@@ -193,6 +193,61 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size egb_test_without_frame, . - egb_test_without_frame\n");
 
+// Three functions with frame pointers. The outer one takes `outer` bytes and calls the middle one
+// from one of two places. That takes `inner` bytes and calls the inner one, which calls `call`.
+extern "C" void
+egb_test_outer(callee call, std::size_t outer, std::size_t inner, bool is_second_place);
+__asm__(".text\n"
+        ".type egb_test_outer, @function\n"
+        "egb_test_outer:\n"
+        ".cfi_startproc\n"
+        "  pushq %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "  movq %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "  subq %rsi, %rsp\n"
+        "  testl %ecx, %ecx\n"
+        "  jne 1f\n"
+        "  call egb_test_middle\n"
+        "  jmp 2f\n"
+        "1:call egb_test_middle\n"
+        "2:\n"
+        "  leave\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "  ret\n"
+        ".cfi_endproc\n"
+        ".size egb_test_outer, . - egb_test_outer\n"
+        ".type egb_test_middle, @function\n"
+        "egb_test_middle:\n"
+        ".cfi_startproc\n"
+        "  pushq %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "  movq %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "  subq %rdx, %rsp\n"
+        "  call egb_test_inner\n"
+        "  leave\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "  ret\n"
+        ".cfi_endproc\n"
+        ".size egb_test_middle, . - egb_test_middle\n"
+        ".type egb_test_inner, @function\n"
+        "egb_test_inner:\n"
+        ".cfi_startproc\n"
+        "  pushq %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "  movq %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "  call *%rdi\n"
+        "  leave\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "  ret\n"
+        ".cfi_endproc\n"
+        ".size egb_test_inner, . - egb_test_inner\n");
+
 // Calls on a stack that ends with the return address 0, from its `end` down.
 extern "C" void egb_test_on_stack(void* end, callee call);
 __asm__(".text\n"
@@ -580,6 +635,27 @@ TEST_F(calls, through_a_signal_handler_are_right_without_information)
     }
     ASSERT_EQ(syscall(SYS_rt_sigaction, SIGUSR1, &before, nullptr, sizeof by.mask), 0);
     EXPECT_EQ(looked, 3u);
+    EXPECT_EQ(wrong, 0u);
+}
+
+// The inner call is where it was, and so is the return address into the outer function of the first
+// turn, which nobody has written to. Only the frame pointer that the inner function has saved tells
+// that the middle one is elsewhere by now.
+TEST_F(calls, are_right_where_only_a_saved_frame_pointer_tells_the_next_one)
+{
+    constexpr std::size_t bytes    = 4096;
+    const callee          inner[2] = {
+        [] { return through_small(look); },
+        [] {
+            return through_large(look);
+        }
+    };
+    for (std::size_t i = 0; i < 8; i++) {  // all from one place
+        const std::size_t outer = bytes / 4 * (1 + i % 2);
+        egb_test_outer(inner[i % 2], outer, bytes - outer, i % 2 == 1);
+    }
+    EXPECT_EQ(looked, 8u);
+    EXPECT_GE(walked, 4u);
     EXPECT_EQ(wrong, 0u);
 }
 
