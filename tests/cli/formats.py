@@ -323,6 +323,7 @@ def perfetto_has_a_slice_for_each_process(folder):
     one = run["processes"][0]
     later = {**one, "pid": 102, "parent_pid": 101, "program": "/bin/late", "duration_s": 0.25,
              "started_ns": 5_000_000_123}
+    later["arguments"] = ["late: worker", "", ""]  # a title, and the words that it has cleared
     run["processes"] = [{**one, "started_ns": 3_000_000_123}, later,
                         {**later, "pid": 103, "processes": 7}, {**later, "is_beside": True}]
     file = folder / "tree.json"
@@ -334,6 +335,7 @@ def perfetto_has_a_slice_for_each_process(folder):
           [(one["program"], 101, 0, 1_500_000), ("/bin/late", 102, 2_000_000, 250_000)], "slices",
           slices)
     check(names == {101: one["program"], 102: "/bin/late"}, "names", names)
+    check(slices[1]["args"]["command"] == "late: worker", "its title", slices[1])
     requests = sum(pool["allocations"] for pool in one["pools"] if pool["is_size_class"]) + \
         one["large"]["allocations"] + sum(each["count"] for each in one["not_served"])
     check(slices[0]["args"]["requests"] == requests and

@@ -23,7 +23,7 @@ json figures_of(const process_record& process)
 {
     const totals sums = sum_up({run_record{{}, 0, 0, 0, {process}}});
     json         out  = {
-        {"command", shell_quoted(process.arguments)},
+        {"command", arguments_text(process.arguments)},
         {"parent", process.parent_pid},
         {"requests", sums.requests()},
         {"requests to own pools", sums.from_others()},
