@@ -72,6 +72,26 @@ void add_sum(frames_map& to, const frames& at, std::uint64_t blocks, std::uint64
     }
 }
 
+// Sites with their stacks, and the rest of their sum: sites that the report does not list.
+frames_map samples_of(const std::vector<leak_total>& sites, const leak_sum& all)
+{
+    frames_map    samples;
+    std::uint64_t blocks = 0;
+    std::uint64_t bytes  = 0;
+    for (const leak_total& each : sites) {
+        add_sum(samples, frames_of(each), each.blocks, each.bytes);
+        blocks = plus(blocks, each.blocks);
+        bytes  = plus(bytes, each.bytes);
+    }
+    add_sum(
+        samples,
+        {named("(sites that the report does not list)")},
+        minus(all.blocks, blocks),
+        minus(all.bytes, bytes)
+    );
+    return samples;
+}
+
 void require_leaks(const findings& found)
 {
     if (found.held_sum.is_known && !found.all.is_known) {
@@ -93,41 +113,14 @@ std::vector<profile_sample> allocated_samples(const std::vector<run_record>& run
             "the report has no requests by place; record them with `eggbox run --check sample`"
         );
     }
-    frames_map    samples;
-    std::uint64_t blocks = 0;
-    std::uint64_t bytes  = 0;
-    for (const leak_total& each : found.allocated) {
-        add_sum(samples, frames_of(each), each.blocks, each.bytes);
-        blocks = plus(blocks, each.blocks);
-        bytes  = plus(bytes, each.bytes);
-    }
-    add_sum(
-        samples,
-        {named("(sites that the report does not list)")},
-        minus(found.sampling.sum.blocks, blocks),
-        minus(found.sampling.sum.bytes, bytes)
-    );
-    return values_of(samples);
+    return values_of(samples_of(found.allocated, found.sampling.sum));
 }
 
 std::vector<profile_sample> leaked_samples(const std::vector<run_record>& runs)
 {
     const findings found = find_all(runs);
     require_leaks(found);
-    frames_map    samples;
-    std::uint64_t blocks = 0;
-    std::uint64_t bytes  = 0;
-    for (const leak_total& each : found.leaks) {
-        add_sum(samples, frames_of(each), each.blocks, each.bytes);
-        blocks = plus(blocks, each.blocks);
-        bytes  = plus(bytes, each.bytes);
-    }
-    add_sum(
-        samples,
-        {named("(sites that the report does not list)")},
-        minus(found.all.blocks, blocks),
-        minus(found.all.bytes, bytes)
-    );
+    frames_map samples = samples_of(found.leaks, found.all);
     add_sum(
         samples,
         {named("(large blocks, allocation site not recorded)")},

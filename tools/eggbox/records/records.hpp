@@ -88,17 +88,21 @@ enum class block_reach : unsigned char { unknown, directly_lost, indirectly_lost
 /// "directly lost", as files have it; "" for unknown.
 const char* reach_text(block_reach reach);
 
-/// Blocks of one pool that one place allocated and that were never freed; or, in `allocated`, all
-/// that it ever allocated.
-struct leak_record {
+/// Blocks that one place allocated and that were never freed; or, in `allocated`, all that it ever
+/// allocated.
+struct site_record {
     block_reach   reach = block_reach::unknown;
     place_record  site;
     stack_record  stack;  // from the site on
-    std::string   pool;
     std::uint64_t blocks    = 0;
     std::uint64_t bytes     = 0;
     std::uint64_t oldest_ms = 0;
     std::uint64_t samples   = 0;  // 0: exact; else the numbers are scaled from so many blocks
+};
+
+/// The same, of one pool.
+struct leak_record : site_record {
+    std::string pool;
 };
 
 /// One of the last misuses.
@@ -122,7 +126,7 @@ struct leak_sum {
     std::uint64_t places   = 0;
     std::uint64_t blocks   = 0;
     std::uint64_t bytes    = 0;
-    std::uint64_t samples  = 0;  // as in leak_record
+    std::uint64_t samples  = 0;  // as in site_record
 };
 
 /// How the blocks of processes at level "sample" were sampled, and the sum over `allocated`.

@@ -76,26 +76,10 @@ json large_json(const large_record& large)
     return out;
 }
 
-json leak_json(const leak_record& leak)
+json of_pool(json site, const std::string& pool)
 {
-    json out = {
-        {"site", place_json(leak.site)},
-        {"pool", leak.pool},
-        {"blocks", leak.blocks},
-        {"bytes", leak.bytes},
-        {"oldest_ms", leak.oldest_ms},
-    };
-    add_unless(out, "samples", leak.samples, 0);
-    add_reach(out, leak.reach);
-    add_stack(out, "stack", leak.stack);
-    return out;
-}
-
-json allocated_json(const leak_record& site)
-{
-    json out = leak_json(site);
-    out.erase("oldest_ms");
-    return out;
+    site["pool"] = pool;
+    return site;
 }
 
 void add_findings(json& to, const process_record& process)
@@ -103,7 +87,7 @@ void add_findings(json& to, const process_record& process)
     if (process.leaked.is_known) {
         to["leaks"] = json::array();
         for (const leak_record& each : process.leaks) {
-            to["leaks"].push_back(leak_json(each));
+            to["leaks"].push_back(of_pool(leak_json(each), each.pool));
         }
         to["leaked"] = leaked_json(process.leaked);
         if (process.reachable.is_known) {
@@ -114,7 +98,7 @@ void add_findings(json& to, const process_record& process)
     if (process.sampling.period_bytes != 0) {
         to["allocated"] = json::array();
         for (const leak_record& site : process.allocated) {
-            to["allocated"].push_back(allocated_json(site));
+            to["allocated"].push_back(of_pool(allocated_json(site), site.pool));
         }
         to["sampling"] = sampling_json(process.sampling);
     }
@@ -242,11 +226,27 @@ const char* reach_text(block_reach reach)
     }
 }
 
-void add_reach(json& to, block_reach reach)
+json leak_json(const site_record& leak)
 {
-    if (reach != block_reach::unknown) {
-        to["reach"] = reach_text(reach);
+    json out = {
+        {"site", place_json(leak.site)},
+        {"blocks", leak.blocks},
+        {"bytes", leak.bytes},
+        {"oldest_ms", leak.oldest_ms},
+    };
+    add_unless(out, "samples", leak.samples, 0);
+    if (leak.reach != block_reach::unknown) {
+        out["reach"] = reach_text(leak.reach);
     }
+    add_stack(out, "stack", leak.stack);
+    return out;
+}
+
+json allocated_json(const site_record& site)
+{
+    json out = leak_json(site);
+    out.erase("oldest_ms");
+    return out;
 }
 
 json leaked_json(const leak_sum& sum)

@@ -18,7 +18,8 @@ void add_stack(json& to, const char* name, const stack_record& stack);
 json leaked_json(const leak_sum& sum);
 json sampling_json(const sampling_record& sampling);
 
-/// Adds "reach" if it is known.
-void add_reach(json& to, block_reach reach);
+/// Blocks in use, and the same without the age: "allocated" blocks are in use or not.
+json leak_json(const site_record& leak);
+json allocated_json(const site_record& site);
 
 }  // namespace tool

@@ -12,15 +12,7 @@ namespace tool
 
 /// All leaks of one place or stack, over all processes and pools; or, in `allocated`, all that it
 /// ever allocated.
-struct leak_total {
-    block_reach   reach = block_reach::unknown;
-    place_record  site;
-    stack_record  stack;
-    std::uint64_t blocks    = 0;
-    std::uint64_t bytes     = 0;
-    std::uint64_t oldest_ms = 0;
-    std::uint64_t samples   = 0;  // as in leak_record
-};
+using leak_total = site_record;
 
 /// The same misuse at the same places.
 struct event_total {

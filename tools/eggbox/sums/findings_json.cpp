@@ -5,33 +5,6 @@
 
 namespace tool
 {
-namespace
-{
-
-json leak_json(const leak_total& leak)
-{
-    json out = {
-        {"site", place_json(leak.site)},
-        {"blocks", leak.blocks},
-        {"bytes", leak.bytes},
-        {"oldest_ms", leak.oldest_ms},
-    };
-    add_reach(out, leak.reach);
-    if (leak.samples != 0) {
-        out["samples"] = leak.samples;
-    }
-    add_stack(out, "stack", leak.stack);
-    return out;
-}
-
-json allocated_json(const leak_total& each)
-{
-    json out = leak_json(each);
-    out.erase("oldest_ms");
-    return out;
-}
-
-}  // namespace
 
 void add_findings(json& to, const findings& found)
 {
