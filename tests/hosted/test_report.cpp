@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The report of a process, where nothing is as it should be: names, folders, disks, locks.
-#include "eggbox/guard.h"
-#include "eggbox/heap.h"
-#include "eggbox/report.h"
+#include "report_folder.hpp"
 
-#include <gtest/gtest.h>
+#include "eggbox/heap.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,8 +16,6 @@
 
 extern "C" {
 #include "cache/threads.h"
-#include "levels.hpp"
-#include "report/misuse.h"
 }
 
 #include <sys/resource.h>
@@ -34,50 +28,9 @@ namespace
 
 namespace fs = std::filesystem;
 
-class report : public testing::Test
+class report : public report_folder
 {
   protected:
-    void SetUp() override
-    {
-        ASSERT_NE(mkdtemp(folder_), nullptr);
-    }
-
-    void TearDown() override
-    {
-        fs::remove_all(folder_);
-    }
-
-    egb_status write() const
-    {
-        return egb_report_write(folder_);
-    }
-
-    std::size_t files() const
-    {
-        const fs::directory_iterator all(folder_);
-        return static_cast<std::size_t>(std::distance(begin(all), end(all)));
-    }
-
-    // The text of the one file.
-    std::string text() const
-    {
-        EXPECT_EQ(files(), 1u);
-        const fs::path path = fs::directory_iterator(folder_)->path();
-        EXPECT_EQ(path.extension(), ".json");
-        std::ifstream file(path);
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
-
-    // The text of a new one. Each restart makes another file.
-    std::string written() const
-    {
-        for (const fs::directory_entry& each : fs::directory_iterator(folder_)) {
-            fs::remove(each.path());
-        }
-        EXPECT_EQ(write(), EGB_OK);
-        return text();
-    }
-
     // The name of a pool in the report. Its block size is one that no other pool has.
     std::string name_in_report(const char* name) const
     {
@@ -93,33 +46,7 @@ class report : public testing::Test
         const std::size_t begin = all.rfind("{\"name\":\"", block) + 9;
         return all.substr(begin, all.find("\",\"parent\"", begin) - begin);
     }
-
-    char folder_[64] = "/tmp/eggbox-test-XXXXXX";
 };
-
-egb_pool new_pool(const char* name, const char* level)
-{
-    egb_pool_options options = {};
-    options.name             = name;
-    options.block_bytes      = 24;
-    options.level            = level_named(level);
-    egb_pool pool;
-    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
-    return pool;
-}
-
-// The text that follows `name`, up to the next `end`.
-std::string after(const std::string& text, const std::string& name, const char* end)
-{
-    const std::size_t found = text.find(name);
-    if (found == std::string::npos) {
-        return "";
-    }
-    const std::size_t begin = found + name.size();
-    return text.substr(begin, text.find(end, begin) - begin);
-}
-
-void ignore(const egb_misuse_event*, void*) {}
 
 const char* const bad = "\xEF\xBF\xBD";
 
@@ -443,59 +370,6 @@ TEST_F(report, after_a_restart_requests_count_from_then_on)
     EXPECT_EQ(status, 0);
 }
 
-// ---- findings and their places ------------------------------------------------------------------
-
-TEST_F(report, a_pools_level_is_the_one_it_has)
-{
-    const egb_pool    guarded = new_pool("watched", "guard");
-    const egb_pool    plain   = new_pool("plain", "off");
-    const std::string all     = written();
-    EXPECT_EQ(
-        after(all, "\"name\":\"watched\",\"parent\":\"\",\"is_size_class\":false,", ","),
-        "\"level\":\"guard\""
-    );
-    EXPECT_EQ(
-        after(all, "\"name\":\"plain\",\"parent\":\"\",\"is_size_class\":false,", ","),
-        "\"level\":\"off\""
-    );
-    EXPECT_EQ(egb_pool_destroy(guarded, EGB_DESTROY_REFUSE), EGB_OK);
-    EXPECT_EQ(egb_pool_destroy(plain, EGB_DESTROY_REFUSE), EGB_OK);
-}
-
-// In a child, because the other tests have no pool that is tracked.
-TEST_F(report, leaks_are_told_with_their_places_until_they_are_freed)
-{
-    const pid_t child = fork();
-    if (child == 0) {
-        EXPECT_EQ(written().find("\"leaks\""), std::string::npos);
-        const egb_pool    pool  = new_pool("leaky", "track");
-        void* const       block = EGB_POOL_ALLOC(pool);
-        const int         line  = __LINE__ - 1;
-        const std::string all   = written();
-        EXPECT_NE(
-            after(all, "\"leaks\":[", "]")
-                .find("test_report.cpp\",\"line\":" + std::to_string(line)),
-            std::string::npos
-        ) << all;
-        EXPECT_EQ(after(all, "\"leaked\":{", "}"), "\"places\":1,\"blocks\":1,\"bytes\":24");
-        egb_report_restart();  // it was allocated before: no leak of the process that begins now
-        EXPECT_EQ(after(written(), "\"leaked\":{", "}"), "\"places\":0,\"blocks\":0,\"bytes\":0");
-        void* const other = egb_pool_alloc(pool);
-        EXPECT_EQ(after(written(), "\"leaked\":{", "}"), "\"places\":1,\"blocks\":1,\"bytes\":24");
-        EXPECT_NE(
-            after(written(), "\"leaks\":[", "]").find("/test_report\",\"offset\":"),
-            std::string::npos
-        );
-        egb_pool_free(pool, block);
-        egb_pool_free(pool, other);
-        EXPECT_EQ(after(written(), "\"leaks\":[", "]"), "");
-        _exit(HasFailure() ? 1 : 0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0);
-}
-
 // This program once more, with a test that makes a pool.
 TEST_F(report, a_long_argument_is_cut_and_those_behind_it_are_there)
 {
@@ -511,90 +385,4 @@ TEST_F(report, a_long_argument_is_cut_and_those_behind_it_are_there)
     const std::string expected =
         "\"p\",\"" + filter + "\",\"" + longer.substr(0, 4096) + "\",\"last\"";
     EXPECT_EQ(after(text(), "\"arguments\":[", "]"), expected);
-}
-
-TEST_F(report, the_last_sixteen_misuses_are_told_the_oldest_first)
-{
-    egb_misuse_set_handler(ignore, nullptr);
-    egb_report_restart();
-    EXPECT_EQ(written().find("\"events\""), std::string::npos);
-    std::string expected;
-    for (int i = 0; i < 20; i++) {
-        const std::string name = "p" + std::to_string(i);
-        const egb_pool    pool = new_pool(name.c_str(), nullptr);
-        int               foreign;
-        egb_pool_free(pool, &foreign);
-        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
-        expected += i < 4 ? "" : name + " ";
-    }
-    std::string seen;
-    std::string rest = after(written(), "\"events\":[", "]");
-    for (std::string name; !(name = after(rest, "\"pool\":\"", "\"")).empty();) {
-        seen += name + " ";
-        rest = rest.substr(rest.find("\"pool\"") + 1);
-    }
-    EXPECT_EQ(seen, expected);
-    egb_report_restart();
-    EXPECT_EQ(written().find("\"events\""), std::string::npos);
-    egb_misuse_set_handler(nullptr, nullptr);
-}
-
-TEST_F(report, an_event_has_all_that_is_known_of_its_block)
-{
-    egb_misuse_set_handler(ignore, nullptr);
-    egb_report_restart();
-    const egb_pool pool  = new_pool("guarded", "guard");
-    char* const    block = static_cast<char*>(egb_pool_alloc(pool));
-    block[25]            = 'x';
-    egb_pool_free(pool, block);
-    const std::string event = after(written(), "\"events\":[", "]");
-    EXPECT_EQ(
-        after(event, "{", ",\"site\""),
-        "\"kind\":\"write past the end of a "
-        "block\",\"pool\":\"guarded\",\"bytes\":24,\"damaged\":25"
-    );
-    EXPECT_NE(after(event, "\"site\":{", "}").find("test_report\",\"offset\":"), std::string::npos)
-        << event;
-    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
-    egb_misuse_set_handler(nullptr, nullptr);
-}
-
-// Each event is one that was: never half of one and half of another, here of the other pool's.
-TEST_F(report, events_are_whole_while_threads_make_more_of_them)
-{
-    egb_misuse_set_handler(ignore, nullptr);
-    egb_report_restart();
-    const egb_pool pools[2]  = {new_pool("pool 0", "check"), new_pool("pool 1", "guard")};
-    void* const    blocks[2] = {egb_pool_alloc(pools[0]), egb_pool_alloc(pools[1])};
-    egb_pool_free(pools[0], blocks[0]);
-    egb_pool_free(pools[1], blocks[1]);
-    std::atomic<bool> is_over{false};
-    const auto        work = [&] {
-        for (int i = 0; !is_over; i++) {
-            const int which = i / EGB_PAST_EVENTS_MAX % 2;
-            egb_pool_free(pools[which], blocks[which]);
-        }
-    };
-    std::thread first(work);
-    std::thread second(work);
-    std::size_t torn    = 0;
-    std::size_t seen[2] = {0, 0};
-    const auto  end     = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
-    while (std::chrono::steady_clock::now() < end || seen[0] == 0 || seen[1] == 0) {
-        egb_past_event    events[EGB_PAST_EVENTS_MAX];
-        const std::size_t count = egb_misuse_past_(events);
-        for (std::size_t one = 0; one < count; one++) {
-            const bool is_guarded = std::string(events[one].pool_name) == "pool 1";
-            seen[is_guarded]++;
-            torn += events[one].bytes != (is_guarded ? 24u : 0u);
-        }
-    }
-    is_over = true;
-    first.join();
-    second.join();
-    EXPECT_EQ(torn, 0u);
-    for (const egb_pool pool : pools) {
-        EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
-    }
-    egb_misuse_set_handler(nullptr, nullptr);
 }

@@ -1,27 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The report tells of pools that were destroyed before it was written.
-#include "eggbox/pool.h"
-#include "eggbox/report.h"
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <string>
+#include "report_folder.hpp"
 
 namespace
 {
 
-namespace fs = std::filesystem;
-
-class report_of_ended : public testing::Test
+class report_of_ended : public report_folder
 {
   protected:
     void SetUp() override
     {
-        ASSERT_NE(mkdtemp(folder_), nullptr);
+        report_folder::SetUp();
         egb_report_restart();
         egb_report_announce(folder_);
     }
@@ -29,49 +18,21 @@ class report_of_ended : public testing::Test
     void TearDown() override
     {
         egb_report_restart();
-        fs::remove_all(folder_);
+        report_folder::TearDown();
     }
-
-    egb_status write() const
-    {
-        for (const fs::directory_entry& each : fs::directory_iterator(folder_)) {
-            fs::remove(each.path());
-        }
-        return egb_report_write(folder_);
-    }
-
-    std::string text() const
-    {
-        std::ifstream file(fs::directory_iterator(folder_)->path());
-        return {std::istreambuf_iterator<char>(file), {}};
-    }
-
-    char folder_[64] = "/tmp/eggbox-test-XXXXXX";
 };
-
-egb_pool new_pool(const std::string& name)
-{
-    egb_pool_options options = {};
-    options.name             = name.c_str();
-    options.block_bytes      = 24;
-    options.level            = EGB_LEVEL_CHECK;
-    egb_pool pool;
-    EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
-    return pool;
-}
 
 TEST_F(report_of_ended, pools_that_end_after_the_announcement_are_told_of_by_name)
 {
     for (const egb_destroy how : {EGB_DESTROY_FORCE, EGB_DESTROY_REFUSE}) {
-        const egb_pool pool  = new_pool("short-lived");
+        const egb_pool pool  = new_pool("short-lived", EGB_LEVEL_CHECK);
         void* const    block = egb_pool_alloc(pool);
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_BUSY);  // it goes on
         egb_pool_free(pool, block);
         EXPECT_EQ(egb_pool_destroy(pool, how), EGB_OK);
     }
-    EXPECT_EQ(egb_pool_destroy(new_pool("unused"), EGB_DESTROY_FORCE), EGB_OK);
-    ASSERT_EQ(write(), EGB_OK);
-    const std::string all   = text();
+    EXPECT_EQ(egb_pool_destroy(new_pool("unused", EGB_LEVEL_CHECK), EGB_DESTROY_FORCE), EGB_OK);
+    const std::string all   = written();
     const std::size_t ended = all.find("{\"name\":\"short-lived\"");
     ASSERT_NE(ended, std::string::npos);
     const std::string one = all.substr(ended, all.find('}', ended) - ended);
@@ -80,16 +41,15 @@ TEST_F(report_of_ended, pools_that_end_after_the_announcement_are_told_of_by_nam
     EXPECT_NE(one.find("\"ended\":2"), std::string::npos) << one;
     EXPECT_EQ(all.find("\"unused\""), std::string::npos);
     egb_report_restart();  // the report of a new process
-    EXPECT_EQ(write(), EGB_OK);
-    EXPECT_EQ(text().find("short-lived"), std::string::npos);
+    EXPECT_EQ(written().find("short-lived"), std::string::npos);
 }
 
 // A forked child has the pools of its parent, and counts from the fork on.
 TEST_F(report_of_ended, a_new_report_counts_from_its_begin)
 {
-    const egb_pool kept  = new_pool("kept");
-    const egb_pool idle  = new_pool("idle");
-    const egb_pool ends  = new_pool("ends");
+    const egb_pool kept  = new_pool("kept", EGB_LEVEL_CHECK);
+    const egb_pool idle  = new_pool("idle", EGB_LEVEL_CHECK);
+    const egb_pool ends  = new_pool("ends", EGB_LEVEL_CHECK);
     void* const    block = egb_pool_alloc(kept);
     egb_pool_free(idle, egb_pool_alloc(idle));
     egb_pool_free(ends, egb_pool_alloc(ends));
@@ -99,8 +59,7 @@ TEST_F(report_of_ended, a_new_report_counts_from_its_begin)
     egb_pool_free(ends, egb_pool_alloc(ends));
     EXPECT_EQ(egb_pool_destroy(ends, EGB_DESTROY_REFUSE), EGB_OK);
     EXPECT_EQ(egb_pool_destroy(idle, EGB_DESTROY_REFUSE), EGB_OK);
-    ASSERT_EQ(write(), EGB_OK);
-    const std::string all = text();
+    const std::string all = written();
     for (const char* name : {"kept", "ends"}) {
         const std::size_t at  = all.find(std::string("{\"name\":\"") + name);
         const std::string one = all.substr(at, all.find('}', at) - at);
@@ -115,12 +74,11 @@ TEST_F(report_of_ended, a_new_report_counts_from_its_begin)
 TEST_F(report_of_ended, the_table_of_ended_pools_has_an_end)
 {
     for (int i = 0; i < 300; i++) {
-        const egb_pool pool = new_pool("many " + std::to_string(i));
+        const egb_pool pool = new_pool("many " + std::to_string(i), EGB_LEVEL_CHECK);
         egb_pool_free(pool, egb_pool_alloc(pool));
         EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_FORCE), EGB_OK);
     }
-    ASSERT_EQ(write(), EGB_OK);
-    const std::string all = text();
+    const std::string all = written();
     EXPECT_NE(all.find("\"many 255\""), std::string::npos);
     EXPECT_EQ(all.find("\"many 256\""), std::string::npos);
 }
