@@ -57,9 +57,8 @@ static bool is_looking;  // atomic: a thread looks for damage, or ends the proce
 // Damage that no call has come across yet is found now. A report tells of it, and the program ends
 // as it wanted to in spite of it. Without a report the misuse handler is told as ever: it calls
 // abort(), which comes by here once more.
-NEVER_INLINED static void report_and_look(int signal)
+static void look(egb_status written, int signal)
 {
-    const egb_status written = egb_report_end_(EGB_REPORT_FRAME_(), signal);
     if (written == EGB_BUSY || __atomic_exchange_n(&is_looking, true, __ATOMIC_ACQUIRE)) {
         return;
     }
@@ -71,6 +70,13 @@ NEVER_INLINED static void report_and_look(int signal)
     }
     egb_misuse_set_handler(NULL, NULL);
     __atomic_store_n(&is_looking, false, __ATOMIC_RELEASE);
+}
+
+NEVER_INLINED static void report_and_look(int signal)
+{
+    egb_signals_begin_end_();
+    look(egb_report_end_(EGB_REPORT_FRAME_(), signal), signal);
+    egb_signals_note_told_();
 }
 
 __attribute__((destructor)) static void end(void)
@@ -124,6 +130,7 @@ static bool has_handler(int number)
 static void raise_for_handler(int number)
 {
     egb_report_go_on_();
+    egb_signals_go_on_();
     (void)raise(number);
     (void)try_report(number);
 }

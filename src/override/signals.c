@@ -67,19 +67,61 @@ static bool comes_again(int number)
            syscall(SYS_timer_settime, timer, 0, &soon, NULL) == 0;
 }
 
-// A second signal that comes to another thread meanwhile has nothing to do. The number in `ending`
-// tells a forked child, which inherits it without the thread that ends.
+// ---- one end of two -----------------------------------------------------------------------------
+
+// The number of the process that is ending. In a forked child, which inherits it without the thread
+// that ends, it is another one.
+static pid_t       ending;
+static const void* ender;    // atomic: the errno of its thread, which no other thread has
+static bool        is_told;  // atomic: by a report, and the process need not wait any more
+
+static bool claim_end(void)
+{
+    const pid_t process = getpid();
+    if (__atomic_exchange_n(&ending, process, __ATOMIC_ACQ_REL) == process) {
+        return false;
+    }
+    __atomic_store_n(&ender, &errno, __ATOMIC_RELAXED);
+    __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
+    return true;
+}
+
+// The end that another thread has begun ends this thread, too, unless something keeps it.
+void egb_signals_begin_end_(void)
+{
+    enum { TRIES = 10000, NANOSECONDS = 1000000 };
+    const struct timespec soon = {.tv_nsec = NANOSECONDS};
+    for (int i = 0; i < TRIES && before_the_end != NULL && !claim_end() &&
+                    __atomic_load_n(&ender, __ATOMIC_RELAXED) != &errno;
+         i++) {
+        (void)nanosleep(&soon, NULL);
+    }
+}
+
+void egb_signals_note_told_(void)
+{
+    __atomic_store_n(&is_told, true, __ATOMIC_RELEASE);
+}
+
+void egb_signals_go_on_(void)
+{
+    __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+}
+
+// A second signal that comes to another thread meanwhile has nothing to do, nor has one that comes
+// while the process ends by itself. Once the report of such an end is there, it ends the process.
 static void end_by(int number)
 {
-    static pid_t           ending;
     const struct sigaction usual = {.sa_handler = SIG_DFL};
     const int              error = errno;
     sigset_t               just;
-    if (__atomic_exchange_n(&ending, getpid(), __ATOMIC_ACQ_REL) == getpid()) {
-        return;
-    }
-    if (!before_the_end(number) && comes_again(number)) {
-        __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+    if (!claim_end()) {
+        if (!__atomic_load_n(&is_told, __ATOMIC_ACQUIRE)) {
+            return;
+        }
+    } else if (!before_the_end(number) && comes_again(number)) {
+        egb_signals_go_on_();
         errno = error;
         return;
     }

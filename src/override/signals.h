@@ -10,4 +10,11 @@
 // times at most.
 void egb_signals_watch_(bool (*at_the_end)(int number));
 
+// Around the report of a process that ends by itself. If another thread ends it already, begin
+// waits for that end: two at one time would cut off one report, or tell of the wrong end. Signals
+// do nothing until the report is told; go_on: the process did not end.
+void egb_signals_begin_end_(void);
+void egb_signals_note_told_(void);
+void egb_signals_go_on_(void);
+
 #endif  // EGGBOX_SRC_OVERRIDE_SIGNALS_H

@@ -224,6 +224,37 @@ static void* wait_for_ever(void* nothing)
     return nothing;
 }
 
+static void end_threads(void)
+{
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&threads[i], NULL, wait_for_ever, NULL);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_kill(threads[i], SIGTERM);
+    }
+    wait_for_ever(NULL);
+}
+
+static pthread_barrier_t both;
+
+static void* raise_at_once(void* nothing)
+{
+    pthread_barrier_wait(&both);
+    raise(SIGTERM);
+    return nothing;
+}
+
+// A signal ends the process in one thread while another one ends it by itself.
+static void end_twice(void)
+{
+    pthread_t thread;
+    pthread_barrier_init(&both, NULL, 2);
+    pthread_create(&thread, NULL, raise_at_once, NULL);
+    pthread_barrier_wait(&both);
+    exit(3);
+}
+
 // The child of a vfork has the memory of its parent, whose report is not yet to be written.
 static void end_child_of_vfork(void)
 {
@@ -318,14 +349,9 @@ int main(int count, char** words)
     } else if (strcmp(how, "stranger-system") == 0 || strcmp(how, "stranger-pipe") == 0) {
         end_shell_beside(words[0], strcmp(how, "stranger-pipe") == 0);
     } else if (strcmp(how, "threads") == 0) {
-        pthread_t threads[3];
-        for (int i = 0; i < 3; i++) {
-            pthread_create(&threads[i], NULL, wait_for_ever, NULL);
-        }
-        for (int i = 0; i < 3; i++) {
-            pthread_kill(threads[i], SIGTERM);
-        }
-        wait_for_ever(NULL);
+        end_threads();
+    } else if (strcmp(how, "twice") == 0) {
+        end_twice();
     } else if (strcmp(how, "wait") == 0) {
         wait_for_ever(NULL);
     } else if (strcmp(how, "serve") == 0) {

@@ -227,6 +227,17 @@ def by_a_signal_inside_malloc(program, report):
     check(with_report > 0, "no report at all")
 
 
+def by_a_signal_and_by_itself(program, report):
+    """Which of the two ends it, the system decides. The report is there, and no signal is told
+    that did not end it. One that came behind the report of its own end is not told."""
+    for _ in range(20):
+        done, written = run([program, "twice"], "--report", report, "--check", "track")
+        told_signal = written["processes"][0].get("signal", 0)
+        check("in 1 process;" in done.stderr and "left no report" not in done.stderr and
+              done.returncode in (3, -signal.SIGTERM) and told_signal in (0, -done.returncode),
+              "two ends at one time", told_signal, done)
+
+
 def that_it_does_not_notice(program, report):
     done, _ = run([program, "see"], "--report", report,
                   preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
@@ -381,9 +392,9 @@ def main():
         for test in (without_exit_handlers, behind_its_report,
                      a_report_says_more_than_counts, with_few_descriptors, by_a_signal,
                      leaks_of_a_server, who_was_ended, by_the_terminal,
-                     by_a_signal_inside_malloc, that_it_does_not_notice,
-                     as_another_user_or_under_another_root, children, what_becomes_another_program,
-                     while_they_run, without_room, another_c_library):
+                     by_a_signal_inside_malloc, by_a_signal_and_by_itself,
+                     that_it_does_not_notice, as_another_user_or_under_another_root, children,
+                     what_becomes_another_program, while_they_run, without_room, another_c_library):
             before = len(failures)
             test(program, folder / "report.json")
             print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}", flush=True)
