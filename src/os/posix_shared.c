@@ -393,6 +393,7 @@ egb_status egb_os_shared_look_(int file, egb_os_shared_file* out)
         out->bytes       = (uint64_t)facts.st_size;
         out->device      = (uint64_t)facts.st_dev;
         out->number      = (uint64_t)facts.st_ino;
+        out->allocated   = facts.st_blocks > 0 ? (uint64_t)facts.st_blocks * 512 : out->bytes;
         out->has_name    = facts.st_nlink > 0;
         out->is_writable = (flags & O_ACCMODE) == O_RDWR;
         out->is_sealed   = seals;

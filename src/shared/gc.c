@@ -28,7 +28,7 @@ bool egb_shared_remove_dead_(const char* path)
     return is_gone;
 }
 
-// 0: there is no such pool, or one of its attachments is alive.
+// What its removal gives back. 0: there is no such pool, or one of its attachments is alive.
 static uint64_t dead_bytes(const char* path)
 {
     egb_os_shared_file facts = {0};
@@ -40,7 +40,7 @@ static uint64_t dead_bytes(const char* path)
                          !egb_os_shared_is_locked_(file, 0, EGB_SHARED_ATTACHMENTS_MAX) &&
                          egb_os_shared_look_(file, &facts) == EGB_OK;
     egb_os_shared_close_(file);
-    return is_dead ? facts.bytes : 0;
+    return is_dead ? facts.allocated : 0;
 }
 
 static void add_dead_bytes(const char* name, void* user)

@@ -5,6 +5,7 @@
 #include "shared.hpp"
 
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -131,6 +132,32 @@ TEST(SharedRoom, that_removing_the_dead_cannot_make_leaves_them)
             return 2;
         }
         return create_of("next", 576, &pool) == EGB_OK && access(path_of("dead").c_str(), F_OK) != 0
+                   ? 0
+                   : 3;
+    }));
+}
+
+// Of 1,024 KiB 320 are a living pool's, and of the 320 of a dead one 256 are a hole.
+TEST(SharedRoom, that_holes_of_the_dead_do_not_have_is_not_counted)
+{
+    expect_done(start_apart([] {
+        if (mount("none", "/dev/shm", "tmpfs", 0, "size=1m") != 0) {
+            return int{NOT_ALLOWED};
+        }
+        egb_shared* living = nullptr;
+        egb_shared* pool   = nullptr;
+        if (!leave_dead("dead", 256) || create_of("living", 256, &living) != EGB_OK) {
+            return 1;
+        }
+        const int  file   = open(path_of("dead").c_str(), O_RDWR | O_CLOEXEC);
+        const int  how    = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+        const bool is_cut = fallocate(file, how, 64 << 10, 256 << 10) == 0;
+        (void)close(file);
+        if (!is_cut || create_of("next", 704, &pool) != EGB_NO_MEMORY ||
+            access(path_of("dead").c_str(), F_OK) != 0) {
+            return 2;
+        }
+        return create_of("next", 640, &pool) == EGB_OK && access(path_of("dead").c_str(), F_OK) != 0
                    ? 0
                    : 3;
     }));
