@@ -169,8 +169,8 @@ static bool is_beyond_all(int file, uint64_t bytes)
            bytes / facts.f_frsize > facts.f_blocks;
 }
 
-// The system would rather kill processes than refuse memory for a file that has no limit of its own.
-// It refuses a large page when there is none.
+// The system would rather kill processes than refuse memory for a file that has no limit of its
+// own. It refuses a large page when there is none.
 static bool is_beyond_memory(int file, uint64_t bytes)
 {
     return egb_os_shared_page_(file) == 0 && bytes > available_bytes();
