@@ -171,6 +171,8 @@ def leaks_of_a_server(program, report):
           "a sample has no leaks", talk, page)
     check(data["held"]["samples"] >= 10 and data["held_sites"][0]["blocks"] > 0 and
           data["leaks"] == [] and "leaked" not in data, "as JSON", data)
+    _, written = run([program], "--report", report, "--sample", "1k", limits="export EGGBOX_CHECK=")
+    check(written["processes"][0]["level"] == "sample", "an empty variable is none", written)
     talk, page, data = stopped(program, report, signal.SIGKILL, "--check", "track")
     unknown = "leaks of 1 process are not known: without a report there are none\n"
     check(unknown in talk and unknown in page and "leaked" not in data, "killed", talk, page)

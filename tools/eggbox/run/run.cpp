@@ -368,11 +368,13 @@ void say_text(
     }
 }
 
-// A period of samples alone asks for samples.
+// A period of samples alone asks for samples. An empty variable is none for the library, too.
 std::string level_for(const run_options& wanted)
 {
-    const bool has_period_alone = wanted.check.empty() && !wanted.sample.empty();
-    return has_period_alone && std::getenv("EGGBOX_CHECK") == nullptr ? "sample" : wanted.check;
+    const bool        has_period_alone = wanted.check.empty() && !wanted.sample.empty();
+    const char* const level            = std::getenv("EGGBOX_CHECK");
+    const bool        has_none         = level == nullptr || level[0] == '\0';
+    return has_period_alone && has_none ? "sample" : wanted.check;
 }
 
 environment changes_for(
