@@ -40,7 +40,8 @@ def test(python, packages, build, consumers=()):
     path = "/usr/bin:/bin"
     if (build / "libeggbox-malloc.so").exists():  # the command is tested with the package
         path = f"{build / 'tools' / 'eggbox'}:{path}"
-    run(python, "-X", "faulthandler", "-m", "unittest", "test_frames", "test_consumers",
+    run(python, "-X", "faulthandler", "-m", "unittest",
+        "test_frames", "test_consumers", "test_threads",
         cwd=PACKAGE / "tests",
         env={"PATH": path, "EGGBOX_CONSUMERS": " ".join(consumers), **environment})
 

@@ -153,25 +153,28 @@ class hold
         unsigned char bytes[EGB_SHARED_NOTE_BYTES_MAX] = {};
         const size_t  given = std::min<size_t>(note.size(), sizeof bytes);
         std::copy_n(note.c_str(), given, reinterpret_cast<char*>(bytes));
-        const egb_status status = publish_with(*kept->pool, bytes);
+        uint64_t         sequence = 0;
+        const egb_status status   = publish_with(*kept->pool, bytes, &sequence);
         if (status == EGB_OK) {
             std::copy_n(bytes, sizeof bytes, data_.note);
-            is_writable_ = false;
+            data_.sequence = sequence;
+            is_writable_   = false;
         }
         return status;
     }
 
   private:
-    // The first publish of a process may wait for another process.
-    egb_status publish_with(open_pool& pool, const unsigned char* note)
+    // The first publish of a process may wait for another process. Meanwhile nothing of this object
+    // is locked, and other threads may read it: the number is stored afterwards.
+    egb_status publish_with(open_pool& pool, const unsigned char* note, uint64_t* sequence) const
     {
         egb_status status;
         if (pool.is_publisher) {
-            return egb_shared_publish(pool.shared, data_.block, note, &data_.sequence);
+            return egb_shared_publish(pool.shared, data_.block, note, sequence);
         }
         {
             const nb::gil_scoped_release others_run;
-            status = egb_shared_publish(pool.shared, data_.block, note, &data_.sequence);
+            status = egb_shared_publish(pool.shared, data_.block, note, sequence);
         }
         pool.is_publisher = pool.is_publisher || status == EGB_OK;
         return status;
