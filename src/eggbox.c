@@ -54,6 +54,7 @@
     #include "os/posix_faults.c"
     #include "os/posix_limits.c"
     #include "os/posix_memory.c"
+    #include "os/posix_modules.c"
     #include "os/posix_page_options.c"
     #include "os/posix_pages.c"
     #include "os/posix_process.c"

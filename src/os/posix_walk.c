@@ -14,20 +14,10 @@
 
 #include "posix_walk.h"
 
-#if defined(__linux__) && defined(__GNUC__) && defined(__x86_64__)
-  #include <dlfcn.h>
-#endif
+#include "posix_modules.h"
 
-// In C libraries without _dl_find_object() (glibc 2.35) the loader tells of its libraries only
-// under its lock, which the caller may hold already, in another order.
-#if defined(DLFO_STRUCT_HAS_EH_DBASE) && defined(__x86_64__) && defined(__linux__)
-  #include <link.h>
+#ifdef EGB_OS_HAS_MODULES
   #include <sys/auxv.h>
-
-  #include "posix_cfi.h"
-
-  // A static program lacks it.
-  #pragma weak dlsym
 
 enum {
     STACK_WORD_BYTES = sizeof(uintptr_t),
@@ -40,9 +30,6 @@ enum {
     IS_KNOWN_SHIFT   = 5,
     AGE_SHIFT        = 8,
     OFFSET_UNIT      = 8,
-    LIBRARIES        = 512,
-    PAGE_BYTES       = 4096,  // the smallest of the processor
-    MARK_BYTES       = 1024,
     FIRST_CODE_BYTES = 64
 };
 
@@ -52,176 +39,12 @@ typedef struct rule_place {
     uint64_t rule;
 } rule_place;
 
-static rule_place* rules;  // written once, before the first walk
-
-// The age that a rule must have. Atomic.
-static uint64_t rules_age;
+static rule_place* rules;  // written once, before the first walk; NULL: no rules
 
 // The part of a stack that the unwinder has seen whole: all of it can be read. A thread may change
 // its stack, with coroutines and for signals: nothing is read outside.
 static __thread uintptr_t seen_from __attribute__((tls_model("initial-exec")));
 static __thread uintptr_t seen_to __attribute__((tls_model("initial-exec")));
-
-// ---- modules ------------------------------------------------------------------------------------
-
-// The program or a library in memory.
-typedef struct loaded_module {
-    uintptr_t      from;
-    uintptr_t      to;
-    egb_cfi_module information;
-} loaded_module;
-
-// It takes no lock.
-typedef int find_object_fn(void* address, struct dl_find_object* found);
-
-static find_object_fn* find_object;  // as `rules`; NULL: no rules
-static loaded_module   program;
-
-// There may be holes in a module. All that is read of it lies in the part that has the header.
-// False: it has none, or may change it.
-static bool find_part(const struct dl_find_object* found, egb_cfi_module* out)
-{
-    const ElfW(Ehdr)* const file  = found->dlfo_map_start;
-    const size_t            bytes = sizeof *file + file->e_phnum * sizeof(ElfW(Phdr));
-    if (__builtin_memcmp(file->e_ident, ELFMAG, SELFMAG) != 0 || file->e_phoff != sizeof *file ||
-        file->e_phentsize != sizeof(ElfW(Phdr)) || bytes > PAGE_BYTES) {
-        return false;
-    }
-    const ElfW(Phdr)* const parts  = (const ElfW(Phdr)*)(file + 1);
-    const uintptr_t         base   = found->dlfo_link_map->l_addr;
-    const uintptr_t         header = (uintptr_t)found->dlfo_eh_frame - base;
-    for (size_t i = 0; i < file->e_phnum; i++) {
-        if (parts[i].p_type == PT_LOAD && (parts[i].p_flags & PF_W) == 0 &&
-            header - parts[i].p_vaddr < parts[i].p_filesz) {
-            const unsigned char* const from = (const unsigned char*)(base + parts[i].p_vaddr);
-            *out = (egb_cfi_module){from, from + parts[i].p_filesz, found->dlfo_eh_frame};
-            return true;
-        }
-    }
-    return false;
-}
-
-// False: no module has the address. The information of a module may be empty.
-static bool find_module(uintptr_t address, loaded_module* out)
-{
-    struct dl_find_object found;
-    if (find_object((void*)address, &found) != 0) {
-        return false;
-    }
-    *out = (loaded_module
-    ){(uintptr_t)found.dlfo_map_start, (uintptr_t)found.dlfo_map_end, {NULL, NULL, NULL}};
-    if (found.dlfo_eh_frame != NULL) {
-        (void)find_part(&found, &out->information);
-    }
-    return true;
-}
-
-static bool is_in_program(uintptr_t address)
-{
-    return address >= program.from && address < program.to;
-}
-
-// ---- libraries that were seen -------------------------------------------------------------------
-
-typedef enum library_state { LIBRARY_NONE, LIBRARY_LOADED, LIBRARY_GONE } library_state;
-
-// Only the state changes once the place is no longer free.
-typedef struct known_library {
-    uintptr_t     from;
-    uintptr_t     to;
-    uint64_t      mark;
-    library_state state;  // atomic
-} known_library;
-
-static known_library libraries[LIBRARIES];
-static size_t        library_count;  // atomic; more than LIBRARIES: all places are taken
-
-static uint64_t mark_bytes(uint64_t mark, const unsigned char* from, size_t bytes)
-{
-    for (size_t i = 0; i + sizeof mark <= bytes; i += sizeof mark) {
-        uint64_t word = 0;
-        (void)__builtin_memcpy(&word, from + i, sizeof word);
-        mark = (mark ^ word) * 0x9E3779B97F4A7C15u;
-        mark ^= mark >> 32;
-    }
-    return mark;
-}
-
-// Of the file's header, where most linkers write an identity of the build, and of the information.
-static uint64_t mark_of(const loaded_module* module)
-{
-    const egb_cfi_module* const in   = &module->information;
-    const size_t                left = (size_t)(in->to - in->header);
-    const uint64_t mark = mark_bytes((uintptr_t)in->header, (const void*)module->from, MARK_BYTES);
-    return in->header == NULL ? mark
-                              : mark_bytes(mark, in->header, left < MARK_BYTES ? left : MARK_BYTES);
-}
-
-static bool add_library(const loaded_module* module, uint64_t mark)
-{
-    if (__atomic_load_n(&library_count, __ATOMIC_RELAXED) >= LIBRARIES) {
-        return false;
-    }
-    const size_t i = __atomic_fetch_add(&library_count, 1, __ATOMIC_RELAXED);
-    if (i >= LIBRARIES) {
-        return false;
-    }
-    libraries[i].from = module->from;
-    libraries[i].to   = module->to;
-    libraries[i].mark = mark;
-    __atomic_store_n(&libraries[i].state, LIBRARY_LOADED, __ATOMIC_RELEASE);
-    return true;
-}
-
-// The age changes first: a fork between the two leaves nothing out.
-static void change_state(known_library* library, library_state to)
-{
-    (void)__atomic_fetch_add(&rules_age, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&library->state, to, __ATOMIC_RELEASE);
-}
-
-// A library that a call of this thread is in: no other thread can see another one at its place.
-// False: there is no room for it.
-static bool note_library(const loaded_module* module)
-{
-    const uint64_t mark  = mark_of(module);
-    known_library* same  = NULL;
-    size_t         count = __atomic_load_n(&library_count, __ATOMIC_RELAXED);
-    count                = count < LIBRARIES ? count : LIBRARIES;
-    for (size_t i = 0; i < count; i++) {
-        known_library* const one   = &libraries[i];
-        const library_state  state = __atomic_load_n(&one->state, __ATOMIC_ACQUIRE);
-        if (state == LIBRARY_NONE || one->from >= module->to || one->to <= module->from) {
-            continue;
-        }
-        if (one->from == module->from && one->to == module->to && one->mark == mark) {
-            same = one;
-        } else if (state == LIBRARY_LOADED) {
-            change_state(one, LIBRARY_GONE);
-        }
-    }
-    if (same == NULL) {
-        return add_library(module, mark);
-    }
-    if (__atomic_load_n(&same->state, __ATOMIC_RELAXED) == LIBRARY_GONE) {
-        change_state(same, LIBRARY_LOADED);
-    }
-    return true;
-}
-
-static bool note_libraries(const egb_os_call* calls, size_t count)
-{
-    loaded_module module = {0, 0, {NULL, NULL, NULL}};
-    for (size_t i = 0; i < count; i++) {
-        const uintptr_t address = (uintptr_t)calls[i].address - 1;
-        const bool      is_in   = address >= module.from && address < module.to;
-        if (!is_in && !is_in_program(address) && find_module(address, &module) &&
-            !note_library(&module)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 // ---- the rules ----------------------------------------------------------------------------------
 
@@ -264,9 +87,10 @@ static bool is_of_age(uint64_t rule, uint64_t age)
     return (rule >> IS_KNOWN_SHIFT & 1) != 0 && (rule >> AGE_SHIFT) % AGES == age;
 }
 
+// The age that a rule must have.
 static uint64_t age_now(void)
 {
-    return __atomic_load_n(&rules_age, __ATOMIC_RELAXED) % AGES;
+    return __atomic_load_n(&egb_modules_age_, __ATOMIC_RELAXED) % AGES;
 }
 
 // The place of a return address, or a free one for it. NULL: there is none.
@@ -308,7 +132,7 @@ static uint64_t kept_rule(uint64_t address, uint64_t age)
 }
 
 // Code that no module has is not this one's to judge: a program may have told the unwinder of it.
-static uint64_t learn_rule(uint64_t address, const loaded_module* module, uint64_t age)
+static uint64_t learn_rule(uint64_t address, const egb_module* module, uint64_t age)
 {
     egb_cfi_rule rule = {EGB_CFI_NONE, EGB_CFI_KEPT, 0, 0};
     if (module != NULL) {
@@ -322,18 +146,20 @@ static uint64_t learn_rule(uint64_t address, const loaded_module* module, uint64
 static uint64_t rule_for_walk(uint64_t address, uint64_t age)
 {
     const uint64_t rule = kept_rule(address, age);
-    return rule == 0 && is_in_program(address - 1) ? learn_rule(address, &program, age) : rule;
+    return rule == 0 && egb_module_is_in_program_(address - 1)
+               ? learn_rule(address, egb_modules_program_(), age)
+               : rule;
 }
 
 // For a call that the unwinder told.
 static uint64_t rule_of_told(uint64_t address, uint64_t age)
 {
     const uint64_t rule = kept_rule(address, age);
-    loaded_module  module;
+    egb_module     module;
     if (rule != 0) {
         return rule;
     }
-    return learn_rule(address, find_module(address - 1, &module) ? &module : NULL, age);
+    return learn_rule(address, egb_module_find_(address - 1, &module) ? &module : NULL, age);
 }
 
 // ---- a walk -------------------------------------------------------------------------------------
@@ -469,9 +295,9 @@ bool egb_walk_(egb_os_call call, egb_os_calls* out)
 
 static bool is_in_c_library(uintptr_t address)
 {
-    loaded_module one;
-    loaded_module c_library;
-    return find_module(address, &one) && find_module((uintptr_t)&getauxval, &c_library) &&
+    egb_module one;
+    egb_module c_library;
+    return egb_module_find_(address, &one) && egb_module_find_((uintptr_t)&getauxval, &c_library) &&
            (one.from == c_library.from || one.from == getauxval(AT_BASE));  // or the loader
 }
 
@@ -527,7 +353,7 @@ static void learn_end(const egb_os_call* last, uint64_t rule, uint64_t age)
 
 void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uintptr_t zero_top)
 {
-    if (count == 0 || find_object == NULL || !note_libraries(calls, count)) {
+    if (count == 0 || rules == NULL || !egb_modules_note_(calls, count)) {
         return;
     }
     const egb_os_call* const last       = &calls[count - 1];
@@ -548,23 +374,16 @@ void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uint
     }
 }
 
-static bool prepare_find_object(void)
-{
-    *(void**)&find_object = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_dl_find_object");
-    return find_object != NULL;
-}
-
 bool egb_walk_prepare_(void)
 {
     const size_t bytes = RULES * sizeof(rule_place);
-    if (!prepare_find_object()) {
+    if (!egb_modules_prepare_()) {
         return true;
     }
     rules = egb_os_reserve_(bytes, egb_os_page_bytes_());
     if (rules == NULL || egb_os_commit_(rules, bytes, 0, NULL) != EGB_OK) {
         return false;
     }
-    (void)find_module(getauxval(AT_ENTRY), &program);
     return true;
 }
 
