@@ -23,7 +23,7 @@ extern "C" {
 #endif
 
 #define EGB_LIVE_MAGIC     UINT64_C(0x314556494c474745)
-#define EGB_LIVE_VERSION   3u
+#define EGB_LIVE_VERSION   4u
 #define EGB_LIVE_SLOTS_MAX 1024u  // processes at one time
 #define EGB_LIVE_START     4096u  // of the first slot
 
@@ -42,12 +42,13 @@ typedef struct egb_live_header {
 } egb_live_header;
 
 // A pool, as its lock was last let go. `in_use` counts what callers have, and free blocks in
-// magazines, of which there are `in_magazines_max` at most.
+// magazines: `in_magazines` when they were counted last, and `in_magazines_max` at most.
 typedef struct egb_live_pool {
     uint64_t key;  // of the pool's handle; 0: there is no pool here
     uint64_t block_bytes;
     uint64_t in_use;
-    uint64_t in_magazines_max;
+    uint32_t in_magazines;  // 0: not counted yet. Counts take 1 % of the time
+    uint32_t in_magazines_max;
     uint64_t peak;  // as in stats.h, and up to `in_magazines_max` more
     uint64_t bytes_held;
     uint64_t failures;

@@ -122,6 +122,35 @@ TEST(live, has_the_numbers_of_a_pool)
     EXPECT_EQ(in_process("1", test), 0);
 }
 
+// A count is at most one call of the purge away, once the time between two counts is over.
+TEST(live, counts_free_blocks_in_magazines)
+{
+    const auto test = [] {
+        std::vector<void*> blocks(1000);
+        for (void*& each : blocks) {
+            each = egb_malloc(100);
+        }
+        for (std::size_t i = 100; i < blocks.size(); i++) {
+            egb_free(blocks[i]);
+        }
+        const char* const    file = map_file();
+        const egb_live_pool& seen = pool_of(slot_of(file, getpid()), "heap 112");
+        while (seen.in_magazines == 0 || seen.in_use - seen.in_magazines != 100) {
+            egb_heap_purge();
+        }
+        const bool is_bounded = seen.in_magazines <= seen.in_magazines_max;
+        for (std::size_t i = 0; i < 100; i++) {
+            egb_free(blocks[i]);
+        }
+        egb_heap_trim(0);  // empties the magazines
+        while (seen.in_magazines != 0) {
+            egb_heap_purge();
+        }
+        return is_bounded && seen.in_use == 0;
+    };
+    EXPECT_EQ(in_process("1", test), 0);
+}
+
 TEST(live, counts_measured_requests_and_large_blocks_to_the_last_one)
 {
     const auto test = [] {

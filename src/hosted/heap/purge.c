@@ -7,6 +7,7 @@
 #include "../../os/os.h"
 #include "../cache/threads.h"
 #include "../pool/backing.h"
+#include "../pool/live_numbers.h"
 #include "../pool/registry.h"
 #include "../region/chunk_cache.h"
 #include "../region/keep.h"
@@ -402,7 +403,9 @@ size_t egb_heap_purge(void)
         return 0;
     }
     egb_keep_leave_to_time_(true);
-    return look_at_clock();
+    const size_t given = look_at_clock();
+    egb_live_count_();
+    return given;
 }
 
 // Some looks in vain may be between two bursts.

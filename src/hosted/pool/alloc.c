@@ -8,6 +8,7 @@
 #include "free.h"
 #include "holders.h"
 #include "layout.h"
+#include "live_numbers.h"
 #include "registry.h"
 #include "wait.h"
 
@@ -118,6 +119,7 @@ egb_attempt egb_pool_try_(egb_pool pool, egb_magazine* cache, egb_request* reque
     now.knows_all                = egb_depot_knows_all_(depot);
     egb_pool_unlock_and_report_(control, pool, request->site);
     egb_freeze_report_(pool, request->site);
+    egb_live_count_();
     if (now.block != NULL && request->scale != 0) {
         egb_pool_note_sample_(pool, now.block, request);
     }

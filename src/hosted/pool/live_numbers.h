@@ -19,6 +19,10 @@ static inline void egb_live_note_(const egb_control* control)
     }
 }
 
+// Counts the free blocks in magazines anew, if the last time is long enough ago. Takes the registry
+// lock and then each pool's, for O(threads) each. No lock is held.
+void egb_live_count_(void);
+
 // Copies the numbers of all pools to another slot, and from now on each time that a pool is
 // unlocked. NULL: no longer. No lock is held.
 void egb_live_pools_to_(egb_live_slot* live);

@@ -101,6 +101,9 @@ class live_file
 /// A text of a slot, up to its end.
 std::string live_text(const char* text, std::size_t bytes_max);
 
+/// The blocks that callers have, as far as free blocks in magazines were counted.
+std::uint64_t blocks_in_use(const egb_live_pool& pool);
+
 /// What a slot says of a process that left no report.
 process_record record_of(const egb_live_slot& slot);
 

@@ -30,7 +30,7 @@ pool_record class_record(const egb_live_slot& slot, const egb_live_class& counts
         out.in_use = std::min(out.in_use, counts.requests);
         out.peak   = std::min(out.peak, counts.requests);
     }
-    out.in_use_over = std::min(pool.in_magazines_max, out.in_use);
+    out.in_use_over = std::min<std::uint64_t>(pool.in_magazines_max, out.in_use);
     out.frees       = minus(counts.requests, out.in_use);
     out.failures    = minus(pool.failures, pool.failures_before);
     out.bytes_held  = pool.bytes_held;
@@ -55,6 +55,11 @@ large_record large_of(const egb_live_large& from)
 std::string live_text(const char* text, std::size_t bytes_max)
 {
     return {text, strnlen(text, bytes_max)};
+}
+
+std::uint64_t blocks_in_use(const egb_live_pool& pool)
+{
+    return minus(pool.in_use, pool.in_magazines);
 }
 
 process_record record_of(const egb_live_slot& slot)

@@ -57,7 +57,9 @@ void sampler::add(sample& to, const egb_live_slot& slot)
         const egb_live_pool& pool = slot.pools[i];
         if (pool.key != 0) {
             add_pool(
-                to, live_text(pool.name, sizeof pool.name), times(pool.in_use, pool.block_bytes)
+                to,
+                live_text(pool.name, sizeof pool.name),
+                times(blocks_in_use(pool), pool.block_bytes)
             );
             to.held = plus(to.held, pool.bytes_held);
         }

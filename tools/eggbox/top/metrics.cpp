@@ -80,7 +80,11 @@ void add_process(all_series& to, const egb_live_slot& slot)
     for (const pool_line& each : pools_of(slot)) {
         const egb_live_pool& pool = *each.pool;
         series& one = to[labels_of(slot, live_text(pool.name, sizeof pool.name), pool.block_bytes)];
-        add(one, times(pool.in_use, pool.block_bytes), pool.bytes_held, pool.peak, pool.failures);
+        add(one,
+            times(blocks_in_use(pool), pool.block_bytes),
+            pool.bytes_held,
+            pool.peak,
+            pool.failures);
         if (each.counts != nullptr) {
             add_requests(one, each.counts->requests);
         }

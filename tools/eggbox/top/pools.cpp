@@ -42,7 +42,7 @@ process_sum sum_of(const egb_live_slot& slot)
     process_sum out{slot.large.allocations, slot.large.bytes, slot.large.bytes};
     for (const pool_line& each : pools_of(slot)) {
         out.requests = plus(out.requests, each.counts == nullptr ? 0 : each.counts->requests);
-        out.in_use   = plus(out.in_use, times(each.pool->in_use, each.pool->block_bytes));
+        out.in_use   = plus(out.in_use, times(blocks_in_use(*each.pool), each.pool->block_bytes));
         out.held     = plus(out.held, each.pool->bytes_held);
     }
     return out;

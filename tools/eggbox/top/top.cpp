@@ -65,7 +65,7 @@ std::string pools_text(const egb_live_slot& slot)
             {shown(live_text(pool.name, sizeof pool.name)),
              grouped(pool.block_bytes),
              pools[i].counts != nullptr ? grouped(pools[i].counts->requests) : "-",
-             grouped(pool.in_use),
+             grouped(blocks_in_use(pool)),
              grouped(pool.peak),
              bytes_text(pool.bytes_held),
              grouped(pool.failures)}
@@ -105,7 +105,8 @@ std::string page(const recorded_processes& found, const std::vector<seen_pool>& 
            refused_text(found.refused) + "\n" + processes_text(slots) +
            (slots.size() == 1 ? pools_text(slots[0]) : "") +
            (shared.empty() ? "" : "\n" + shared_text(shared)) +
-           "\nBlocks in use include free ones that threads keep. \"-\": not counted.\n" +
+           "\nIn use: as last counted, without free blocks that threads keep. \"-\": not "
+           "counted.\n" +
            (slots.size() <= 1 ? ""
                               : fmt::format("\nNext: eggbox top {} --once\n", slots.front().pid));
 }
@@ -115,8 +116,8 @@ json pool_line_json(const pool_line& of)
     json out = {
         {"name", live_text(of.pool->name, sizeof of.pool->name)},
         {"block_bytes", of.pool->block_bytes},
-        {"in_use", of.pool->in_use},
-        {"in_use_over", std::min(of.pool->in_magazines_max, of.pool->in_use)},
+        {"in_use", blocks_in_use(*of.pool)},
+        {"in_magazines", std::min<std::uint64_t>(of.pool->in_magazines, of.pool->in_use)},
         {"peak", of.pool->peak},
         {"bytes_held", of.pool->bytes_held},
         {"failures", of.pool->failures},

@@ -107,7 +107,7 @@ line line_of(
 )
 {
     const egb_live_pool& pool   = *from.pool;
-    const std::uint64_t  in_use = times(pool.in_use, pool.block_bytes);
+    const std::uint64_t  in_use = times(blocks_in_use(pool), pool.block_bytes);
     line                 out{
         key_of(slot, pool.key),
         shown(live_text(pool.name, sizeof pool.name)),
@@ -120,7 +120,7 @@ line line_of(
         out.name,
         grouped(pool.block_bytes),
         rate_text(out.rate),
-        grouped(pool.in_use),
+        grouped(blocks_in_use(pool)),
         grouped(pool.peak),
         bytes_text(pool.bytes_held),
         waste_text(in_use, pool.bytes_held),
