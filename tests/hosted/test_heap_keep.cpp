@@ -151,3 +151,20 @@ TEST(heap_keep, a_thread_that_calls_the_purge_takes_over)
     EXPECT_GT(given, 40 * MiB);
     EXPECT_LE(held(), 2 * MiB);
 }
+
+// The limit is higher where somebody looks at the clock, and is learned as without.
+TEST(heap_keep, more_than_a_limit_goes_at_once_although_a_thread_purges)
+{
+    const std::size_t learned = (sizeof(void*) < 8 ? 40 : 120) * MiB;
+    for (const std::size_t bytes : sizes{1000, 20000, 1000000}) {
+        (void)egb_heap_trim(0);
+        pass_epochs(100);
+        (void)egb_heap_purge();
+        give(take(bytes, 200 * MiB));
+        EXPECT_LE(held(), 120 * MiB) << bytes;
+        for (int i = 0; i < 4; i++) {
+            give(take(bytes, 200 * MiB));
+        }
+        EXPECT_GT(held(), learned) << bytes;
+    }
+}

@@ -126,9 +126,8 @@ TEST(heap_limits, also_where_a_thread_gives_back_by_time)
     EXPECT_LE(held_after(1000000, 48 * MiB), 8 * MiB);
 }
 
-// In the parent time alone decides, and the cache of large regions is full: 256 MiB. That teaches
-// the child no limit of its own but one that doubles with each such phase.
-TEST(heap_limits, the_child_of_a_fork_has_a_limit_again)
+// In the parent somebody looks at the clock, and phases have taught it a high limit.
+TEST(heap_limits, the_child_of_a_fork_has_the_least_limit_again)
 {
     (void)egb_heap_purge();
     set_limits(SIZE_MAX, SIZE_MAX);

@@ -402,7 +402,7 @@ size_t egb_heap_purge(void)
     if (egb_is_frozen_() || !egb_heap_is_made_()) {
         return 0;
     }
-    egb_keep_leave_to_time_(true);
+    egb_keep_note_purger_(true);
     const size_t given = look_at_clock();
     egb_live_count_();
     return given;

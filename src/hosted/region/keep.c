@@ -9,8 +9,9 @@
 
 #define MIB ((size_t)1 << 20)
 
-static const size_t LIMIT_LEAST = 8 * MIB;
-static const size_t LIMIT_MOST  = (sizeof(void*) < 8 ? 64 : 1024) * MIB;
+static const size_t LIMIT_LEAST            = 8 * MIB;
+static const size_t LIMIT_LEAST_OF_THREADS = 64 * MIB;  // somebody looks at the clock
+static const size_t LIMIT_MOST             = (sizeof(void*) < 8 ? 64 : 1024) * MIB;
 
 // The share of the memory that the process may have, but a few chunks in any case.
 enum { PARTS_OF_MEMORY = 16 };
@@ -24,8 +25,8 @@ enum { MILLISECONDS_PER_READ = 1000 };
 // a need the limit falls.
 enum { SOON_EPOCHS = 4, FALL_EPOCHS = 16 };
 
-EGB_AMONG_DATA_ static bool     is_left_to_time;  // atomic, as all that follow
-EGB_AMONG_DATA_ static size_t   limit;            // 0: the least
+EGB_AMONG_DATA_ static bool     has_purger;    // atomic, as all that follow
+EGB_AMONG_DATA_ static size_t   limit;         // 0: the least
 EGB_AMONG_DATA_ static uint32_t given_lately;  // epochs until memory that went counts as not needed
 EGB_AMONG_DATA_ static uint32_t epochs_alike;
 static size_t                   share = SIZE_MAX;
@@ -39,15 +40,10 @@ size_t egb_keep_share_(void)
     return EGB_LOAD_(share);
 }
 
-// The limit that holds where time alone does not decide.
-static size_t learned_limit(void)
-{
-    return egb_smaller_(egb_larger_(EGB_LOAD_(limit), LIMIT_LEAST), egb_keep_share_());
-}
-
 size_t egb_keep_bytes_(void)
 {
-    return EGB_LOAD_(is_left_to_time) ? egb_keep_share_() : learned_limit();
+    const size_t least = EGB_LOAD_(has_purger) ? LIMIT_LEAST_OF_THREADS : LIMIT_LEAST;
+    return egb_smaller_(egb_larger_(EGB_LOAD_(limit), least), egb_keep_share_());
 }
 
 // ---- the limits of the process ------------------------------------------------------------------
@@ -133,7 +129,7 @@ void egb_keep_note_got_(size_t bytes)
     if (EGB_LOAD_(given_lately) == 0) {
         return;
     }
-    const size_t now = learned_limit();  // the child of a fork goes on with it
+    const size_t now = egb_keep_bytes_();
     EGB_STORE_(given_lately, 0);
     EGB_STORE_(epochs_alike, 0);
     EGB_STORE_(limit, now < LIMIT_MOST / 2 ? 2 * now : LIMIT_MOST);
@@ -150,10 +146,11 @@ void egb_keep_end_epoch_(void)
     }
 }
 
-void egb_keep_leave_to_time_(bool is_on)
+void egb_keep_note_purger_(bool is_there)
 {
-    EGB_STORE_(is_left_to_time, is_on);
-    if (!is_on) {
-        EGB_STORE_(is_reading, 0);  // in the child of a fork nobody is
+    EGB_STORE_(has_purger, is_there);
+    if (!is_there) {
+        EGB_STORE_(limit, 0);       // in the child of a fork nobody looks at the clock for more,
+        EGB_STORE_(is_reading, 0);  // and nobody is reading
     }
 }

@@ -3,11 +3,11 @@
 //
 // The purge gives back what was not used for a time, but it needs somebody to look at the clock: a
 // call that goes further than a magazine, or a thread that calls egb_heap_purge(). A program that
-// frees much and then makes only calls that magazines serve would keep it for ever. Without such a
-// thread, unused memory beyond a limit therefore goes at once. If memory is needed again soon after
-// some went, the limit doubles, to 1 GiB at most (64 MiB on 32-bit machines), and it falls again
-// when nothing is: so a program with phases soon keeps the memory of a phase. The limit is also
-// learned while such a thread decides, for the child of a fork.
+// frees much and then makes only calls that magazines serve would keep it for ever. Unused memory
+// beyond a limit therefore goes at once: 8 MiB, or 64 MiB where a thread purges. If memory is
+// needed again soon after some went, the limit doubles, to 1 GiB at most (64 MiB on 32-bit
+// machines), and it falls again when nothing is: so a program with phases soon keeps the memory of
+// a phase.
 //
 // A process whose memory is limited, by itself or by its control group, keeps a small share of that
 // at most: nobody asks it for memory back before the kernel ends it. The limits are read when the
@@ -18,7 +18,7 @@
 
 #include "eggbox/base.h"
 
-// The bytes that may stay unused, within the share. SIZE_MAX: time alone decides.
+// The bytes that may stay unused, within the share.
 size_t egb_keep_bytes_(void);
 
 // Unused memory went because it was over this limit, or over another limit of a cache.
@@ -48,6 +48,6 @@ void egb_keep_end_epoch_(void);
 
 // From now on somebody calls egb_heap_purge() again and again; or nobody does any more, as in the
 // child of a fork.
-void egb_keep_leave_to_time_(bool is_on);
+void egb_keep_note_purger_(bool is_there);
 
 #endif  // EGGBOX_SRC_HOSTED_REGION_KEEP_H
