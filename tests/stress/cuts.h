@@ -17,6 +17,11 @@ extern "C" {
 void begin_free(egb_pool pool, void* block);
 void end_free(egb_pool pool, void* block);
 
+// The function that a free calls once its magazine has the block and no room for it, and that takes
+// the lock of the pool.
+typedef void (*cold_code)(void);
+cold_code code_of_end(void);
+
 // The entries between the newest one and the end of the room in this thread's magazine.
 ptrdiff_t room_left(egb_pool pool);
 

@@ -30,6 +30,11 @@ void end_free(egb_pool pool, void* block)
     }
 }
 
+cold_code code_of_end(void)
+{
+    return (cold_code)egb_free_ended_;
+}
+
 ptrdiff_t room_left(egb_pool pool)
 {
     const egb_magazine_* const magazine = own_magazine(pool);

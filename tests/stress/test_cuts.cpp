@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Frees that are cut in two, behind the store that puts the block into the magazine: what other
 // threads do in between. And what magazines have room for, when their threads have ended.
-#include "cuts.h"
-#include "stress.hpp"
+#include "cuts.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,20 +12,9 @@
 namespace
 {
 
-egb_pool make(std::size_t block_bytes, std::size_t max_blocks)
-{
-    egb_pool_options options{};
-    options.block_bytes = block_bytes;
-    options.max_blocks  = max_blocks;
-    options.level       = level_named("check");
-    return stress::make(options);
-}
-
-template <class Work>
-void in_another_thread(Work work)
-{
-    std::thread(work).join();
-}
+using cuts::full;
+using cuts::in_another_thread;
+using cuts::make;
 
 // Each turn is one thread's, whatever the system does.
 class turns
@@ -46,33 +34,6 @@ class turns
     std::mutex              mutex_;
     std::condition_variable is_next_;
     int                     next_ = 0;
-};
-
-// A pool with one block in use. Others are free, and fill this thread's magazine.
-class full
-{
-  public:
-    full()
-    {
-        std::vector<void*> blocks(blocks_max);
-        const auto         free_one = [&] {
-            egb_pool_free(pool, blocks.back());
-            blocks.pop_back();
-        };
-        in_another_thread([&] {
-            MUST(egb_pool_alloc_many(pool, blocks.data(), blocks.size()) == blocks.size());
-        });
-        do {
-            free_one();
-        } while (room_left(pool) != 0);
-        block = blocks.back();
-        blocks.pop_back();
-        in_another_thread([&] { egb_pool_free_many(pool, blocks.data(), blocks.size()); });
-    }
-
-    static constexpr std::size_t blocks_max = 400;
-    const egb_pool               pool       = make(64, blocks_max);
-    void*                        block      = nullptr;
 };
 
 // Takes so many blocks and frees them.

@@ -38,11 +38,18 @@ EGB_COLD void egb_free_refused_(void* block, const void* site)
     }
 }
 
+// The magazine that a free has put the block into, and its key. They are found before that: once
+// the block is there, another thread may take it out, and its chunk may go from the map.
+typedef struct egb_home {
+    egb_magazine_* magazine;
+    uint64_t       key;
+} egb_home;
+
 // Puts the block into the magazine for this unit; at "off" whatever its lane, because blocks are
 // not sent back to their lanes there. False: no magazine takes it. An address with more bits than
 // the map knows gets another address's unit: only level "off" has to check that. Nothing here
 // compares the block with the one taken last: no processor could predict that branch.
-EGB_INLINE egb_push free_home(void* block)
+EGB_INLINE egb_push free_home(void* block, egb_home* home)
 {
     const egb_unit* const unit = egb_unit_like_(block);
     if (EGB_UNLIKELY(unit == NULL)) {
@@ -50,6 +57,8 @@ EGB_INLINE egb_push free_home(void* block)
     }
     const uint64_t       key      = egb_key_at_(unit);
     egb_magazine_* const magazine = egb_magazine_of_key_(key);
+    home->magazine                = magazine;
+    home->key                     = key;
     if (!egb_key_is_checked_(key)) {
         return EGB_LIKELY(egb_key_is_(&magazine->key, egb_key_in_lane_(key, 0))) &&
                        egb_is_address_(block)
@@ -61,11 +70,10 @@ EGB_INLINE egb_push free_home(void* block)
                : EGB_PUSH_NO;
 }
 
-// The block is in use: its chunk is still on the map.
-static EGB_COLD void free_ended(void* block, const void* site)
+static EGB_COLD void free_ended(void* block, egb_home home, const void* site)
 {
-    const uint64_t key = egb_key_of_unit_(egb_unit_of_(block));
-    egb_free_ended_(egb_magazine_of_key_(key), egb_pool_of_key_(key), NULL, block, site);
+    const egb_pool pool = egb_pool_of_key_(egb_key_in_lane_(home.key, 0));
+    egb_free_ended_(home.magazine, pool, NULL, block, site);
     egb_heap_purge_step_();
 }
 
@@ -91,10 +99,10 @@ static void free_elsewhere(void* block, const void* site)
 }
 
 // What a magazine did not take as it came.
-static void free_on(egb_push push, void* block, const void* site)
+static void free_on(void* block, egb_home home, egb_push push, const void* site)
 {
     if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
-        free_ended(block, site);
+        free_ended(block, home, site);
     } else {
         free_elsewhere(block, site);
     }
@@ -103,23 +111,25 @@ static void free_on(egb_push push, void* block, const void* site)
 // The caller's address is loaded only where it is used.
 void egb_free(void* block)
 {
-    const egb_push push = free_home(block);
+    egb_home       home = {NULL, 0};
+    const egb_push push = free_home(block, &home);
     if (EGB_UNLIKELY(push != EGB_PUSH_DONE)) {
-        free_on(push, block, EGB_CALLER());
+        free_on(block, home, push, EGB_CALLER());
     }
 }
 
 void egb_free_from_(void* block, const void* site)
 {
-    const egb_push push = free_home(block);
+    egb_home       home = {NULL, 0};
+    const egb_push push = free_home(block, &home);
     if (EGB_UNLIKELY(push != EGB_PUSH_DONE)) {
-        free_on(push, block, site);
+        free_on(block, home, push, site);
     }
 }
 
 // The table in which alloc finds the pool of a small size leads to the magazine, too. The block
 // taken last has that size; of any other block the map tells the size.
-EGB_INLINE egb_push free_small(void* block, size_t bytes)
+EGB_INLINE egb_push free_small(void* block, size_t bytes, egb_home* home)
 {
     const size_t         step     = (bytes + EGB_HEAP_STEP_BYTES_ - 1) / EGB_HEAP_STEP_BYTES_;
     const uint64_t       key      = EGB_LOAD_(egb_heap_small_[step]);
@@ -129,8 +139,10 @@ EGB_INLINE egb_push free_small(void* block, size_t bytes)
     }
     if (!egb_key_is_checked_(key)) {
         // "off" checks no sizes. The null pool's key stands for an unused size.
-        return egb_key_is_(&magazine->key, key) ? free_home(block) : EGB_PUSH_NO;
+        return egb_key_is_(&magazine->key, key) ? free_home(block, home) : EGB_PUSH_NO;
     }
+    home->magazine             = magazine;
+    home->key                  = key;
     const egb_unit* const unit = egb_unit_like_(block);
     return EGB_LIKELY(
                unit != NULL && egb_key_is_(&magazine->key, key) &&
@@ -142,9 +154,11 @@ EGB_INLINE egb_push free_small(void* block, size_t bytes)
 
 void egb_free_sized_(void* block, size_t bytes)
 {
-    const egb_push push = bytes <= EGB_HEAP_SMALL_BYTES_ ? free_small(block, bytes) : EGB_PUSH_NO;
+    egb_home       home = {NULL, 0};
+    const egb_push push =
+        bytes <= EGB_HEAP_SMALL_BYTES_ ? free_small(block, bytes, &home) : EGB_PUSH_NO;
     if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {
-        free_ended(block, EGB_CALLER());
+        free_ended(block, home, EGB_CALLER());
     } else if (EGB_UNLIKELY(push == EGB_PUSH_NO)) {
         egb_heap_free_sized_(block, 1, bytes, EGB_CALLER());
     }
