@@ -15,14 +15,20 @@ namespace
 
 enum : std::size_t { THREADS = 3, SIZES = 12, SLOTS = 3000, ROUNDS_MIN = 60 };
 
+constexpr std::size_t least_bytes = 16;
+
 using slots = std::array<std::atomic<void*>, SLOTS>;
 
 void turn_over(const std::array<egb_pool, SIZES>& pools, slots* all, stress::random* random)
 {
     for (int i = 0; i < 2000; i++) {
-        void* const block = egb_pool_alloc(pools[random->below(SIZES)]);
+        const std::size_t which = random->below(SIZES);
+        auto* const       block = static_cast<unsigned char*>(egb_pool_alloc(pools[which]));
         MUST(block != nullptr);
-        *static_cast<unsigned char*>(block) = 1;
+        // Each page, or the memory would go on growing until each has once been the first of one.
+        for (std::size_t at = 0; at < least_bytes << which; at += 4096) {
+            block[at] = 1;
+        }
         egb_free((*all)[random->below(SLOTS)].exchange(block));
     }
     const egb_pool passing = stress::make(64, 1000);
@@ -45,7 +51,7 @@ TEST(soak, the_process_does_not_grow)
     std::array<egb_pool, SIZES> pools;
     stress::keep_one_heap();
     for (std::size_t i = 0; i < SIZES; i++) {
-        pools[i] = stress::make(std::size_t{16} << i, 0, i % 2 == 0);
+        pools[i] = stress::make(least_bytes << i, 0, i % 2 == 0);
     }
     const std::unique_ptr<slots> all(new slots{});
     const clock::time_point      start = clock::now();
