@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Frees of a known size: operator delete of C++, and C23.
 #include "../pool/events.h"
-#include "../pool/redzone.h"
+#include "../pool/free.h"
 #include "../pool/registry.h"
 #include "../region/early.h"
 #include "../region/large.h"
@@ -16,25 +16,9 @@ static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
                egb_pool_key_(egb_handle_of_(owner));
 }
 
-// Red zones also know the requested bytes, unless the block is damaged: the free reports damage.
-static size_t asked_bytes(const egb_control* owner, const void* block, size_t bytes)
+static bool is_aligned(const void* block, size_t align)
 {
-    egb_control* const control = bytes == 0 ? NULL : egb_pool_lock_(egb_handle_of_(owner));
-    if (control != NULL) {
-        const bool is_known = control->redzones != NULL && egb_redzone_knows_bytes_(block);
-        bytes               = is_known ? egb_redzone_bytes_(control, block) : bytes;
-        egb_pool_unlock_(control);
-    }
-    return bytes;
-}
-
-static bool
-has_size_in_pool(const egb_control* owner, const void* block, size_t align, size_t bytes)
-{
-    const size_t asked =
-        EGB_LOAD_(owner->redzones) == NULL ? bytes : asked_bytes(owner, block, bytes);
-    return is_class_for(owner, align, bytes) &&
-           (asked == bytes || asked == egb_round_up_(bytes, align));
+    return ((uintptr_t)block & (align - 1)) == 0;
 }
 
 static bool has_size_if_large(const void* block, size_t align, size_t bytes)
@@ -54,15 +38,15 @@ static bool has_size(const egb_control* owner, const void* block, size_t align, 
     if (is_live ? !egb_key_is_checked_(pool.slot) : !egb_large_is_live_(block)) {
         return true;
     }
-    if (((uintptr_t)block & (align - 1)) != 0 || bytes == EGB_HEAP_ANY_BYTES) {
-        return ((uintptr_t)block & (align - 1)) == 0;
+    if (!is_aligned(block, align) || bytes == EGB_HEAP_ANY_BYTES) {
+        return is_aligned(block, align);
     }
     if (!is_live) {
         return has_size_if_large(block, align, bytes);
     }
     // The map does not know blocks of passthrough pools.
     const egb_control* const found = owner != NULL ? owner : egb_control_of_(pool);
-    return found != NULL && has_size_in_pool(found, block, align, bytes);
+    return found != NULL && is_class_for(found, align, bytes);
 }
 
 static void report_size(const void* block, const void* site)
@@ -89,22 +73,41 @@ static bool is_of_class(const void* block, size_t bytes)
            EGB_LOAD_(unit->block_bytes) != 0;
 }
 
-static void check_size(const void* block, size_t align, size_t bytes, const void* site)
+// Red zones know the requested bytes: the size is looked at with the lock that the free takes.
+static void
+free_claimed(const egb_control* owner, void* block, size_t align, size_t bytes, const void* site)
+{
+    const bool      is_any = bytes == EGB_HEAP_ANY_BYTES;
+    const egb_claim claim  = {
+         .fits    = is_aligned(block, align) && (is_any || is_class_for(owner, align, bytes)),
+         .bytes   = is_any ? 0 : bytes,
+         .rounded = is_any ? 0 : egb_round_up_(bytes, align),
+    };
+    egb_pool_free_claimed_(egb_handle_of_(owner), &claim, block, site);
+}
+
+static void free_checked(void* block, size_t align, size_t bytes, const void* site)
 {
     const egb_control* const owner = egb_owner_of_(block);
+    if (owner != NULL && EGB_LOAD_(owner->redzones) != NULL) {
+        free_claimed(owner, block, align, bytes, site);
+        return;
+    }
     if (!has_size(owner, block, align, bytes)) {
         report_size(block, site);
     }
+    egb_free_from_(block, site);
 }
 
 void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* site)
 {
     const bool is_right =
         block == NULL || (align == 1 && is_of_class(block, bytes)) || egb_early_bytes_(block) != 0;
-    if (!is_right) {
-        check_size(block, align, bytes, site);
+    if (is_right) {
+        egb_free_from_(block, site);
+    } else {
+        free_checked(block, align, bytes, site);
     }
-    egb_free_from_(block, site);
 }
 
 void egb_free_aligned_(void* block, size_t align)

@@ -5,8 +5,10 @@
 #include "../../os/os.h"
 #include "../cache/split.h"
 #include "../cache/tight.h"
+#include "../stacks/stacks.h"
 #include "events.h"
 #include "layout.h"
+#include "redzone.h"
 #include "registry.h"
 
 static egb_misuse_kind kind_of_stranger(const void* address)
@@ -43,12 +45,37 @@ static bool free_in_part(egb_magazine_* magazine, egb_pool pool, void* block)
            egb_push_is_done_(magazine, egb_push_unchecked_(magazine, block));
 }
 
-void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site)
+// Where a red zone is damaged it knows nothing: the free reports the damage.
+static bool is_claim_right(const egb_control* control, const egb_claim* claim, const void* block)
 {
-    if (block == NULL) {
-        return;
+    if (!claim->fits || claim->bytes == 0 || !egb_redzone_knows_bytes_(block)) {
+        return claim->fits;
     }
-    site                          = egb_pool_site_(pool, site);
+    const size_t bytes = egb_redzone_bytes_(control, block);
+    return bytes == claim->bytes || bytes == claim->rounded;
+}
+
+// Of a block that is not in use nothing is known, and the free says so. Before the free, which is
+// part of the block's history afterwards.
+static egb_finding
+find_wrong_size(egb_control* control, egb_pool pool, const egb_claim* claim, const void* block)
+{
+    egb_finding finding = {0};
+    if (claim != NULL && control->redzones != NULL && control->layout->is_live(control, block) &&
+        !is_claim_right(control, claim, block)) {
+        finding.kind    = (int)EGB_MISUSE_WRONG_SIZE;
+        finding.block   = block;
+        finding.index   = egb_chunk_index_(egb_chunk_map_find_(egb_pool_key_(pool), block), block);
+        finding.history = egb_redzone_history_(control, block);
+    }
+    return finding;
+}
+
+static void free_in_pool(
+    egb_pool pool, egb_magazine* cache, const egb_claim* claim, void* block, const void* from
+)
+{
+    const void* const    site     = egb_pool_site_(pool, from);
     egb_magazine_* const magazine = egb_magazine_for_(pool, cache);
     if (free_in_part(magazine, pool, block)) {
         return;
@@ -58,9 +85,13 @@ void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, cons
         egb_pool_report_handle_(pool, block, site);
         return;
     }
-    const bool     passes_on = control->layout->passes_foreign_on;
-    egb_free_fault fault     = control->layout->give(control, magazine, pool, block, site);
+    const bool        passes_on  = control->layout->passes_foreign_on;
+    const egb_finding wrong_size = find_wrong_size(control, pool, claim, block);
+    egb_free_fault    fault      = control->layout->give(control, magazine, pool, block, site);
     egb_pool_unlock_and_report_(control, pool, site);
+    if (wrong_size.kind != 0) {
+        egb_pool_report_finding_(pool, &wrong_size, egb_stack_here_(from));
+    }
     egb_freeze_report_(pool, site);
     if (fault.kind == EGB_MISUSE_FOREIGN) {
         fault.kind = (int)kind_of_stranger(block);
@@ -70,6 +101,18 @@ void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, cons
     } else if (fault.kind != 0) {
         egb_pool_report_((egb_misuse_kind)fault.kind, pool, block, fault.index, site);
     }
+}
+
+void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site)
+{
+    if (block != NULL) {
+        free_in_pool(pool, cache, NULL, block, site);
+    }
+}
+
+void egb_pool_free_claimed_(egb_pool pool, const egb_claim* claim, void* block, const void* site)
+{
+    free_in_pool(pool, NULL, claim, block, site);
 }
 
 // If the pool was destroyed, the entry is nobody's any more.

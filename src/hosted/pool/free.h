@@ -150,6 +150,17 @@ EGB_COLD void egb_free_ended_(
 // the block is for; NULL: the thread's.
 void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site);
 
+// What a free of a known size says of its block, beside that the block is in use.
+typedef struct egb_claim {
+    bool   fits;     // the pool is for such blocks, and the block's address is aligned so
+    size_t bytes;    // 0: any
+    size_t rounded;  // up to the alignment: programs give this, too
+} egb_claim;
+
+// The same with such a claim, for a pool with red zones, which know the requested bytes: one lock
+// for the look at them and the free.
+void egb_pool_free_claimed_(egb_pool pool, const egb_claim* claim, void* block, const void* site);
+
 // The magazine that a call is to use: the cache's own, or this thread's. NULL: it has none.
 egb_magazine_* egb_magazine_for_(egb_pool pool, egb_magazine* cache);
 
