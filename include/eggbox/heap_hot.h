@@ -31,6 +31,12 @@ void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site);
 // used.
 void egb_heap_purge_wait_(size_t given);
 
+// Ends that wait.
+void egb_heap_purge_wake_(void);
+
+// That thread has ended, and no other thread runs: the calls of the program do the work again.
+void egb_heap_purge_ends_(void);
+
 // The program is about to forbid itself system calls, perhaps on pain of death: the limits of its
 // memory are read a last time. Safe in a signal handler.
 void egb_heap_expect_sandbox_(void);

@@ -3,14 +3,22 @@
 // itself. A program with one thread stays so: the heap bounds what it keeps there.
 //
 // EGGBOX_PURGE=calls: there is no such thread, and the calls of the program do its work.
+//
+// The system lets only a process with one thread enter some namespaces. A program whose threads
+// have ended is such a process, so this thread ends for it.
 #include "next.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #pragma GCC visibility push(hidden)
 #include "eggbox/heap.h"
@@ -24,40 +32,48 @@ EGB_NEXT_(create_function, pthread_create)
 
 enum { STACK_BYTES = 256 << 10 };
 
-static bool is_started;  // atomic
+static bool is_started;  // atomic: a thread was made, or is not wanted
+static bool is_there;    // atomic, as all that follow
+static bool is_to_end;
+static long thread_number;  // 0: it has not run yet
+static long process_number;
 
 static void* purge(void* nothing)
 {
     (void)nothing;
     (void)prctl(PR_SET_NAME, "eggbox-purge", 0, 0, 0);
-    for (;;) {
+    __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&is_to_end, __ATOMIC_ACQUIRE)) {
         egb_heap_purge_wait_(egb_heap_purge());
     }
     return NULL;
 }
 
 // The program's signals are for its own threads.
-static bool start_purger(create_function create)
+static void start_purger(create_function create)
 {
     pthread_attr_t attributes;
     pthread_t      thread;
     sigset_t       all, before;
     if (pthread_attr_init(&attributes) != 0) {
-        return false;
+        return;
     }
+    __atomic_store_n(&is_to_end, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&thread_number, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&process_number, (long)getpid(), __ATOMIC_RELAXED);
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_there = create(&thread, &attributes, purge, NULL) == 0;
+    __atomic_store_n(&is_there, create(&thread, &attributes, purge, NULL) == 0, __ATOMIC_RELEASE);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
-    return is_there;
 }
 
 static void in_forked_child(void)
 {
     __atomic_store_n(&is_started, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&is_there, false, __ATOMIC_RELAXED);
 }
 
 static bool is_wanted(void)
@@ -78,7 +94,67 @@ EXPORT int pthread_create(
 {
     const int status = next_pthread_create()(thread, attributes, start, argument);
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted()) {
-        (void)start_purger(next_pthread_create());
+        start_purger(next_pthread_create());
     }
     return status;
+}
+
+// ---- namespaces ---------------------------------------------------------------------------------
+
+// Whether the system still counts it among the threads of this process.
+static bool is_running(void)
+{
+    const long number = __atomic_load_n(&thread_number, __ATOMIC_ACQUIRE);
+    return number == 0 || syscall(SYS_tgkill, getpid(), number, 0) == 0;
+}
+
+// The child of a vfork has its parent's memory, and no thread of ours. False: there is no thread,
+// or another call ends it.
+static bool end_purger(void)
+{
+    enum { NAPS_MAX = 5000 };
+    const struct timespec nap = {.tv_sec = 0, .tv_nsec = 200000};
+    int                   before;
+    if (__atomic_load_n(&process_number, __ATOMIC_RELAXED) != (long)getpid() ||
+        !__atomic_exchange_n(&is_there, false, __ATOMIC_ACQ_REL)) {
+        return false;
+    }
+    __atomic_store_n(&is_to_end, true, __ATOMIC_RELEASE);
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    for (int i = 0; i < NAPS_MAX && is_running(); i++) {
+        egb_heap_purge_wake_();
+        (void)nanosleep(&nap, NULL);
+    }
+    (void)pthread_setcancelstate(before, NULL);
+    return true;
+}
+
+// The next thread of the program brings another purger. If the program has threads itself the
+// system refuses again, and the purger comes back at once.
+static int enter(long call, int first, int second)
+{
+    const long result = syscall(call, first, second);
+    if (result == 0 || (errno != EINVAL && errno != EUSERS) || !end_purger()) {
+        return (int)result;
+    }
+    const long again = syscall(call, first, second);
+    if (again == 0) {
+        egb_heap_purge_ends_();
+        __atomic_store_n(&is_started, false, __ATOMIC_RELAXED);
+        return 0;
+    }
+    const int error = errno;
+    start_purger(next_pthread_create());
+    errno = error;
+    return (int)again;
+}
+
+EXPORT int unshare(int flags)
+{
+    return enter(SYS_unshare, flags, 0);
+}
+
+EXPORT int setns(int file, int kind)
+{
+    return enter(SYS_setns, file, kind);
 }

@@ -341,12 +341,22 @@ static uint32_t purger_sleeps;
 // nor do the first 63 of the calls that go further: it looks by itself after that time.
 enum { LOOKS_IN_VAIN = 8, SLEEP_MILLISECONDS = 16000 };
 
+void egb_heap_purge_wake_(void)
+{
+    EGB_STORE_(purger_sleeps, 0);
+    egb_os_wake_(&purger_sleeps);
+}
+
 void egb_heap_wake_purger_(void)
 {
     if (EGB_LOAD_(purger_sleeps) != 0) {
-        EGB_STORE_(purger_sleeps, 0);
-        egb_os_wake_(&purger_sleeps);
+        egb_heap_purge_wake_();
     }
+}
+
+void egb_heap_purge_ends_(void)
+{
+    egb_keep_note_purger_(false);
 }
 
 // Whether an epoch has ended, and the next one begins. The first one begins with the first look.

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Enters namespaces that the system opens to a process with one thread only, after a thread of its
+// own has ended. Says how that went.
+//
+// usage: override_alone user|setns|kept
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int threads_of_process(void)
+{
+    int        count  = 0;
+    DIR* const folder = opendir("/proc/self/task");
+    for (const struct dirent* one = NULL; folder != NULL && (one = readdir(folder)) != NULL;) {
+        count += one->d_name[0] != '.';
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+// A thread that ends when a byte comes.
+typedef struct own_thread {
+    pthread_t thread;
+    long      number;
+    int       ends[2];
+} own_thread;
+
+static void* wait_for_byte(void* its)
+{
+    own_thread* const own = its;
+    char              byte;
+    own->number = syscall(SYS_gettid);
+    free(malloc(100));
+    (void)!read(own->ends[0], &byte, 1);
+    return NULL;
+}
+
+static void begin(own_thread* own)
+{
+    if (pipe(own->ends) != 0 || pthread_create(&own->thread, NULL, wait_for_byte, own) != 0) {
+        exit(2);
+    }
+}
+
+// The system counts a thread a moment longer than pthread_join() waits for it.
+static void end(own_thread* own)
+{
+    (void)!write(own->ends[1], "", 1);
+    (void)pthread_join(own->thread, NULL);
+    while (syscall(SYS_tgkill, getpid(), own->number, 0) == 0) {
+        (void)sched_yield();
+    }
+}
+
+static void begin_and_end_a_thread(void)
+{
+    own_thread own;
+    begin(&own);
+    end(&own);
+}
+
+static void say(bool is_done)
+{
+    printf("%s\n", is_done ? "entered" : errno == EINVAL ? "has threads" : strerror(errno));
+}
+
+static void enter_a_new_one(void)
+{
+    say(unshare(CLONE_NEWUSER) == 0);
+}
+
+// The child makes the namespace, and is there until its parent has entered it.
+static void enter_that_of_a_child(void)
+{
+    char  path[64];
+    char  byte;
+    int   ready[2];
+    pid_t child = -1;
+    if (pipe(ready) != 0 || (child = fork()) < 0) {
+        exit(2);
+    }
+    if (child == 0) {
+        (void)unshare(CLONE_NEWUSER);
+        (void)!write(ready[1], "", 1);
+        (void)pause();
+    }
+    (void)!read(ready[0], &byte, 1);
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/user", (int)child);
+    say(setns(open(path, O_RDONLY), CLONE_NEWUSER) == 0);
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+}
+
+// While a thread of its own runs, the answer is no.
+static void stay_with_a_thread(bool has_purger)
+{
+    own_thread own;
+    begin(&own);
+    enter_a_new_one();
+    const bool is_there = threads_of_process() == 3;
+    printf("%s\n", is_there == has_purger ? "the same threads" : "other threads");
+    end(&own);
+    enter_a_new_one();
+}
+
+int main(int count, char** words)
+{
+    const char* const what = count > 1 ? words[1] : "";
+    begin_and_end_a_thread();
+    if (strcmp(what, "kept") == 0) {
+        stay_with_a_thread(threads_of_process() == 2);
+    } else if (strcmp(what, "setns") == 0) {
+        enter_that_of_a_child();
+    } else {
+        enter_a_new_one();
+    }
+    begin_and_end_a_thread();
+    return 0;
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The system lets only a process with one thread enter some namespaces. The library's own thread is
+not in the way of a program whose threads have ended.
+
+usage: alone.py LIBRARY ALONE
+"""
+
+import sys
+
+from both import check, failures, run
+
+LIBRARY, ALONE = sys.argv[1:3]
+
+
+def main():
+    for what in ("user", "setns", "kept"):
+        plain = run([ALONE, what])
+        check(plain.returncode == 0, f"{what}: it cannot be tried here", plain)
+        for setting in ({}, {"EGGBOX_CHECK": "guard"}, {"EGGBOX_PURGE": "calls"}):
+            done = run([ALONE, what], LIBRARY, extra=setting)
+            check((done.returncode, done.stdout) == (0, plain.stdout), f"{what}, {setting}", done,
+                  plain)
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
