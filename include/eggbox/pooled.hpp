@@ -230,8 +230,30 @@ struct pooled {
 ///     };
 ///
 /// A frame's size is known to the compiler alone; each size has its class.
+///
+/// A coroutine passes its own parameters to operator new of its promise if they fit. The placement
+/// form of pooled<T> would put the frame of a coroutine with one pointer there: hence this class
+/// has no form with a parameter that a coroutine may have, and pooled<T> is not for promises.
 struct pooled_frame {
-    EGB_OPERATORS_FROM_(::eggbox::frame_source_)
+    static void* operator new(std::size_t bytes)
+    {
+        return alloc_or_throw_<frame_source_>(bytes);
+    }
+
+    static void* operator new(std::size_t bytes, std::align_val_t align)
+    {
+        return alloc_or_throw_<frame_source_>(bytes, static_cast<std::size_t>(align));
+    }
+
+    static void operator delete(void* block) noexcept
+    {
+        egb_free(block);
+    }
+
+    static void operator delete(void* block, std::align_val_t) noexcept
+    {
+        egb_free(block);
+    }
 };
 
 /// The same for promises with get_return_object_on_allocation_failure(): nothing is thrown.

@@ -143,4 +143,28 @@ TEST(Coroutine, ThatMayHaveNoFrameHasItInTheHeap)
     is_full = false;
 }
 
+// Its only parameter would fit the placement form of operator new.
+template <template <class> class Base>
+counter<Base> count_at(char* place)
+{
+    for (;;) {
+        *place += 1;
+        co_yield int{*place};
+    }
+}
+
+TEST(Coroutine, HasItsFrameInTheHeapAlsoIfItsParameterIsAPointer)
+{
+    const events quiet;
+    char         place[1024]                     = {};
+    counter<never_full> (*volatile count)(char*) = count_at<never_full>;
+    counter<never_full> numbers                  = count(place);
+    EXPECT_TRUE(egb_pool_is_ancestor(egb_heap_pool(), egb_pool_of(numbers.frame())));
+    EXPECT_EQ(numbers.next(), 1);
+    EXPECT_EQ(numbers.next(), 2);
+    for (const char& other : place) {
+        EXPECT_EQ(other, &other == place ? 2 : 0);
+    }
+}
+
 }  // namespace
