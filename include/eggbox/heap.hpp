@@ -101,6 +101,7 @@ class heap
     /// are about blocks of one size.
     explicit heap(const egb_pool_options& options) noexcept : options_(all_sizes(options))
     {
+        keep_name();
         open();
     }
 
@@ -230,6 +231,18 @@ class heap
         return options;
     }
 
+    // The pools of the classes are made later, when the caller's text may be gone.
+    void keep_name() noexcept
+    {
+        if (options_.name == nullptr) {
+            return;
+        }
+        for (std::size_t i = 0; i + 1 < sizeof name_ && options_.name[i] != '\0'; i++) {
+            name_[i] = options_.name[i];
+        }
+        options_.name = name_;
+    }
+
     void open() noexcept
     {
         status_ = egb_pool_create(&top_, &options_);
@@ -306,6 +319,7 @@ class heap
     }
 
     egb_pool_options options_;
+    char             name_[sizeof(egb_pool_stats::name)]{};  // of all pools, if they have one
     egb_pool         top_{0, 0};
     egb_status       status_ = EGB_INVALID;
     alignas(8) std::uint64_t keys_[sizes::count]{};  // atomic; 0: not used yet

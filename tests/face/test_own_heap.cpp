@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -110,6 +111,26 @@ TEST(OwnHeap, HasNameBudgetAndParentOfItsOptions)
     EXPECT_STREQ(stats_of(egb_pool_of(own.alloc(100))).name, "level 3");
     EXPECT_EQ(own.alloc(2 << 20), nullptr);
     EXPECT_EQ(own.stats().in_use, 1u);
+}
+
+TEST(OwnHeap, KeepsItsNameForThePoolsThatItMakesLater)
+{
+    std::string      name(60, 'n');
+    egb_pool_options options{};
+    options.name = name.c_str();
+    heap own(options);
+    name.replace(0, name.size(), name.size(), '?');
+    const std::string kept(47, 'n');
+    EXPECT_EQ(stats_of(egb_pool_of(own.alloc(100))).name, kept);
+    EXPECT_EQ(stats_of(egb_pool_of(own.alloc(1 << 20))).name, kept);
+    own.release();
+    EXPECT_EQ(stats_of(own.pool()).name, kept);
+}
+
+TEST(OwnHeap, WithoutANameHasPoolsWithoutOne)
+{
+    heap own;
+    EXPECT_EQ(stats_of(egb_pool_of(own.alloc(100))).name, std::string("pool"));
 }
 
 TEST(OwnHeap, ThatCannotBeMadeServesNothing)
