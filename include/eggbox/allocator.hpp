@@ -192,14 +192,14 @@ class allocator
 template <class T, class... Args>
 [[nodiscard]] std::shared_ptr<T> make_shared(Args&&... args)
 {
-    return std::allocate_shared<T>(allocator<T>(), std::forward<Args>(args)...);
+    return std::allocate_shared<T>(allocator<std::remove_cv_t<T>>(), std::forward<Args>(args)...);
 }
 
 /// The same in a heap that lives longer than the last owner, weak ones included.
 template <class T, class... Args>
 [[nodiscard]] std::shared_ptr<T> make_shared_in(heap& of, Args&&... args)
 {
-    return std::allocate_shared<T>(allocator<T>(of), std::forward<Args>(args)...);
+    return std::allocate_shared<T>(allocator<std::remove_cv_t<T>>(of), std::forward<Args>(args)...);
 }
 
 /// Destroys the object of a heap_ptr. An empty class: a pointer with it is one pointer wide.

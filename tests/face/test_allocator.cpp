@@ -330,6 +330,9 @@ TEST(SmartPointers, AreOfTheHeapAndOnePointerWide)
         heap                       own;
         const std::shared_ptr<int> other = eggbox::make_shared_in<int>(own, 4);
         EXPECT_TRUE(own.owns(other.get()) && *other == 4);
+        const std::shared_ptr<const int> fixed     = eggbox::make_shared<const int>(5);
+        const std::shared_ptr<const int> own_fixed = eggbox::make_shared_in<const int>(own, 6);
+        EXPECT_TRUE(*fixed == 5 && *own_fixed == 6 && own.owns(own_fixed.get()));
     }
     EXPECT_EQ(in_use(), before);
     third_throws::made = 2;
