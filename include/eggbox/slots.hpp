@@ -304,6 +304,12 @@ class basic_slots<T, Store>::walk
 
     constexpr walk() noexcept = default;
 
+    /// An iterator becomes a const_iterator.
+    template <bool IsOtherConst, class = std::enable_if_t<IsConst && !IsOtherConst>>
+    constexpr walk(walk<IsOtherConst> other) noexcept : slots_(other.slots_), index_(other.index_)
+    {
+    }
+
     EGB_ALWAYS_INLINE reference operator*() const noexcept
     {
         return *operator->();
@@ -349,6 +355,8 @@ class basic_slots<T, Store>::walk
 
   private:
     friend basic_slots;
+    template <bool>
+    friend class basic_slots<T, Store>::walk;
 
     using slots_pointer = std::conditional_t<IsConst, const basic_slots*, basic_slots*>;
 

@@ -90,7 +90,7 @@ class fixed_slots_store_
 
     static_assert(
         N != 0 && N <= EGB_SLOTS_COUNT_MAX && N <= SIZE_MAX / 2 / (sizeof(T) + 32),
-        "no table have this many objects of this type"
+        "no slots have this many objects of this type"
     );
 
     constexpr fixed_slots_store_() noexcept = default;

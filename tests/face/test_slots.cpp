@@ -177,6 +177,19 @@ TYPED_TEST(face_slots, a_walk_meets_each_object_once)
     EXPECT_EQ(wanted, 300);
 }
 
+TYPED_TEST(face_slots, an_iterator_becomes_a_const_iterator)
+{
+    using iterator       = typename TypeParam::iterator;
+    using const_iterator = typename TypeParam::const_iterator;
+    TypeParam            all;
+    const auto           one   = all.insert(1);
+    const const_iterator first = all.begin();
+    EXPECT_EQ(&*first, all.get(one));
+    EXPECT_EQ(first.handle(), one);
+    EXPECT_TRUE(first == all.begin() && all.end() != first);
+    EXPECT_FALSE((std::is_convertible_v<const_iterator, iterator>));
+}
+
 TYPED_TEST(face_slots, a_walk_may_erase_the_current_object_and_others)
 {
     TypeParam                            all;
