@@ -12,11 +12,11 @@ install(EXPORT eggbox-targets NAMESPACE eggbox:: FILE eggbox-targets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
 
 # The user has to find the libraries that the static library needs.
-set(config "include(\${CMAKE_CURRENT_LIST_DIR}/eggbox-targets.cmake)\n")
+set(eggbox_needs)
 if(EGGBOX_HOSTED AND UNIX)
-  string(PREPEND config "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n")
+  set(eggbox_needs "include(CMakeFindDependencyMacro)\nfind_dependency(Threads)\n")
 endif()
-file(WRITE ${PROJECT_BINARY_DIR}/eggbox-config.cmake "${config}")
+configure_file(cmake/eggbox-config.cmake.in eggbox-config.cmake @ONLY)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/eggbox-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/eggbox-config.cmake

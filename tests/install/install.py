@@ -41,7 +41,15 @@ int main(void)
 PROGRAMS = {"eggbox": PROGRAM, "compat": OLDER_PROGRAM}
 # Programs of projects for C++11, from tests/compat/programs.
 CXX11_PROGRAMS = ("cxx11_machine", "cxx11_messages")
-FOUND = "find_package(eggbox 0.1 REQUIRED)\n"
+FOUND = """find_package(eggbox 0.1 REQUIRED COMPONENTS core compat OPTIONAL_COMPONENTS eggbox)
+if(NOT eggbox_eggbox_FOUND)
+  message(FATAL_ERROR "a component that is there was not found")
+endif()
+find_package(eggbox 0.1 QUIET COMPONENTS no_such)
+if(eggbox_FOUND OR eggbox_no_such_FOUND)
+  message(FATAL_ERROR "a component that is not there was found")
+endif()
+"""
 SUBDIRECTORY = "add_subdirectory({root} eggbox)\n" \
     "if(TARGET gtest OR TARGET test_fixed OR BUILD_TESTING)\n" \
     "  message(FATAL_ERROR \"a subdirectory must build the library only\")\nendif()\n"
@@ -197,7 +205,12 @@ def main():
             check_installed(prefix, nm)
             use(folder, root, f"find_package, shared {shared}", FOUND, compilers,
                 f"-DCMAKE_PREFIX_PATH={prefix}")
-        use(folder, root, "subdirectory", SUBDIRECTORY.format(root=root), compilers)
+        subdirectory = SUBDIRECTORY.format(root=root)
+        use(folder, root, "subdirectory", subdirectory, compilers)
+        # What the project does to its own sources does not reach the library.
+        use(folder, root, "subdirectory, shared, hidden, unity", subdirectory, compilers,
+            "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_C_VISIBILITY_PRESET=hidden",
+            "-DCMAKE_UNITY_BUILD=ON")
 
         if has_command:
             run("cmake", "--install", has_command, "--prefix", folder / "prefix-command")
