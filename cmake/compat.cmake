@@ -35,7 +35,7 @@ endif()
 configure_file(include/eggbox/compat/Pool_c.h compat/eggbox/compat/pool_c.h COPYONLY)
 
 # Programs for older libraries include headers by their old names.
-target_include_directories(eggbox_compat INTERFACE
+target_include_directories(eggbox_compat ${EGGBOX_SYSTEM} INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include/eggbox/compat>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/compat>
   $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/compat/eggbox/compat>

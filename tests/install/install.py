@@ -53,12 +53,13 @@ endif()
 SUBDIRECTORY = "add_subdirectory({root} eggbox)\n" \
     "if(TARGET gtest OR TARGET test_fixed OR BUILD_TESTING)\n" \
     "  message(FATAL_ERROR \"a subdirectory must build the library only\")\nendif()\n"
+# The last flag for C++ warns of much that a header in C cannot do otherwise.
 PROJECT = """cmake_minimum_required(VERSION 3.21)
 project(user LANGUAGES C CXX)
 set(CMAKE_CXX_STANDARD 11)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_C_FLAGS "{flags}")
-set(CMAKE_CXX_FLAGS "{flags}")
+set(CMAKE_CXX_FLAGS "{flags} -Wold-style-cast")
 {how}"""
 USER = """add_executable(user_{name} {source})
 target_link_libraries(user_{name} PRIVATE eggbox::{target})
