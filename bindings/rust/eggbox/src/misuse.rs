@@ -76,8 +76,8 @@ pub struct Misuse<'a> {
 /// pool is as before. `None` is the default again: with `hosted` a report on stderr, once for each
 /// site; without, silence.
 ///
-/// The function must not panic: a panic ends the process. With `hosted` it may be set at any time;
-/// without, while no other thread is inside a call of this crate.
+/// The function must not panic: a panic ends the process. It may be set at any time; a misuse at
+/// that very moment in another thread may still reach the function set before, or none.
 ///
 /// ```
 /// eggbox::on_misuse(Some(|event| panic!("{}", event.text)));
@@ -93,6 +93,10 @@ pub fn on_misuse(handler: Option<fn(&Misuse<'_>)>) {
 }
 
 unsafe extern "C" fn pass_on(event: *const sys::egb_misuse_event, user: *mut c_void) {
+    // Without `hosted` another thread may just be between the two stores that set no function.
+    if user.is_null() {
+        return;
+    }
     // SAFETY: on_misuse() made `user` of a function of this type. The event and its strings are
     // valid during the call.
     let (handler, event, text) = unsafe {
@@ -108,4 +112,15 @@ unsafe extern "C" fn pass_on(event: *const sys::egb_misuse_event, user: *mut c_v
         address: event.address,
         site: event.site,
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handler_that_is_just_taken_away_is_not_called() {
+        // SAFETY: without a function the event is not looked at.
+        unsafe { pass_on(core::ptr::null(), core::ptr::null_mut()) };
+    }
 }
