@@ -21,6 +21,8 @@ fn main() {
         .file("layout.c")
         .include(library.join("include"))
         .std("c11")
+        // An enum is a c_uint to Rust; gcc for bare ARM makes it as small as its values are.
+        .flag_if_supported("-fno-short-enums")
         .opt_level(2) // in debug builds, too: they check this crate's users, not the library
         .define("NDEBUG", None);
     if std::env::var_os("CARGO_FEATURE_HOSTED").is_none() {
