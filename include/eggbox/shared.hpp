@@ -248,6 +248,15 @@ class shared_pool
         return egb_shared_latest(pool_, &out) == EGB_OK ? frame(pool_, out) : frame();
     }
 
+  protected:
+    /// Closes a pool that is not for this program.
+    void refuse() noexcept
+    {
+        egb_shared_close(pool_);
+        pool_   = nullptr;
+        status_ = EGB_INVALID;
+    }
+
   private:
     frame owned(void* block) noexcept
     {
@@ -282,7 +291,7 @@ class shared_pool_of : public shared_pool
         return shared_pool_of(shared_pool::create(options));
     }
 
-    /// EGB_INVALID if the pool's blocks are not as large as T.
+    /// EGB_INVALID if the pool's blocks are not as large as T: it is closed, and gives no frame.
     [[nodiscard]] static shared_pool_of attach(const char* name, unsigned flags = 0) noexcept
     {
         return shared_pool_of(shared_pool::attach(name, flags));
@@ -291,16 +300,6 @@ class shared_pool_of : public shared_pool
     [[nodiscard]] static shared_pool_of attach_fd(int fd, unsigned flags = 0) noexcept
     {
         return shared_pool_of(shared_pool::attach_fd(fd, flags));
-    }
-
-    [[nodiscard]] egb_status status() const noexcept
-    {
-        return is_of_t_ || get() == nullptr ? shared_pool::status() : EGB_INVALID;
-    }
-
-    explicit operator bool() const noexcept
-    {
-        return status() == EGB_OK;
     }
 
     /// The object in a frame of this pool; nullptr if the frame is empty.
@@ -313,10 +312,10 @@ class shared_pool_of : public shared_pool
     explicit shared_pool_of(shared_pool&& pool) noexcept : shared_pool(std::move(pool))
     {
         egb_shared_numbers numbers = {};
-        is_of_t_ = egb_shared_stats(get(), &numbers) == EGB_OK && numbers.block_bytes == sizeof(T);
+        if (egb_shared_stats(get(), &numbers) == EGB_OK && numbers.block_bytes != sizeof(T)) {
+            refuse();
+        }
     }
-
-    bool is_of_t_ = false;
 };
 
 }  // namespace eggbox

@@ -80,6 +80,8 @@ TEST(SharedFace, tells_why_there_is_no_pool)
         eggbox::shared_pool_of<int>::attach_fd(egb_shared_fd(pool.get()));
     EXPECT_EQ(wrong.status(), EGB_INVALID);
     EXPECT_FALSE(wrong);
+    EXPECT_EQ(wrong.get(), nullptr);
+    EXPECT_FALSE(wrong.alloc());  // its objects would not fit
 }
 
 }  // namespace
