@@ -63,7 +63,7 @@ class class_source_
         if (known.generation == 0) {
             egb_pool_options options{};
             char             name[48];
-            options.name        = name_of(name);
+            options.name        = name_of(name, sizeof name);
             options.block_bytes = sizeof(T);
             options.block_align = alignof(T);
             known               = make_once_(&key_, options);
@@ -71,9 +71,9 @@ class class_source_
         return known.generation == 0 ? nullptr : egb_pool_alloc(known);
     }
 
-    // The compiler's text for this function ends in "T = name]", perhaps with "; ..." behind.
-    template <std::size_t N>
-    static const char* name_of(char (&name)[N]) noexcept
+    // The compiler's text for this function ends in "T = name]", perhaps with "; ..." behind. The
+    // function has no template parameters of its own: clang would list them, behind a comma.
+    static const char* name_of(char* name, std::size_t room) noexcept
     {
   #if EGB_HAS_GNU_C_
         const char* from = __PRETTY_FUNCTION__;
@@ -82,13 +82,14 @@ class class_source_
         }
         from += from[0] == '\0' ? 0 : 4;
         std::size_t used = 0;
-        while (used + 1 < N && *from != '\0' && *from != ']' && *from != ';') {
+        while (used + 1 < room && *from != '\0' && *from != ']' && *from != ';') {
             name[used++] = *from++;
         }
         name[used] = '\0';
         return used == 0 ? "pooled" : name;
   #else
         (void)name;
+        (void)room;
         return "pooled";
   #endif
     }
