@@ -98,6 +98,7 @@ dependency_names = eggbox, eggbox-core
     for program in ("pool", "static_pool"):
         shutil.copy(TREE / f"packaging/programs/{program}.c", user)
     (user / "meson.build").write_text("""project('user', 'c')
+add_global_arguments('-fvisibility=hidden', language: 'c')
 executable('static_pool', 'static_pool.c', dependencies: dependency('eggbox-core'))
 executable('pool', 'pool.c', dependencies: dependency('eggbox'))
 """)
