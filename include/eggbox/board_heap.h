@@ -24,7 +24,9 @@
 extern "C" {
 #endif
 
-/// Every block of a board heap has this alignment, that of malloc on 32-bit machines, or more.
+/// Every block of a board heap has this alignment, that of malloc on 32-bit Arm, or more. Where
+/// malloc or a kernel owes its callers 16, as on RISC-V and 64-bit machines, let the memory be
+/// aligned to 16, and all sizes be multiples of 16: every block is then so aligned.
 #define EGB_BOARD_ALIGN 8u
 
 /// One size of blocks: 64 bytes on 32-bit machines. The program fills in the first two fields.
