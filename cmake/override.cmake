@@ -8,7 +8,8 @@ add_library(eggbox-malloc SHARED
   src/override/signals.c src/override/wait.c)
 target_include_directories(eggbox-malloc PRIVATE include)
 target_compile_definitions(eggbox-malloc PRIVATE _GNU_SOURCE EGB_IS_MALLOC=1)
-set(EGGBOX_PLAIN -fno-sanitize=all)
+# With clang it is not optimised at link time either: lld 19 crashes on it.
+set(EGGBOX_PLAIN -fno-sanitize=all $<$<C_COMPILER_ID:Clang>:-fno-lto>)
 target_compile_options(eggbox-malloc PRIVATE
   -fvisibility=hidden -fno-builtin -fexceptions ${EGGBOX_PLAIN})
 # A free() that is a jump to egb_free() lets egb_free() see the program's call.
