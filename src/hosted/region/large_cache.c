@@ -198,6 +198,11 @@ static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
     return best;
 }
 
+bool egb_large_cache_may_fit_(size_t whole)
+{
+    return used_from(bin_of(whole)) < BINS;
+}
+
 egb_large* egb_large_cache_take_(size_t align, size_t whole)
 {
     egb_large* best = NULL;

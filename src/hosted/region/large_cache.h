@@ -22,6 +22,9 @@ size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak);
 // A region for a block of `whole` bytes, whole units. NULL: no cached region fits.
 egb_large* egb_large_cache_take_(size_t align, size_t whole);
 
+// False: no cached region fits a block of `whole` bytes. True: one is likely to.
+bool egb_large_cache_may_fit_(size_t whole);
+
 // Caches a region. The cache may then be over its limit.
 void egb_large_cache_add_(egb_large* large);
 

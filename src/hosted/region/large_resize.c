@@ -6,8 +6,9 @@
 #include "obtain.h"
 
 // From this size on a block that grows asks the system for more addresses, or moves its pages
-// elsewhere. A shorter block is copied into a cached region, as a rule: that is quicker than the
-// calls and their page faults, and the next block finds the pages that this one leaves.
+// elsewhere. A shorter block is copied into a cached region, if one is likely to fit: that is
+// quicker than the calls and their page faults, and the next block finds the pages that this one
+// leaves. A copy into a new region would cost a page fault for each page.
 static const size_t MOVED_BYTES_MIN = (size_t)2 << 20;
 
 // Pages that the system does not move are copied in parts of this size. The pages of each part go
@@ -142,6 +143,18 @@ static bool move_to_more(egb_large* large, size_t whole)
     return to != NULL;
 }
 
+// Where the system cannot move pages, a copy it is in any case.
+static bool is_copied(const egb_large* large, size_t whole)
+{
+    if (whole >= MOVED_BYTES_MIN || egb_is_frozen_()) {
+        return false;
+    }
+    egb_large_lock_();
+    const bool may_fit = egb_large_cache_may_fit_(whole);
+    egb_large_unlock_();
+    return may_fit || large->mapping == 0 || !egb_os_can_split_();
+}
+
 // Grows by an eighth more than requested: that costs addresses, but no memory until it is touched,
 // and a block that grows step by step moves seldom. If addresses are short, it grows by the
 // requested size.
@@ -152,7 +165,7 @@ static bool grow(egb_large* large, size_t bytes)
     if (extend_into_cached(large, whole) || extend_into_cached(large, exact)) {
         return true;
     }
-    if (exact < MOVED_BYTES_MIN && !egb_is_frozen_()) {
+    if (is_copied(large, exact)) {
         return false;
     }
     const bool is_done = extend(large, whole) || move_to_more(large, whole) ||
