@@ -146,13 +146,11 @@ def stopped(program, report, number, *level, how="serve"):
     return talk, *told(report)
 
 
-def told(report):
+def told(report, *options):
     """The page, and the summary as JSON."""
-    page = subprocess.run([EGGBOX, "report", report], capture_output=True, text=True,
-                          check=False).stdout
-    data = json.loads(subprocess.run([EGGBOX, "report", "--json", report], capture_output=True,
-                                     text=True, check=False).stdout)
-    return page, data
+    page, data = (subprocess.run([EGGBOX, "report", report, *options, *form], capture_output=True,
+                                 text=True, check=False).stdout for form in ([], ["--json"]))
+    return page, json.loads(data)
 
 
 def leaks_of_a_server(program, report):
@@ -178,6 +176,26 @@ def leaks_of_a_server(program, report):
     check(unknown in talk and unknown in page and "leaked" not in data, "killed", talk, page)
     check("peak resident" not in page and " page faults" not in page and
           re.search(r"\n\d+ +- +[\d,]+ +- +- ", page), "numbers that are not known", page)
+
+
+def what_a_server_has_in_use(program, report):
+    """Blocks of the C library and the loader are one line, as for leaks; the sums are of the list.
+    Where nothing is known to be in use, no line says so."""
+    talk, page, data = stopped(program, report, signal.SIGTERM, "--sample", "1")
+    kept = re.search(r"  ([\d,]+) bytes in \d+ blocks? kept by the C library", page)
+    check(kept and kept.group(0) in talk and data["held_kept"]["blocks"] > 0 and
+          data["held"] == {"places": 1, "blocks": 110, "bytes": 110_000, "samples": 110} and
+          "be_a_server" in data["held_sites"][0]["site"]["function"], "its own blocks", page, data)
+    rule = report.with_suffix(".supp")
+    rule.write_text("leak:be_a_server\n")
+    page, data = told(report, "--suppress", rule)
+    check("  110,000 bytes in 110 blocks suppressed\n" in page and
+          "be_a_server" not in page.partition("ALLOCATED")[0] and
+          data["held"] == {"places": 0, "blocks": 0, "bytes": 0} and
+          data["held_suppressed"]["samples"] == 110, "suppressed", page, data)
+    talk, page, data = stopped(program, report, signal.SIGTERM, "--sample", "1g")
+    check(("IN USE" in talk + page) == (data["held"]["blocks"] > 0) and "held" in data,
+          "no sample", talk, page)
 
 
 def who_was_ended(program, report):
@@ -393,7 +411,7 @@ def main():
                         "-pthread", "-o", program], check=True)
         for test in (without_exit_handlers, behind_its_report,
                      a_report_says_more_than_counts, with_few_descriptors, by_a_signal,
-                     leaks_of_a_server, who_was_ended, by_the_terminal,
+                     leaks_of_a_server, what_a_server_has_in_use, who_was_ended, by_the_terminal,
                      by_a_signal_inside_malloc, by_a_signal_and_by_itself,
                      that_it_does_not_notice, as_another_user_or_under_another_root, children,
                      what_becomes_another_program, while_they_run, without_room, another_c_library):

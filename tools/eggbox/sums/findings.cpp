@@ -100,11 +100,20 @@ std::string leak_text(const place_record& site, const stack_record& stack, std::
     return stack.empty() ? place_text(site) : stack_text(stack, calls);
 }
 
-void add_to(leak_sum& sum, std::uint64_t blocks, std::uint64_t bytes, std::uint64_t places = 1)
+void add_to(leak_sum& sum, const site_record& site)
 {
-    sum.places = plus(sum.places, places);
-    sum.blocks = plus(sum.blocks, blocks);
-    sum.bytes  = plus(sum.bytes, bytes);
+    sum.places  = plus(sum.places, 1);
+    sum.blocks  = plus(sum.blocks, site.blocks);
+    sum.bytes   = plus(sum.bytes, site.bytes);
+    sum.samples = plus(sum.samples, site.samples);
+}
+
+void add_to(leak_sum& sum, const leak_sum& other)
+{
+    sum.places  = plus(sum.places, other.places);
+    sum.blocks  = plus(sum.blocks, other.blocks);
+    sum.bytes   = plus(sum.bytes, other.bytes);
+    sum.samples = plus(sum.samples, other.samples);
 }
 
 using leaks_by_place = std::map<std::string, leak_total>;
@@ -143,14 +152,13 @@ void add_rest(leak_sum& to, const leak_sum& all, const leak_sum& without)
     to.places   = plus(to.places, minus(all.places, without.places));
     to.blocks   = plus(to.blocks, minus(all.blocks, without.blocks));
     to.bytes    = plus(to.bytes, minus(all.bytes, without.bytes));
-    to.samples  = plus(to.samples, all.samples);
+    to.samples  = plus(to.samples, minus(all.samples, without.samples));
 }
 
 // The sums of a process, without what its list has and is counted by place, or as kept.
 void add_sums(findings& to, const process_record& process, const std::array<leak_sum, 3>& without)
 {
-    const leak_sum& quiet = process.suppressed;
-    add_to(to.suppressed, quiet.blocks, quiet.bytes, quiet.places);
+    add_to(to.suppressed, process.suppressed);
     if (process.leaked.is_known && !process.large.is_tracked) {
         to.large.blocks = plus(to.large.blocks, process.large.in_use);
         to.large.bytes  = plus(to.large.bytes, process.large.bytes_in_use);
@@ -168,14 +176,14 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
     for (const leak_record& each : process.leaks) {
         const bool is_still = each.reach == block_reach::still_reachable;
         if (!is_still) {
-            add_to(listed, each.blocks, each.bytes);
+            add_to(listed, each);
         }
         if (is_kept(each)) {
-            add_to(to.kept, each.blocks, each.bytes);
+            add_to(to.kept, each);
             if (is_still) {
-                add_to(kept_reachable, each.blocks, each.bytes);
+                add_to(kept_reachable, each);
             } else if (each.reach == block_reach::indirectly_lost) {
-                add_to(kept_indirect, each.blocks, each.bytes);
+                add_to(kept_indirect, each);
             }
         } else if (!is_still) {
             add_place(places, each);
@@ -190,9 +198,14 @@ void add_held(findings& to, leaks_by_place& places, const process_record& proces
 {
     leak_sum listed;
     for (const leak_record& each : process.leaks) {
-        add_place(places, each);
-        add_to(listed, each.blocks, each.bytes);
+        if (is_kept(each)) {
+            add_to(to.held_kept, each);
+        } else {
+            add_place(places, each);
+        }
+        add_to(listed, each);
     }
+    add_to(to.held_suppressed, process.suppressed);
     add_rest(to.held_sum, process.leaked, listed);
 }
 
@@ -384,10 +397,10 @@ findings find_all(const std::vector<run_record>& runs)
     out.held      = most_bytes_first(holding);
     out.allocated = most_bytes_first(allocating);
     for (const leak_total& each : out.leaks) {
-        add_to(out.all, each.blocks, each.bytes);
+        add_to(out.all, each);
     }
     for (const leak_total& each : out.held) {
-        add_to(out.held_sum, each.blocks, each.bytes);
+        add_to(out.held_sum, each);
     }
     return out;
 }
@@ -448,10 +461,21 @@ static std::string sampled_in_brackets(const findings& found, const leak_sum& su
     return text.empty() ? "" : " (" + text + ")";
 }
 
+static void
+add_left_out(std::vector<std::string>& out, const leak_sum& kept, const leak_sum& suppressed)
+{
+    if (kept.blocks > 0) {
+        out.push_back("  " + kept_text(kept));
+    }
+    if (suppressed.blocks > 0) {
+        out.push_back("  " + suppressed_text(suppressed));
+    }
+}
+
 static void add_held(std::vector<std::string>& out, const findings& found, const std::string& where)
 {
     const leak_sum& sum = found.held_sum;
-    if (sum.is_known) {
+    if (sum.blocks > 0 || found.held_suppressed.blocks > 0) {
         out.push_back(fmt::format(
             "IN USE when a signal ended the program, not counted as leaks: {}{}{}",
             blocks_text(sum.bytes, sum.blocks),
@@ -459,6 +483,7 @@ static void add_held(std::vector<std::string>& out, const findings& found, const
             sum.blocks == 0 ? "" : ", by allocation site:"
         ));
         add_sites(out, found.held, sum.places, where);
+        add_left_out(out, found.held_kept, found.held_suppressed);
     }
     if (found.without_leaks > 0) {
         out.push_back(fmt::format(
@@ -496,12 +521,7 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (found.reachable.blocks > 0) {
         out.push_back("  " + reachable_text(found.reachable));
     }
-    if (found.kept.blocks > 0) {
-        out.push_back("  " + kept_text(found.kept));
-    }
-    if (found.suppressed.blocks > 0) {
-        out.push_back("  " + suppressed_text(found.suppressed));
-    }
+    add_left_out(out, found.kept, found.suppressed);
     add_held(out, found, where);
     add_without_stack(out, found);
     return out;

@@ -36,6 +36,8 @@ struct findings {
     // is not in `leaks` or `all`.
     std::vector<leak_total> held;
     leak_sum                held_sum;
+    leak_sum                held_kept;          // as `kept`; not in `held_sum`
+    leak_sum                held_suppressed;    // as `suppressed`; not in `held_sum`
     std::uint64_t           without_leaks = 0;  // processes that left no report, and so no leaks
 };
 

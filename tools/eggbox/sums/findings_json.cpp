@@ -24,8 +24,10 @@ void add_findings(json& to, const findings& found)
         to["large"]["bytes_in_use"] = found.large.bytes;
     }
     if (found.held_sum.is_known) {
-        to["held"]       = leaked_json(found.held_sum);
-        to["held_sites"] = json::array();
+        to["held"]            = leaked_json(found.held_sum);
+        to["held_kept"]       = leaked_json(found.held_kept);
+        to["held_suppressed"] = leaked_json(found.held_suppressed);
+        to["held_sites"]      = json::array();
         for (const leak_total& each : found.held) {
             to["held_sites"].push_back(leak_json(each));
         }

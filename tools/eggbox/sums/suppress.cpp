@@ -67,9 +67,10 @@ void change(
     leak_sum& sum, const leak_record& by, std::uint64_t (*how)(std::uint64_t, std::uint64_t)
 )
 {
-    sum.places = how(sum.places, 1);
-    sum.blocks = how(sum.blocks, by.blocks);
-    sum.bytes  = how(sum.bytes, by.bytes);
+    sum.places  = how(sum.places, 1);
+    sum.blocks  = how(sum.blocks, by.blocks);
+    sum.bytes   = how(sum.bytes, by.bytes);
+    sum.samples = how(sum.samples, by.samples);
 }
 
 void suppress_in(process_record& process, const std::vector<std::string>& patterns)
