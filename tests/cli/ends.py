@@ -319,6 +319,10 @@ def children(program, report):
                               check=False)
         check("1 process left no report" in page.stdout and "omit" not in page.stdout,
               "eggbox report", page)
+    script = f"for i in $(seq 60); do /bin/true & done; wait; {program} raw; exit 7"
+    done, written = run(["sh", "-c", script], "--report", report)
+    numbers_until_then("after many others", done, program,
+                       "a system call of its own ended it with exit status 6", 1000)
     done, written = run([program, "return"], "--report", report)
     check("in 1 process;" in done.stderr and "silent" not in written, "all is well", done, written)
 

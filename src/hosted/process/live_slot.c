@@ -67,11 +67,13 @@ static bool is_done_with(const egb_live_slot* slot)
            header()->is_harvested == 0;
 }
 
-// The slot of the program that this process was before it became this one by exec.
+// The slot of the program that this process was before it became this one by exec. The child of a
+// fork does not ask when it began: its slot is one that it had, or that of an earlier process of
+// the same number. Nobody reads either any more.
 static bool is_former_own(const egb_live_slot* slot, uint32_t pid, const claimant* own)
 {
     return pid == own->pid && own->process_started != 0 &&
-           slot->process_started == own->process_started;
+           (slot->process_started == own->process_started || slot->process_started == 0);
 }
 
 // A process may have forbidden itself the question whether another one is there.
