@@ -3,6 +3,7 @@
 
 #if defined(EGGBOX_HAS_DW)
   #include <cstdlib>
+  #include <cstring>
   #include <map>
   #include <memory>
   #include <utility>
@@ -21,8 +22,12 @@ namespace tool
 namespace
 {
 
+// The demangler takes a short name of C for a type: `f` would be `float`.
 std::string readable(const char* name)
 {
+    if (std::strncmp(name, "_Z", 2) != 0) {
+        return name;
+    }
     int                                          status = 0;
     const std::unique_ptr<char, void (*)(void*)> text{
         abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free
@@ -205,11 +210,11 @@ class module_file
     }
 
     // Searches every compilation unit if need be, because clang writes no table from addresses to
-    // units.
+    // units. The table leads addresses between units, as those of Go, to the unit before them.
     Dwarf_Die* unit_of(Dwarf_Addr address, Dwarf_Addr& bias) const
     {
         Dwarf_Die* unit = dwfl_module_addrdie(module_, address, &bias);
-        if (unit != nullptr) {
+        if (unit != nullptr && dwarf_haspc(unit, address - bias) > 0) {
             return unit;
         }
         unit = dwfl_module_nextcu(module_, nullptr, &bias);
