@@ -319,10 +319,15 @@ def children(program, report):
                               check=False)
         check("1 process left no report" in page.stdout and "omit" not in page.stdout,
               "eggbox report", page)
+    done, written = run(["sh", "-c", f"exec {program} raw"], "--report", report)
+    check("peak resident" not in done.stderr and written["processes"][0]["duration_s"] == 0 and
+          written["processes"][0]["peak_resident_bytes"] == 0, "only sh had a report", done, written)
     script = f"for i in $(seq 60); do /bin/true & done; wait; {program} raw; exit 7"
     done, written = run(["sh", "-c", script], "--report", report)
     numbers_until_then("after many others", done, program,
                        "a system call of its own ended it with exit status 6", 1000)
+    check(re.search(r"; peak resident [\d.]+ MiB of those with a report\n", done.stderr),
+          "memory that nobody knows", done.stderr)
     done, written = run([program, "return"], "--report", report)
     check("in 1 process;" in done.stderr and "silent" not in written, "all is well", done, written)
 

@@ -11,6 +11,7 @@
 #include "run/harvest.hpp"
 #include "run/sampler.hpp"
 #include "run/symbols.hpp"
+#include "sums/answer.hpp"
 #include "sums/findings.hpp"
 #include "sums/suppress.hpp"
 #include "sums/totals.hpp"
@@ -194,8 +195,7 @@ void say_served(const totals& sums, const outcome& of, const std::string& librar
         number_of(sums.requests(), "request", "requests"),
         sums.silent == 0 ? "" : grouped(sums.processes) + " of ",
         number_of(plus(sums.processes, sums.silent), "process", "processes"),
-        sums.peak_resident_bytes == 0 ? ""
-                                      : "; peak resident " + bytes_text(sums.peak_resident_bytes)
+        sums.peak_resident_bytes == 0 ? "" : "; " + resident_text(sums)
     ));
     say(fmt::format(
         "took effect: {} {} in {}, process {}",

@@ -53,9 +53,9 @@ std::string resources_text(const totals& sums)
         return first + ".";
     }
     return fmt::format(
-        "{}; peak resident {}; {} page faults, {} of them from disk.",
+        "{}; {}; {} page faults, {} of them from disk.",
         first,
-        bytes_text(sums.peak_resident_bytes),
+        resident_text(sums),
         grouped(plus(sums.minor_faults, sums.major_faults)),
         grouped(sums.major_faults)
     );
@@ -142,6 +142,12 @@ answer answer_of(
             ? "There is nothing to size: no pool served a request."
             : "Next: eggbox size " + shell_quoted(files)
     };
+}
+
+std::string resident_text(const totals& sums)
+{
+    return "peak resident " + bytes_text(sums.peak_resident_bytes) +
+           (sums.no_report == 0 ? "" : " of those with a report");
 }
 
 std::string program_text(const process_record& of)

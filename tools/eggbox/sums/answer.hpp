@@ -22,6 +22,9 @@ answer answer_of(
     const totals& sums, const std::vector<run_record>& runs, const std::vector<std::string>& files
 );
 
+/// "peak resident 2.00 MiB", and whose, if a process tells of none because it left no report.
+std::string resident_text(const totals& sums);
+
 /// The command of a process, cut behind 100 bytes; for a record of several processes their number.
 std::string program_text(const process_record& of);
 
