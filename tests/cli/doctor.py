@@ -65,6 +65,7 @@ def programs(folder):
     expect("own malloc, stripped", stripped, "own-malloc")
     expect("missing", folder / "nothing", "missing", "no such file")
     expect("missing in PATH", "no-such-program", "missing", "in PATH")
+    expect("no name", "", "missing", "in PATH")
     expect("a folder", folder, "not-executable", "it is a folder")
     plain = folder / "plain"
     plain.write_text("text")

@@ -103,6 +103,9 @@ def what_is_said(folder, program):
     check("eggbox: LEAKS: 32 bytes in 1 block directly lost, and 96 bytes in 3 blocks indirectly, "
           "by allocation site:\n" in said and "  96 bytes in 3 blocks, indirectly, oldest " in said,
           "a list", said)
+    _, said = of_eggbox(folder, program, "circle")
+    check("eggbox: LEAKS: 160 bytes in 2 blocks indirectly lost, by allocation site:\n" in said,
+          "blocks that lead to each other", said)
     _, said = of_eggbox(folder, program, "library")
     check("eggbox: LEAKS: 177 bytes in 1 block directly lost" in said, "of the C library", said)
     _, said = of_eggbox(folder, program, "keep")

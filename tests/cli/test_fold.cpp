@@ -66,6 +66,25 @@ TEST(fold, bold_text_and_characters_of_several_bytes_have_their_columns)
     );
 }
 
+TEST(fold, characters_of_two_columns_and_of_none_are_counted_so)
+{
+    EXPECT_EQ(columns("\xE6\x97\xA5\xE6\x9C\xAC"), 4u);      // U+65E5, U+672C
+    EXPECT_EQ(columns("\xF0\x9F\x98\x80"), 2u);              // U+1F600
+    EXPECT_EQ(columns("e\xCC\x81"), 1u);                     // U+0301
+    EXPECT_EQ(columns("\xE2\x80\xA6\xC3\xA9\xDE\x80"), 3u);  // U+2026, U+00E9, U+0780
+    EXPECT_EQ(
+        lines_of("\xE6\x97\xA5\xE6\x9C\xAC", 3),
+        (std::vector<std::string>{"\xE6\x97\xA5", "\xE6\x9C\xAC"})
+    );
+    EXPECT_EQ(lines_of("\xE6\x97\xA5", 1), (std::vector<std::string>{"\xE6\x97\xA5"}));
+    table of{{"pool", "blocks"}};
+    of.add({"\xE6\x97\xA5\xE6\x9C\xAC\xE6\x97\xA5", "1"});
+    of.add({"a", "2"});
+    EXPECT_EQ(
+        of.text(0), "pool    blocks\n\xE6\x97\xA5\xE6\x9C\xAC\xE6\x97\xA5       1\na            2\n"
+    );
+}
+
 TEST(fold, a_table_that_fits_is_one)
 {
     table of{{"pool", "blocks", "why"}, true};

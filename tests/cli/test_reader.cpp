@@ -410,7 +410,10 @@ TEST(Reader, SurvivesDamagedPrograms)
 TEST(Text, NeverMovesTheCursor)
 {
     EXPECT_EQ(tool::shown("a\x1b[2J\r\n\x7f."), "a\\x1b[2J\\x0d\\x0a\\x7f.");
-    EXPECT_EQ(tool::shown("\xc2\x9b."), "\\xc2\\x9b.");           // U+009B
+    EXPECT_EQ(tool::shown("\xc2\x9b."), "\\xc2\\x9b.");    // U+009B
+    EXPECT_EQ(tool::shown("l\xe9\x9b."), "l\\xe9\\x9b.");  // Latin-1, and CSI of 8 bits
+    EXPECT_EQ(tool::shown("\x9b\xc3"), "\\x9b\\xc3");
+    EXPECT_EQ(tool::shown("\xf0\x9f\x98\x80\x80"), "\xf0\x9f\x98\x80\\x80");
     EXPECT_EQ(tool::shown("\xe2\x80\xae."), "\\xe2\\x80\\xae.");  // U+202E
     EXPECT_EQ(tool::shown("\xe2\x80\xa9\xe2\x81\xaa"), "\xe2\x80\xa9\xe2\x81\xaa");
     EXPECT_EQ(tool::shown("\xc2\xa0\xc3\x9b"), "\xc2\xa0\xc3\x9b");  // U+00A0, U+00DB

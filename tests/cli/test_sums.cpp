@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sums over runs: in how many runs a pool or a size was requested, and which run had the peak.
+#include "sums/answer.hpp"
 #include "sums/totals.hpp"
 
 #include <string>
@@ -80,6 +81,22 @@ TEST(sums, a_size_of_large_blocks_has_the_runs_that_requested_it)
     EXPECT_EQ(sums.large_sizes[0].runs, 2U);
     EXPECT_EQ(sums.large_sizes[0].peak, 5U);
     EXPECT_EQ(sums.large_sizes[0].peak_run, 2U);
+}
+
+TEST(sums, the_highest_moment_is_one_with_a_block_in_use)
+{
+    run_record run              = run_with({size_class(64, 10)});
+    run.timeline.at_s           = {0.02, 0.04};
+    run.timeline.processes      = {0, 1};
+    run.timeline.bytes_in_use   = {0, 0};
+    run.timeline.bytes_held     = {0, 65536};
+    run.timeline.bytes_resident = {0, 65536};
+    const auto lines            = [&] {
+        return answer_of(sum_up({run}), {run}, {}).lines.size();
+    };
+    const std::size_t without = lines();
+    run.timeline.bytes_in_use = {0, 640};
+    EXPECT_EQ(lines(), without + 1);
 }
 
 TEST(sums, peaks_are_the_largest_of_one_pool)

@@ -414,7 +414,7 @@ bool verdict::has(const std::string& reason) const
 
 std::string find_program(const std::string& program)
 {
-    if (program.find('/') != std::string::npos) {
+    if (program.find('/') != std::string::npos || program.empty()) {
         return access(program.c_str(), F_OK) == 0 ? program : "";
     }
     const char* const path = std::getenv("PATH");

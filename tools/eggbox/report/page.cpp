@@ -192,9 +192,10 @@ std::string report_page(const std::vector<run_record>& runs, const std::vector<s
     }
     return answer_text(first) + found_text(find_all(runs)) + classes_text(sums) +
            others_text(sums) + rest_text(sums) + process_text(runs) +
-           "\nRequests are sums over all processes. Each peak and byte count is the largest of one "
-           "pool or,\nfor large blocks, of one process. Waste is the share of block bytes that no "
-           "request asked for;\n\"-\": not measured.\n" +
+           "\nRequests are sums over all processes.\n"
+           "Each peak and byte count is the largest of one pool or, for large blocks, of one "
+           "process.\n"
+           "Waste is the share of block bytes that no request asked for; \"-\": not measured.\n" +
            next_text(first);
 }
 

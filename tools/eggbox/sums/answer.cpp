@@ -85,6 +85,9 @@ void add_highest_moment(std::vector<std::string>& to, const std::vector<run_reco
     }
     const auto most = std::max_element(all.bytes_in_use.begin(), all.bytes_in_use.end());
     const auto at   = static_cast<std::size_t>(most - all.bytes_in_use.begin());
+    if (*most == 0) {  // the program ended before the first look, or has never requested any
+        return;
+    }
     to.push_back(fmt::format(
         "Highest at {}: {} in use, {} held, {} resident, in {}.",
         seconds_text(all.at_s[at]),

@@ -319,13 +319,15 @@ std::string lost_text(const findings& found)
     if (!found.reachable.is_known) {
         return fmt::format("LEAKS: {} never freed", blocks_text(all.bytes, all.blocks));
     }
+    const std::string others = blocks_text(other.bytes, other.blocks);
+    if (other.blocks == all.blocks) {
+        return fmt::format("LEAKS: {} indirectly lost", others);
+    }
     return fmt::format(
                "LEAKS: {} directly lost",
                blocks_text(minus(all.bytes, other.bytes), minus(all.blocks, other.blocks))
            ) +
-           (other.blocks == 0
-                ? ""
-                : fmt::format(", and {} indirectly", blocks_text(other.bytes, other.blocks)));
+           (other.blocks == 0 ? "" : fmt::format(", and {} indirectly", others));
 }
 
 std::string suppressed_text(const leak_sum& suppressed)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -17,12 +18,68 @@ bool begins_character(char byte)
     return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
+struct range {
+    char32_t first;
+    char32_t last;
+};
+
+template <std::size_t count>
+bool is_in(const range (&ranges)[count], char32_t character)
+{
+    return std::any_of(std::begin(ranges), std::end(ranges), [&](const range& each) {
+        return each.first <= character && character <= each.last;
+    });
+}
+
+// The character of UTF-8 that begins at `at`.
+char32_t character_at(const std::string& text, std::size_t at)
+{
+    const auto first = static_cast<unsigned char>(text[at]);
+    char32_t   out   = first < 0xC0   ? first
+                       : first < 0xE0 ? first & 0x1FU
+                       : first < 0xF0 ? first & 0x0FU
+                                      : first & 0x07U;
+    while (++at < text.size() && !begins_character(text[at])) {
+        out = (out << 6U) | (static_cast<unsigned char>(text[at]) & 0x3FU);
+    }
+    return out;
+}
+
+// The columns that a terminal gives to a character, whatever the locale is: two to those of East
+// Asia and to pictures, none to marks that stand above another character.
+std::size_t width_at(const std::string& text, std::size_t at)
+{
+    static constexpr range marks[] = {
+        {0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}
+    };
+    static constexpr range wide[] = {
+        {0x1100, 0x115F},
+        {0x2E80, 0x303E},
+        {0x3041, 0xA4CF},
+        {0xAC00, 0xD7A3},
+        {0xF900, 0xFAFF},
+        {0xFE30, 0xFE6F},
+        {0xFF00, 0xFF60},
+        {0xFFE0, 0xFFE6},
+        {0x1F300, 0x1F64F},
+        {0x1F900, 0x1F9FF},
+        {0x20000, 0x3FFFD},
+    };
+    if (!begins_character(text[at])) {
+        return 0;
+    }
+    const char32_t character = character_at(text, at);
+    return character < 0x0300 ? 1 : is_in(marks, character) ? 0 : is_in(wide, character) ? 2 : 1;
+}
+
 // The first bytes of a text that take no more than `width` columns, and at least one character.
 std::size_t bytes_in(const std::string& text, std::size_t width)
 {
-    std::size_t at = 0;
-    for (std::size_t seen = 0; at < text.size(); at++) {
-        if (begins_character(text[at]) && seen++ == std::max<std::size_t>(width, 1)) {
+    std::size_t at    = 0;
+    std::size_t taken = 0;
+    for (; at < text.size(); at++) {
+        taken += width_at(text, at);
+        if (taken > width && at > 0 && begins_character(text[at])) {
             break;
         }
     }
@@ -71,7 +128,7 @@ std::size_t columns(const std::string& text)
         if (text.compare(at, 2, "\x1b[") == 0) {
             at = std::min(text.find('m', at), text.size());
         } else {
-            count += begins_character(text[at]) ? 1U : 0U;
+            count += width_at(text, at);
         }
     }
     return count;
@@ -87,7 +144,7 @@ std::vector<std::string> lines_of(const std::string& text, std::size_t width)
         if (!out.back().empty() && columns(out.back()) + 1 + columns(word) > width) {
             out.emplace_back();
         }
-        while (columns(word) > width) {
+        while (columns(word) > width && bytes_in(word, width) < word.size()) {
             const std::size_t part = bytes_in(word, width);
             out.back()             = word.substr(0, part);
             out.emplace_back();

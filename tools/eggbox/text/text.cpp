@@ -18,6 +18,39 @@ namespace tool
 namespace
 {
 
+bool continues(const std::string& text, std::size_t at)
+{
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+}
+
+// The bytes of the character of UTF-8 that begins here; 0: none does.
+std::size_t character_bytes(const std::string& text, std::size_t at)
+{
+    const auto        first = static_cast<unsigned char>(text[at]);
+    const std::size_t count = first < 0x80                    ? 1
+                              : first >= 0xC2 && first < 0xE0 ? 2
+                              : first >= 0xE0 && first < 0xF0 ? 3
+                              : first >= 0xF0 && first < 0xF5 ? 4
+                                                              : 0;
+    for (std::size_t i = 1; i < count; i++) {
+        if (!continues(text, at + i)) {
+            return 0;
+        }
+    }
+    return count;
+}
+
+// True if the byte is no part of a character: terminals without UTF-8 take such bytes for control
+// characters, too.
+bool is_stray(const std::string& text, std::size_t at)
+{
+    std::size_t first = at;
+    while (first > 0 && at - first < 3 && continues(text, first)) {
+        first--;
+    }
+    return first + character_bytes(text, first) <= at;
+}
+
 // True if the byte at `at` is a control character or part of one. U+0080 to U+009F, two bytes each,
 // are control characters too: some terminals accept them in place of ESC [. So are U+202A to U+202E
 // and U+2066 to U+2069, three bytes each: they change the order in which the rest of a line is
@@ -36,7 +69,8 @@ bool is_control(const std::string& text, std::size_t at)
                                    (byte(i + 1) == 0x81 && last >= 0xA6 && last <= 0xA9));
     };
     return byte(at) < 0x20 || byte(at) == 0x7F || begins_c1(at) || (at > 0 && begins_c1(at - 1)) ||
-           begins_order(at) || (at > 0 && begins_order(at - 1)) || (at > 1 && begins_order(at - 2));
+           begins_order(at) || (at > 0 && begins_order(at - 1)) ||
+           (at > 1 && begins_order(at - 2)) || is_stray(text, at);
 }
 
 }  // namespace
