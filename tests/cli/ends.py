@@ -178,6 +178,11 @@ def leaks_of_a_server(program, report):
           re.search(r"\n\d+ +- +[\d,]+ +- +- ", page), "numbers that are not known", page)
 
 
+def in_use_of(report):
+    return subprocess.run([EGGBOX, "report", report, "--format", "folded", "--what", "in-use"],
+                          capture_output=True, text=True, check=False)
+
+
 def what_a_server_has_in_use(program, report):
     """Blocks of the C library and the loader are one line, as for leaks; the sums are of the list.
     Where nothing is known to be in use, no line says so."""
@@ -186,6 +191,10 @@ def what_a_server_has_in_use(program, report):
     check(kept and kept.group(0) in talk and data["held_kept"]["blocks"] > 0 and
           data["held"] == {"places": 1, "blocks": 110, "bytes": 110_000, "samples": 110} and
           "be_a_server" in data["held_sites"][0]["site"]["function"], "its own blocks", page, data)
+    folded = in_use_of(report)
+    check(folded.stdout == "main;be_a_server 110000\n" or
+          re.fullmatch(r"main( \S+)?;be_a_server( \S+)? 110000\n", folded.stdout),
+          "in another tool", folded)
     rule = report.with_suffix(".supp")
     rule.write_text("leak:be_a_server\n")
     page, data = told(report, "--suppress", rule)
@@ -321,7 +330,7 @@ def children(program, report):
               "eggbox report", page)
     done, written = run(["sh", "-c", f"exec {program} raw"], "--report", report)
     check("peak resident" not in done.stderr and written["processes"][0]["duration_s"] == 0 and
-          written["processes"][0]["peak_resident_bytes"] == 0, "only sh had a report", done, written)
+          written["processes"][0]["peak_resident_bytes"] == 0, "sh had a report", done, written)
     script = f"for i in $(seq 60); do /bin/true & done; wait; {program} raw; exit 7"
     done, written = run(["sh", "-c", script], "--report", report)
     numbers_until_then("after many others", done, program,

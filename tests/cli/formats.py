@@ -349,8 +349,8 @@ def refusals(file):
         text = report(*arguments, status=status)
         check(expected in text, f"message of {arguments}", text)
     refused("there are folded, heaptrack-folded, pprof", file, "--format", "svg")
-    refused("there are leaked, allocated, peak, requests", file, "--format", "folded", "--what",
-            "x")
+    refused("there are leaked, in-use, allocated, peak, requests", file, "--format", "folded",
+            "--what", "x")
     refused("dhat shows bytes", file, "--format", "dhat", "--what", "requests")
     refused("the peaks of pools are of different", file, "--format", "massif", "--what", "peak")
     refused("allocated counts the blocks of the whole run", file, "--format", "massif", "--what",

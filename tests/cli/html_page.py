@@ -117,6 +117,30 @@ EVIL = ["</script><script>alert(1)</script>", "\x1b[2J\x1b]0;x\x07", "\"'`<!--",
         "\u2028\u202eevil", "__proto__"]
 
 
+def of_a_run_that_a_signal_ended(folder):
+    """Its blocks are in use. Each list says from how many samples it is."""
+    site = {"module": "/bin/shop", "offset": 7}
+    stack = [{**site, "function": "serve", "file": "shop.c", "line": 3}]
+    in_use = [{"site": stack[0], "stack": stack, "pool": "heap 64", "blocks": 5, "bytes": 320,
+               "oldest_ms": 1, "reach": "unknown", "samples": 2}]
+    run = json.loads((RUNS / "found.json").read_text())
+    process = {**run["processes"][0], "level": "sample", "signal": 15, "leaks": in_use,
+               "leaked": {"places": 1, "blocks": 5, "bytes": 320, "samples": 2},
+               "allocated": [{**in_use[0], "blocks": 90, "bytes": 5760, "samples": 30}],
+               "sampling": {"places": 1, "blocks": 90, "bytes": 5760, "samples": 30, "lost": 0,
+                            "period_bytes": 512}}
+    process.pop("indirect", None)
+    process.pop("reachable", None)
+    run["processes"] = [process]
+    file = folder / "ended.json"
+    file.write_text(json.dumps(run))
+    stacks = data_of(page_of(folder, file))["stacks"]
+    check([each[1:] for each in stacks["in_use"]["samples"]] == [[5, 320]] and
+          "missing" in stacks["leaked"], "in use", stacks)
+    check(stacks["in_use"]["estimate"].endswith("; 2 samples") and
+          stacks["allocated"]["estimate"].endswith("; 30 samples"), "samples", stacks)
+
+
 def timeline(samples, names):
     rising = list(range(samples))
     return {"at_s": rising, "processes": rising, "bytes_in_use": rising, "bytes_held": rising,
@@ -251,6 +275,7 @@ def main():
                       ["recorded.json"], ["recorded-odd.json"], ["pools.json"], ["written"],
                       ["silent.json"], ["nothing.json"]):
             sums_are_those_of_json(folder, *files)
+        of_a_run_that_a_signal_ended(folder)
         memory_over_time_is_that_of_the_run(folder)
         time_lines_left_out_are_counted(folder)
         hostile_names_are_text(folder)

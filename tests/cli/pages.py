@@ -70,7 +70,7 @@ def main():
     check(complete("eggbox", "report", "--format", "heap") == {"heaptrack-folded"},
           "values of --format")
     check(complete("eggbox", "report", "--what", "") ==
-          {"leaked", "allocated", "peak", "requests"}, "values of --what")
+          {"leaked", "in-use", "allocated", "peak", "requests"}, "values of --what")
     check(complete("eggbox", "run", "--check", "gu") == {"guard"}, "values of --check")
     check(complete("eggbox", "report", "READ") == {"README.md"}, "files")
     check("bash" in complete("eggbox", "run", "--", "bas"), "programs")

@@ -79,7 +79,7 @@ def forms(folder, report):
     check("come_and_go" not in folded and "stay" in folded, "stacks of leaks", folded)
     html = folder / "page.html"
     done = eggbox("report", str(report), "--html", str(html))
-    check(done.returncode == 0 and '"sampling":"sampled, 1 in 64' in html.read_text().replace(
+    check(done.returncode == 0 and '"estimate":"sampled, 1 in 64' in html.read_text().replace(
         '": "', '":"'), "the page says it", done.stderr)
     quiet = folder / "quiet"
     quiet.write_text("leak:stay\nleak:leave_in_child\n")

@@ -68,7 +68,7 @@ _eggbox()
         report:--format)
             _eggbox_words "folded heaptrack-folded pprof speedscope dhat massif perfetto" "$current"
             ;;
-        report:--what) _eggbox_words "leaked allocated peak requests" "$current" ;;
+        report:--what) _eggbox_words "leaked in-use allocated peak requests" "$current" ;;
         size:--emit) _eggbox_words "c cpp compat json" "$current" ;;
         report:--fail-above | size:--cover | size:--headroom | size:--name | compare:--runs | compare:--warmup) ;;
         ls:* | gc:*) _eggbox_words "$options" "$current" ;;

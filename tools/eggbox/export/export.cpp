@@ -45,6 +45,7 @@ struct named_subject {
 
 constexpr std::array all_subjects = {
     named_subject{"leaked", subject::leaked},
+    named_subject{"in-use", subject::in_use},
     named_subject{"allocated", subject::allocated},
     named_subject{"peak", subject::peak},
     named_subject{"requests", subject::requests},
@@ -94,7 +95,8 @@ exported(const std::vector<run_record>& runs, const std::string& format, const s
             fmt::format("{} shows bytes, and a report has no bytes of requests", how.name)
         );
     }
-    if ((how.traits & needs_moment) != 0 && wanted != subject::leaked) {
+    if ((how.traits & needs_moment) != 0 && wanted != subject::leaked &&
+        wanted != subject::in_use) {
         throw bad_usage(fmt::format(
             "{} shows one moment, and {}; use --what leaked", how.name, times_of(wanted)
         ));

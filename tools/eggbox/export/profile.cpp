@@ -95,7 +95,7 @@ frames_map samples_of(const std::vector<leak_total>& sites, const leak_sum& all)
 void require_leaks(const findings& found)
 {
     if (found.held_sum.is_known && !found.all.is_known) {
-        throw failure("a signal ended the program, so its unfreed blocks are not counted as leaks");
+        throw failure("a signal ended the program, so its unfreed blocks are not leaks but in use");
     }
     if (!found.all.is_known) {
         throw failure(
@@ -105,7 +105,19 @@ void require_leaks(const findings& found)
     }
 }
 
-std::vector<profile_sample> allocated_samples(const std::vector<run_record>& runs)
+void add_in_use(profile& to, const std::vector<run_record>& runs)
+{
+    const findings found = find_all(runs);
+    if (!found.held_sum.is_known) {
+        throw failure("the report has no blocks in use when a signal ended a program; record them "
+                      "with `eggbox "
+                      "run --check sample`");
+    }
+    to.samples  = values_of(samples_of(found.held, found.held_sum));
+    to.estimate = sampled_text(found.sampling, found.held_sum.samples);
+}
+
+void add_allocated(profile& to, const std::vector<run_record>& runs)
 {
     const findings found = find_all(runs);
     if (found.sampling.period_bytes == 0) {
@@ -113,10 +125,11 @@ std::vector<profile_sample> allocated_samples(const std::vector<run_record>& run
             "the report has no requests by place; record them with `eggbox run --check sample`"
         );
     }
-    return values_of(samples_of(found.allocated, found.sampling.sum));
+    to.samples  = values_of(samples_of(found.allocated, found.sampling.sum));
+    to.estimate = sampled_text(found.sampling, found.sampling.sum.samples);
 }
 
-std::vector<profile_sample> leaked_samples(const std::vector<run_record>& runs)
+void add_leaked(profile& to, const std::vector<run_record>& runs)
 {
     const findings found = find_all(runs);
     require_leaks(found);
@@ -127,7 +140,8 @@ std::vector<profile_sample> leaked_samples(const std::vector<run_record>& runs)
         found.large.blocks,
         found.large.bytes
     );
-    return values_of(samples);
+    to.samples  = values_of(samples);
+    to.estimate = sampled_text(found.sampling, found.all.samples);
 }
 
 // ---- pools --------------------------------------------------------------------------------------
@@ -236,13 +250,19 @@ profile profile_of(const std::vector<run_record>& runs, subject wanted)
             out.title      = "blocks that were never freed";
             out.count_name = "leaked_blocks";
             out.bytes_name = "leaked_bytes";
-            out.samples    = leaked_samples(runs);
+            add_leaked(out, runs);
+            break;
+        case subject::in_use:
+            out.title      = "blocks in use when a signal ended the program";
+            out.count_name = "in_use_blocks";
+            out.bytes_name = "in_use_bytes";
+            add_in_use(out, runs);
             break;
         case subject::allocated:
             out.title      = "all blocks, an estimate from samples";
             out.count_name = "allocated_blocks";
             out.bytes_name = "allocated_bytes";
-            out.samples    = allocated_samples(runs);
+            add_allocated(out, runs);
             break;
         case subject::peak:
             out.title      = "the peak of each pool";

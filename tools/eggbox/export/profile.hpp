@@ -13,6 +13,7 @@ namespace tool
 
 enum class subject {
     leaked,     // blocks that were never freed, by the calls that allocated them
+    in_use,     // blocks in use when a signal ended the program, if nobody looked for leaks
     allocated,  // all blocks of a run at level "sample", by those calls: an estimate
     peak,       // the largest number of blocks in use, by program and pool
     requests,   // requests, by program and pool
@@ -41,6 +42,7 @@ struct profile {
     const char*                 count_name = "";  // "leaked_blocks"
     const char*                 bytes_name = "";  // "leaked_bytes"; empty: the report has no bytes
     std::vector<profile_sample> samples;          // no two have the same frames
+    std::string                 estimate;         // from which samples; empty: exact numbers
     std::string                 command;
     std::uint64_t               pid        = 0;
     double                      duration_s = 0;

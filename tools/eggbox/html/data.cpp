@@ -220,7 +220,6 @@ json page_data(const std::vector<run_record>& runs, const std::vector<std::strin
         {"misuse", lines_data(event_lines(found, "`eggbox report --json`"))},
         {"leaks", lines_data(leak_lines(found, "`eggbox report --json`"))},
         {"allocated", lines_data(allocated_lines(found, "`eggbox report --json`"))},
-        {"sampling", sampled_text(found.sampling, found.sampling.sum.samples)},
         {"over_time_left_out", left_out_text(lines)},
         {"over_time", std::move(lines.shown)},
         {"stacks", stacks_data(runs)},

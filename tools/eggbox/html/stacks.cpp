@@ -99,6 +99,7 @@ json subject_data(const std::vector<run_record>& runs, subject wanted)
         const auto kept    = fitting(of.samples);
         return {
             {"title", of.title},
+            {"estimate", of.estimate},
             {"unit", of.has_bytes() ? "bytes" : "requests"},
             {"frames", frames.take()},
             {"samples", std::move(samples)},
@@ -115,6 +116,7 @@ json stacks_data(const std::vector<run_record>& runs)
 {
     return {
         {"leaked", subject_data(runs, subject::leaked)},
+        {"in_use", subject_data(runs, subject::in_use)},
         {"allocated", subject_data(runs, subject::allocated)},
         {"peak", subject_data(runs, subject::peak)},
         {"requests", subject_data(runs, subject::requests)},

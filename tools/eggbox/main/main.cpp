@@ -208,9 +208,10 @@ void add_report(CLI::App& app, report_options& wanted)
            "--what",
            wanted.what,
            "What that file shows: leaked (the default) by stack, which levels track and sample "
-           "record; allocated by stack, which level sample records; peak or requests by pool"
+           "record; in-use or allocated by stack, which level sample records; peak or requests by "
+           "pool"
     )
-        ->type_name("leaked|allocated|peak|requests")
+        ->type_name("leaked|in-use|allocated|peak|requests")
         ->needs(format);
     add_suppress(sub, wanted.suppress);
     sub->add_flag(
@@ -233,7 +234,8 @@ void add_report(CLI::App& app, report_options& wanted)
         sub,
         "usage: eggbox report FILE... [--json]\n"
         "       eggbox report FILE... --html PAGE\n"
-        "       eggbox report FILE... --format FORMAT [--what leaked|allocated|peak|requests]\n"
+        "       eggbox report FILE... --format FORMAT [--what "
+        "leaked|in-use|allocated|peak|requests]\n"
         "       eggbox report --diff OLD NEW [--fail-above PERCENT] [--json]\n"
         "Each form also takes --all and --suppress FILE.\n"
         "Formats: folded, heaptrack-folded, pprof, speedscope, dhat, massif, perfetto."

@@ -107,7 +107,9 @@ function fillFindings() {
   byId("findings").hidden = lines.length === 0;
   for (const line of lines) {
     const isHead = !line.startsWith(" ") && line.endsWith(":");
-    byId("findings-list").append(element("li", line.trim(), isHead ? "head" : ""));
+    const isFault = !/^(IN USE|ALLOCATED)/.test(line);
+    byId("findings-list").append(
+      element("li", line.trim(), !isHead ? "" : isFault ? "head fault" : "head"));
   }
 }
 
@@ -115,6 +117,8 @@ function fillFindings() {
 
 const subjects = {
   leaked: ["Leaked", "Leaked blocks, by the calls that allocated them."],
+  in_use: ["In use", "Blocks in use when a signal ended the program, by the calls that allocated " +
+    "them."],
   allocated: ["Allocated", "All blocks of the run, by the calls that allocated them."],
   peak: ["Peak", "Bytes at the peak of each size class and pool, by program. The peaks are of " +
     "different moments, so their sum may never have been in use."],
@@ -131,12 +135,6 @@ function describeFrame(unit) {
   };
 }
 
-// Which numbers of stacks are estimates.
-function sampledNote(name) {
-  return data.sampling && (name === "leaked" || name === "allocated")
-    ? ` The numbers are estimates: ${data.sampling}.` : "";
-}
-
 let graph = null;
 
 function showSubject(name) {
@@ -147,10 +145,11 @@ function showSubject(name) {
   const isEmpty = subject.missing !== undefined || subject.samples.length === 0;
   const folded = subject.folded > 0
     ? ` The ${plural(subject.folded, "smallest stack is", "smallest stacks are")} one box.` : "";
+  const estimate = subject.estimate ? ` The numbers are estimates: ${subject.estimate}.` : "";
   byId("stacks-note").textContent = subject.missing !== undefined
     ? `There is nothing to show: ${subject.missing}.`
     : subject.samples.length === 0 ? "Every block was freed."
-    : subjects[name][1] + sampledNote(name) + folded;
+    : subjects[name][1] + estimate + folded;
   byId("flame").hidden = byId("detail").hidden = isEmpty;
   graph = isEmpty ? null : flameGraph(byId("flame"), subject, describeFrame(subject.unit),
     (text) => { byId("detail").textContent = text; });
@@ -160,15 +159,16 @@ function showSubject(name) {
 
 function fillStacks() {
   byId("stacks").hidden = data.totals.processes === 0;
-  for (const name of Object.keys(subjects)) {
+  const hasAny = (name) => (data.stacks[name].samples ?? []).length > 0;
+  const shown = Object.keys(subjects).filter((name) => name !== "in_use" || hasAny(name));
+  for (const name of shown) {
     const button = element("button", subjects[name][0]);
     button.type = "button";
     button.dataset.subject = name;
     button.addEventListener("click", () => showSubject(name));
     byId("subjects").append(button);
   }
-  const hasAny = (name) => (data.stacks[name].samples ?? []).length > 0;
-  showSubject(Object.keys(subjects).find(hasAny) ?? "leaked");
+  showSubject(shown.find(hasAny) ?? "leaked");
   let width = byId("flame").clientWidth;
   new ResizeObserver(() => {
     if (byId("flame").clientWidth !== width) {
