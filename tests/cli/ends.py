@@ -127,6 +127,8 @@ def by_a_signal(program, report):
             talk = process.stderr.read()
             check(process.wait() == -number, f"signal {number}", process.returncode)
             done = subprocess.CompletedProcess([], 0, "", talk)
+            check((f"next: eggbox run --check guard -- {program} wait\n" in talk) ==
+                  (number == signal.SIGSEGV), f"next after signal {number}", talk)
             if number in with_report:
                 check("served from pools, in 1 process;" in talk, f"signal {number}", talk)
                 continue

@@ -301,6 +301,12 @@ bool is_tracked(const process_record& of)
     return of.level == "track" || of.level == "mixed";
 }
 
+// Whether it looked for writes beside its blocks.
+bool is_guarded(const process_record& of)
+{
+    return of.level == "guard" || is_tracked(of);
+}
+
 // After misuse the next command is a run at level "track", which knows more about each block. After
 // a crash it is a run that finds misuse where it happens. Empty: there is nothing better to do.
 std::string next_command(const run_options& wanted, const outcome& of, const totals& sums)
@@ -310,9 +316,10 @@ std::string next_command(const run_options& wanted, const outcome& of, const tot
     if (!of.took_effect() && all.empty() && of.trouble.empty() && of.run.unreadable == 0) {
         return "doctor " + shell_quoted(wanted.command.front());
     }
-    const int  signal   = of.end.signal();
-    const bool is_crash = signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT;
-    if (!of.has_numbers() && is_crash && wanted.check.empty()) {
+    const int  signal    = of.end.signal();
+    const bool is_crash  = signal == SIGSEGV || signal == SIGBUS || signal == SIGABRT;
+    const bool was_plain = wanted.check.empty() && std::none_of(all.begin(), all.end(), is_guarded);
+    if (is_crash && was_plain && sums.misuse.empty()) {
         return "run --check guard" + command;
     }
     if (!sums.misuse.empty() && !std::any_of(all.begin(), all.end(), is_tracked)) {
