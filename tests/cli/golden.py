@@ -86,6 +86,7 @@ CASES = {  # name of the file in golden/: arguments, in the folder runs/; exit s
     "no-such-form": (["size", "--emit", "rust", "monday.json"], 1),
     "no-such-output": (["report", "monday.json", "--format", "svg"], 1),
     "no-such-share": (["size", "--cover", "101", "monday.json"], 1),
+    "no-number-of-percent": (["size", "--headroom", "nan", "monday.json"], 1),
     "no-such-name": (["size", "--name", "a b", "monday.json"], 1),
     "no-such-level": (["run", "--check", "hard", "--", "true"], 1),
     "no-such-levels": (["run", "--check", "frames:heap:track", "--", "true"], 1),

@@ -12,6 +12,7 @@
 #include "top/top.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <sstream>
@@ -121,6 +122,18 @@ class with_usage : public CLI::Formatter
 void set_usage(CLI::App* of, const char* text)
 {
     of->formatter(std::make_shared<with_usage>(text));
+}
+
+// Of CLI::Range "nan" is in each range.
+std::function<std::string(const std::string&)> between(double least, double most)
+{
+    return [=](const std::string& text) {
+        char*        end   = nullptr;
+        const double value = std::strtod(text.c_str(), &end);
+        return !text.empty() && *end == '\0' && value >= least && value <= most
+                   ? ""
+                   : fmt::format("{} is no number from {} to {}", shown(text), least, most);
+    };
 }
 
 CLI::Option* add_json(CLI::App* to, bool& json, const char* what = "Print JSON in place of text")
@@ -260,10 +273,10 @@ void add_size(CLI::App& app, size_options& wanted)
            "Keep only the sizes that this share of the requests needs"
     )
         ->type_name("PERCENT")
-        ->check(CLI::Range(0.1, 100.0).description(""));
+        ->check(between(0.1, 100));
     sub->add_option("--headroom", wanted.headroom_percent, "Blocks to add to each peak; default 25")
         ->type_name("PERCENT")
-        ->check(CLI::Range(0.0, 1000.0).description(""));
+        ->check(between(0, 1000));
     sub->add_option(
         "--name", wanted.name, "Prefix of names in the header; default: the program's name"
     );
