@@ -112,11 +112,11 @@ void say_what_is_missing(const outcome& of, const totals& sums)
             sums.silent == 1 ? "1 process has" : grouped(sums.silent) + " processes have"
         ));
     }
-    if (of.refused > 0) {
+    if (of.refused > 0) {  // the child of a fork is one, and the program that it becomes another
         say(fmt::format(
-            "NOT whole: {} could not be recorded before its end, because {} others were: a report "
-            "at exit is all that is known of it",
-            number_of(of.refused, "process", "processes"),
+            "NOT whole: {} could not be recorded before the end, because {} others were: a report "
+            "at exit is all that is known there",
+            of.refused == 1 ? "1 process" : "up to " + grouped(of.refused) + " processes",
             grouped(EGB_LIVE_SLOTS_MAX)
         ));
     }
