@@ -264,6 +264,12 @@ def what_cannot_be_written(folder):
         check("excludes" in report("monday.json", "--html", folder / "new.html", *more, status=1),
               f"--html with {more}")
     check("missing" in report("monday.json", "--html", "", status=1), "an empty name")
+    for _ in range(2):  # a page is replaced, a report is not
+        page_of(folder, "monday.json")
+    other = folder / "other.json"
+    other.write_text((RUNS / "tuesday.json").read_text())
+    check("is JSON, and would be lost" in report("monday.json", "--html", other, status=1) and
+          other.read_text() == (RUNS / "tuesday.json").read_text(), "a report is lost")
 
 
 def main():

@@ -12,6 +12,10 @@
 #include "text/failure.hpp"
 #include "text/text.hpp"
 
+#include <filesystem>
+#include <fstream>
+#include <set>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -74,8 +78,20 @@ int diff_command(const report_options& wanted)
     return percent >= 0 && found.count_above(percent) > 0 ? exit_limit : exit_done;
 }
 
+// `--html *.json` names a report in place of the page.
+void refuse_to_lose(const std::string& page)
+{
+    std::error_code ignored;
+    char            first = '\0';
+    if (std::filesystem::is_regular_file(page, ignored) && std::ifstream{page} >> first &&
+        first == '{') {
+        throw bad_usage(fmt::format("--html: {} is JSON, and would be lost", shown(page)));
+    }
+}
+
 int html_command(const report_options& wanted)
 {
+    refuse_to_lose(wanted.html);
     const std::string page = html_page(runs_of(wanted), wanted.files);
     report_file       file{wanted.html};
     const std::string problem = file.write(page);
