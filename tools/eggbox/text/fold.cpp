@@ -134,6 +134,11 @@ std::size_t columns(const std::string& text)
     return count;
 }
 
+std::string cut_to(const std::string& text, std::size_t width)
+{
+    return columns(text) <= width ? text : text.substr(0, bytes_in(text, width));
+}
+
 std::vector<std::string> lines_of(const std::string& text, std::size_t width)
 {
     std::vector<std::string> out{""};

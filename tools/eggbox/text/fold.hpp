@@ -15,6 +15,9 @@ std::size_t terminal_width(int file);
 /// How many columns a text takes: one for each character, none for the escapes of bold text.
 std::size_t columns(const std::string& text);
 
+/// The beginning of the text that has no more columns, in whole characters.
+std::string cut_to(const std::string& text, std::size_t width);
+
 /// The words of a text in lines of `width`. A word that is longer becomes several.
 std::vector<std::string> lines_of(const std::string& text, std::size_t width);
 

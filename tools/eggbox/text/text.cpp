@@ -223,6 +223,17 @@ void table::add(std::vector<std::string> row)
     rows_.push_back(std::move(row));
 }
 
+table table::without(const std::string& head) const
+{
+    const auto column = std::find(rows_.front().begin(), rows_.front().end(), head);
+    const auto at     = column - rows_.front().begin();
+    table      out    = *this;
+    for (std::vector<std::string>& row : out.rows_) {
+        row.erase(row.begin() + at);
+    }
+    return out;
+}
+
 std::vector<std::size_t> table::widths() const
 {
     std::vector<std::size_t> out(rows_.front().size());

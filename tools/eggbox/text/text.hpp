@@ -42,10 +42,19 @@ class table
   public:
     explicit table(std::vector<std::string> head, bool is_last_left = false);
     void add(std::vector<std::string> row);
+    bool ends_with_text() const
+    {
+        return is_last_left_;
+    }
+
     bool empty() const
     {
         return rows_.size() == 1;
     }
+
+    /// The same without the column of that head, which each row has. It is neither the first nor
+    /// the last.
+    table without(const std::string& head) const;
 
     /// In the width of the terminal, if stdout is one.
     std::string text() const;

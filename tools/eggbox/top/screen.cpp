@@ -2,6 +2,7 @@
 #include "top/screen.hpp"
 
 #include "text/failure.hpp"
+#include "text/fold.hpp"
 #include "top/shared_view.hpp"
 #include "top/view.hpp"
 
@@ -157,7 +158,7 @@ class screen
         if (row >= 0 && row < LINES) {
             move(row, 0);
             attr_set(how, 0, nullptr);
-            addnstr(text.c_str(), COLS);
+            addstr(cut_to(text, static_cast<std::size_t>(COLS)).c_str());
             attr_set(A_NORMAL, 0, nullptr);
         }
     }
@@ -167,16 +168,25 @@ class screen
         if (is_typing_) {
             return "name contains: " + shown_.filter + "_";
         }
-        return fmt::format(
-            "q quit   s sort: {}   / filter{}   p {}   m {}   {}",
-            order_name(shown_.by),
-            shown_.filter.empty() ? "" : ": " + shown_.filter,
-            is_paused_ ? "go on" : "pause",
-            shown_.is_shared ? "processes" : "shared pools",
+        const std::vector<std::string> keys = {
+            "q quit",
             shown_.is_shared ? (is_of_one() ? "Esc all pools" : "Enter who has it open")
             : is_of_one()    ? "Esc all processes"
-                             : "Enter pools of the process"
-        );
+                             : "Enter pools of the process",
+            std::string("s sort: ") + order_name(shown_.by),
+            "/ filter" + (shown_.filter.empty() ? "" : ": " + shown_.filter),
+            is_paused_ ? "p go on" : "p pause",
+            shown_.is_shared ? "m processes" : "m shared pools",
+        };
+        std::string out;
+        for (const std::string& each : keys) {  // no half of a word
+            const std::string longer = out + (out.empty() ? "" : "   ") + each;
+            if (columns(longer) > static_cast<std::size_t>(COLS)) {
+                break;
+            }
+            out = longer;
+        }
+        return out;
     }
 
     // The selected line stays the selected one, wherever it is now.
@@ -198,6 +208,7 @@ class screen
 
     void draw()
     {
+        shown_.width = static_cast<std::size_t>(COLS);
         follow(
             shown_.is_shared ? shared_view_of(shared_, shown_)
                              : view_of(found_, before_, now_, shown_)

@@ -118,7 +118,13 @@ view pools_view(const shared_looks& looks, const view_options& wanted)
     for (const seen_pool& each : looks.pools()) {
         lines.push_back(line_of_pool(each, looks.rate_of(each)));
     }
-    fill(out, table{pool_columns, true}, std::move(lines), wanted);
+    fill(
+        out,
+        table{pool_columns, true},
+        std::move(lines),
+        wanted,
+        {"feed", "published", "block", "blocks", "refused", "dropped"}
+    );
     return out;
 }
 
@@ -164,7 +170,8 @@ view holders_view(const shared_looks& looks, const view_options& wanted)
         out,
         table{{"process", "state", "holds", "for at least", "missed", "waits", "program"}, true},
         std::move(lines),
-        wanted
+        wanted,
+        {"waits", "missed", "for at least", "state"}
     );
     return out;
 }

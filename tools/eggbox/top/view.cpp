@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "top/view.hpp"
 
+#include "text/fold.hpp"
 #include "text/text.hpp"
 #include "top/pools.hpp"
 
@@ -94,7 +95,8 @@ view processes_view(
         out,
         table{{"process", "pools", "requests/s", "in use", "held", "unused", "program"}, true},
         std::move(lines),
-        wanted
+        wanted,
+        {"pools", "unused", "held", "requests/s"}
     );
     return out;
 }
@@ -175,7 +177,8 @@ view pools_view(
         out,
         table{{"pool", "block", "requests/s", "in use", "peak", "held", "unused", "refused"}},
         std::move(lines),
-        wanted
+        wanted,
+        {"unused", "block", "peak", "requests/s"}
     );
     return out;
 }
@@ -203,7 +206,20 @@ bool comes_first(const line& a, const line& b, order by)
 
 }  // namespace
 
-void fill(view& to, table columns, std::vector<line> lines, const view_options& wanted)
+// Of a name in the last column the beginning tells enough.
+static bool fits(const std::string& head, bool has_name, std::size_t width)
+{
+    constexpr std::size_t name_min = 20;
+    return width == 0 || (has_name ? head.rfind("  ") + 2 + name_min : columns(head)) <= width;
+}
+
+void fill(
+    view&                           to,
+    table                           columns,
+    std::vector<line>               lines,
+    const view_options&             wanted,
+    const std::vector<std::string>& spare
+)
 {
     lines.erase(
         std::remove_if(
@@ -219,7 +235,14 @@ void fill(view& to, table columns, std::vector<line> lines, const view_options& 
     for (const line& each : lines) {
         columns.add(each.cells);
     }
-    std::istringstream text{columns.text()};
+    const auto does_fit = [&] {
+        const std::string all = columns.text(0);
+        return fits(all.substr(0, all.find('\n')), columns.ends_with_text(), wanted.width);
+    };
+    for (auto each = spare.begin(); each != spare.end() && !does_fit(); ++each) {
+        columns = columns.without(*each);
+    }
+    std::istringstream text{columns.text(0)};
     std::getline(text, to.head);
     for (const line& each : lines) {
         to.rows.push_back({each.key, ""});

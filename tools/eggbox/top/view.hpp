@@ -50,6 +50,7 @@ struct view_options {
     bool        is_shared = false;  // pools that processes share; else processes
     row_key     of;                 // whose pools, or attachments, are shown; none: all are
     std::string filter;             // part of a name
+    std::size_t width = 0;          // columns of the screen; 0: as many as there are
 };
 
 struct view_row {
@@ -73,8 +74,15 @@ struct line {
     std::vector<std::string> cells;
 };
 
-/// Sorts the lines, without those that the filter leaves out, and puts them into columns.
-void fill(view& to, table columns, std::vector<line> lines, const view_options& wanted);
+/// Sorts the lines, without those that the filter leaves out, and puts them into columns. On a
+/// narrow screen the columns of the heads in `spare` go, one after the other.
+void fill(
+    view&                           to,
+    table                           columns,
+    std::vector<line>               lines,
+    const view_options&             wanted,
+    const std::vector<std::string>& spare
+);
 
 std::string rate_text(double rate);
 
