@@ -49,7 +49,7 @@ def watch(program, process):
     line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +{program} wait\n"
     page = wait_for(line, "the process")
     check(re.match(r"1 process, \S+ \S+ in use, \S+ \S+ held\n", page), "its title", page)
-    check("q quit   s sort: held   / filter   p pause   m shared pools   Enter pools" in page,
+    check("q quit   Enter pools of the process   s sort: held   / filter   p pause" in page,
           "the keys", page)
     page = wait_for(r"\nheap 64 +64 +- +\d+ +\d+ +64\.0 KiB +\S+ % +0", "its pools", ["Enter"])
     check(page.startswith(f"process {process.pid}: {program} wait\n"), "its name", page)
