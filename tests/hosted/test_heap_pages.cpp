@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
+#include <vector>
 
 namespace
 {
@@ -137,5 +140,32 @@ TEST(heap_pages, many_blocks_that_grow_together_are_not_copied)
         (void)egb_heap_trim(0);
     };
     EXPECT_LT(faults_of(grow), pages_in(count * 12 * step) * 5 / 4);
+}
+
+static long mappings()
+{
+    std::ifstream maps("/proc/self/maps");
+    return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+}
+
+// Each block that was moved is a mapping of its own, and the system allows no more than 65,530. If
+// all of these blocks were moved, that would be 2,600 more.
+TEST(heap_pages, blocks_that_grow_in_their_thousands_are_few_mappings)
+{
+    std::vector<char*> blocks(2600);
+    for (char*& block : blocks) {
+        block = static_cast<char*>(egb_malloc(70000));
+        touch(block, 1);
+    }
+    const long before = mappings();
+    for (char*& block : blocks) {
+        block = static_cast<char*>(egb_realloc(block, 140000));
+        touch(block, 1);
+    }
+    EXPECT_LT(mappings() - before, 1300);
+    for (char* const block : blocks) {
+        egb_free(block);
+    }
+    (void)egb_heap_trim(0);
 }
 #endif

@@ -11,6 +11,10 @@
 // leaves. A copy into a new region would cost a page fault for each page.
 static const size_t MOVED_BYTES_MIN = (size_t)2 << 20;
 
+// So many blocks in use, and all shorter ones are copied. Each block that was moved is a mapping of
+// its own from then on, and Linux allows a process 65,530: then it refuses every new region.
+enum { MOVED_BLOCKS_MAX = 2048 };
+
 // Pages that the system does not move are copied in parts of this size. The pages of each part go
 // before the next part is copied: the block is never in memory twice, where ranges can be split.
 static const size_t PART_BYTES = (size_t)2 << 20;
@@ -149,10 +153,12 @@ static bool is_copied(const egb_large* large, size_t whole)
     if (whole >= MOVED_BYTES_MIN || egb_is_frozen_()) {
         return false;
     }
+    egb_large_numbers now;
+    egb_large_count_(&now);
     egb_large_lock_();
     const bool may_fit = egb_large_cache_may_fit_(whole);
     egb_large_unlock_();
-    return may_fit || large->mapping == 0 || !egb_os_can_split_();
+    return may_fit || now.in_use > MOVED_BLOCKS_MAX || large->mapping == 0 || !egb_os_can_split_();
 }
 
 // Grows by an eighth more than requested: that costs addresses, but no memory until it is touched,
