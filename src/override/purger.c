@@ -32,18 +32,27 @@ EGB_NEXT_(create_function, pthread_create)
 
 enum { STACK_BYTES = 256 << 10 };
 
-static bool is_started;  // atomic: a thread was made, or is not wanted
-static bool is_there;    // atomic, as all that follow
-static bool is_to_end;
+static bool is_started;     // atomic: a thread was made, or is not wanted
+static bool is_there;       // atomic, as all that follow
 static long thread_number;  // 0: it has not run yet
 static long process_number;
 
-static void* purge(void* nothing)
+// Raised when a thread is made, and when it is to end. So a thread that could not end in time does
+// so later, although there is another one by then.
+static uintptr_t turn;
+
+static uintptr_t turns_since(const void* own)
 {
-    (void)nothing;
+    return __atomic_load_n(&turn, __ATOMIC_ACQUIRE) - (uintptr_t)own;
+}
+
+static void* purge(void* own)
+{
     (void)prctl(PR_SET_NAME, "eggbox-purge", 0, 0, 0);
-    __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
-    while (!__atomic_load_n(&is_to_end, __ATOMIC_ACQUIRE)) {
+    if (turns_since(own) < 2) {  // there is no other one
+        __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
+    }
+    while (turns_since(own) == 0) {
         egb_heap_purge_wait_(egb_heap_purge());
     }
     return NULL;
@@ -58,14 +67,14 @@ static void start_purger(create_function create)
     if (pthread_attr_init(&attributes) != 0) {
         return;
     }
-    __atomic_store_n(&is_to_end, false, __ATOMIC_RELAXED);
+    void* const own = (void*)__atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&thread_number, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&process_number, (long)getpid(), __ATOMIC_RELAXED);
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    __atomic_store_n(&is_there, create(&thread, &attributes, purge, NULL) == 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_there, create(&thread, &attributes, purge, own) == 0, __ATOMIC_RELEASE);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
 }
@@ -119,7 +128,7 @@ static bool end_purger(void)
         !__atomic_exchange_n(&is_there, false, __ATOMIC_ACQ_REL)) {
         return false;
     }
-    __atomic_store_n(&is_to_end, true, __ATOMIC_RELEASE);
+    (void)__atomic_add_fetch(&turn, 1, __ATOMIC_RELEASE);
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     for (int i = 0; i < NAPS_MAX && is_running(); i++) {
         egb_heap_purge_wake_();

@@ -2,7 +2,7 @@
 // Enters namespaces that the system opens to a process with one thread only, after a thread of its
 // own has ended. Says how that went.
 //
-// usage: override_alone user|setns|kept
+// usage: override_alone user|setns|kept|stopped
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,19 +13,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int threads_of_process(void)
+static int look_at_threads(int* other)
 {
     int        count  = 0;
     DIR* const folder = opendir("/proc/self/task");
     for (const struct dirent* one = NULL; folder != NULL && (one = readdir(folder)) != NULL;) {
-        count += one->d_name[0] != '.';
+        const int number = (int)strtol(one->d_name, NULL, 10);
+        count += number != 0;
+        *other = number != 0 && number != getpid() ? number : *other;
     }
     (void)closedir(folder);
     return count;
+}
+
+static int threads_of_process(void)
+{
+    int other = 0;
+    return look_at_threads(&other);
 }
 
 // A thread that ends when a byte comes.
@@ -113,6 +123,51 @@ static void stay_with_a_thread(bool has_purger)
     enter_a_new_one();
 }
 
+static void hold_thread(int number, int held, int release)
+{
+    char byte;
+    if (ptrace(PTRACE_SEIZE, number, NULL, NULL) != 0) {
+        _exit(1);
+    }
+    (void)ptrace(PTRACE_INTERRUPT, number, NULL, NULL);
+    (void)waitpid(number, NULL, __WALL);
+    (void)!write(held, "", 1);
+    (void)!read(release, &byte, 1);
+    (void)ptrace(PTRACE_DETACH, number, NULL, NULL);
+    _exit(0);
+}
+
+// The library's thread cannot end meanwhile: the answer is no. Once it can, there is one such
+// thread, and not a second one beside it.
+static void enter_while_it_is_stopped(void)
+{
+    int  held[2];
+    int  release[2];
+    int  number = 0;
+    char byte;
+    if (pipe(held) != 0 || pipe(release) != 0 || look_at_threads(&number) != 2) {
+        exit(2);
+    }
+    (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(release[1]);  // so that it ends with its parent in any case
+        hold_thread(number, held[1], release[0]);
+    }
+    (void)close(held[1]);
+    if (read(held[0], &byte, 1) != 1) {
+        exit(77);  // such a stop is forbidden here
+    }
+    enter_a_new_one();
+    (void)!write(release[1], "", 1);
+    (void)waitpid(child, NULL, 0);
+    (void)alarm(30);
+    while (threads_of_process() > 2) {
+        (void)usleep(1000);
+    }
+    printf("%d threads\n", threads_of_process());
+}
+
 int main(int count, char** words)
 {
     const char* const what = count > 1 ? words[1] : "";
@@ -121,6 +176,8 @@ int main(int count, char** words)
         stay_with_a_thread(threads_of_process() == 2);
     } else if (strcmp(what, "setns") == 0) {
         enter_that_of_a_child();
+    } else if (strcmp(what, "stopped") == 0) {
+        enter_while_it_is_stopped();
     } else {
         enter_a_new_one();
     }

@@ -21,6 +21,13 @@ def main():
             done = run([ALONE, what], LIBRARY, extra=setting)
             check((done.returncode, done.stdout) == (0, plain.stdout), f"{what}, {setting}", done,
                   plain)
+    done = run([ALONE, "stopped"], LIBRARY)
+    if done.returncode == 77:
+        print("stopped: no process may stop another one's threads here")
+    else:
+        refusal = run([ALONE, "kept"]).stdout.splitlines()[:1]  # of a process with threads
+        check((done.returncode, done.stdout.splitlines()) == (0, refusal + [b"2 threads"]),
+              "stopped", done)
     print("\n".join(failures))
     return 1 if failures else 0
 

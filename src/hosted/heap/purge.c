@@ -421,13 +421,13 @@ size_t egb_heap_purge(void)
 // Some looks in vain may be between two bursts.
 void egb_heap_purge_wait_(size_t given)
 {
-    static uint32_t in_vain;  // looks
-    in_vain = given != 0 ? 0 : in_vain + 1;
-    if (in_vain < LOOKS_IN_VAIN) {
+    static uint32_t in_vain;  // looks; atomic, since an old thread may end when there is a new one
+    const uint32_t  looks = given != 0 ? 0 : EGB_LOAD_(in_vain) + 1;
+    EGB_STORE_(in_vain, looks % LOOKS_IN_VAIN);
+    if (looks < LOOKS_IN_VAIN) {
         egb_os_wait_(&purger_sleeps, 0, EPOCH_MILLISECONDS);
         return;
     }
-    in_vain = 0;
     EGB_STORE_(purger_sleeps, 1);
     egb_os_wait_(&purger_sleeps, 1, SLEEP_MILLISECONDS);
     EGB_STORE_(purger_sleeps, 0);
