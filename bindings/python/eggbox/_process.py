@@ -29,11 +29,11 @@ class Pool(NamedTuple):
     block_bytes: int
     """Bytes of a block."""
     in_use: int
-    """Blocks that callers have, and up to `in_magazines` free ones."""
+    """Blocks that callers have, as of the last count of `in_magazines`."""
     in_magazines: int
-    """Most free blocks that threads may have at hand."""
+    """Free blocks that threads had at hand when these were counted last; at first 0."""
     peak: int
-    """Most blocks that were in use at one time, or up to `in_magazines` more."""
+    """Most blocks in use at one time; free ones that threads had at hand may be among them."""
     bytes_held: int
     """Bytes that the pool has from the system."""
     failures: int

@@ -126,8 +126,8 @@ nb::dict dict_of(const egb_live_pool& pool)
     nb::dict out;
     out["name"]         = text_of(pool.name, sizeof pool.name);
     out["block_bytes"]  = pool.block_bytes;
-    out["in_use"]       = pool.in_use;
-    out["in_magazines"] = std::min(pool.in_magazines_max, pool.in_use);
+    out["in_use"]       = minus(pool.in_use, pool.in_magazines);
+    out["in_magazines"] = std::min<uint64_t>(pool.in_magazines, pool.in_use);
     out["peak"]         = pool.peak;
     out["bytes_held"]   = pool.bytes_held;
     out["failures"]     = minus(pool.failures, pool.failures_before);

@@ -396,7 +396,7 @@ class Processes(unittest.TestCase):
 
 HEADER = struct.Struct("=QIIQIIII")
 SLOT = struct.Struct("=IIQQIIIIII Ii 8x 16s16s256s 7Q 1920x 96x")  # and pools behind the first
-POOL = struct.Struct("=8Q32s")
+POOL = struct.Struct("=3Q2I4Q32s")
 SLOT_BYTES = 12288
 LIVE_H = pathlib.Path(__file__).parents[3] / "include" / "eggbox" / "live.h"
 VERSION = int(re.search(r"EGB_LIVE_VERSION +(\d+)u", LIVE_H.read_text())[1])
@@ -428,8 +428,8 @@ class LiveFile:
 
 
 class PoolsOfTheProcess(unittest.TestCase):
-    shop = (7, 64, 10, 384, 12, 65536, 3, 1, b"shop")
-    seen = eggbox.Pool("linked", "shop", 64, 10, 10, 12, 65536, 2)
+    shop = (7, 64, 10, 4, 384, 12, 65536, 3, 1, b"shop")
+    seen = eggbox.Pool("linked", "shop", 64, 6, 4, 12, 65536, 2)
 
     def setUp(self):
         self.before = eggbox.Pool.all()
@@ -439,9 +439,9 @@ class PoolsOfTheProcess(unittest.TestCase):
 
     def test_are_those_of_its_own_newest_slots(self):
         own = os.getpid()
-        gone = (0, 64, 1, 1, 1, 1, 0, 0, b"gone")
-        old = (9, 32, 1, 1, 1, 1, 0, 0, b"old")
-        large = (9, 1 << 40, 2, 0, 2, 1 << 41, 0, 0, b"n" * 32)
+        gone = (0, 64, 1, 1, 1, 1, 1, 0, 0, b"gone")
+        old = (9, 32, 1, 1, 1, 1, 1, 0, 0, b"old")
+        large = (9, 1 << 40, 2, 0, 0, 2, 1 << 41, 0, 0, b"n" * 32)
         before = eggbox.Pool.process()
         with LiveFile(slot_of(own, 1, 5, old), slot_of(own + 1, 1, 9, old),
                       slot_of(own, 1, 8, gone, self.shop, beyond=97),
@@ -453,7 +453,7 @@ class PoolsOfTheProcess(unittest.TestCase):
             grown = {key: value - before[key] for key, value in eggbox.Pool.process().items()}
             if not self.before:  # else the heap of this process goes on meanwhile
                 self.assertEqual(grown, {
-                    "pools": 2, "pools_beyond": 2, "bytes_in_use": 640 + (1 << 41) + 2 * 4096,
+                    "pools": 2, "pools_beyond": 2, "bytes_in_use": 384 + (1 << 41) + 2 * 4096,
                     "bytes_held": 65536 + (1 << 41) + 2 * 4096, "large_in_use": 4,
                     "large_bytes": 2 * 4096, "large_bytes_peak": 2 * 8192, "failures": 4,
                 })
