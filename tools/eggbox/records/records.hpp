@@ -193,7 +193,7 @@ struct timeline_record {
     std::uint64_t              started_ns = 0;  // of the run, by the clock of processes
     std::vector<double>        at_s;            // since the start of the run
     std::vector<std::uint64_t> processes;
-    std::vector<std::uint64_t> bytes_in_use;  // with free blocks that threads kept
+    std::vector<std::uint64_t> bytes_in_use;  // without free blocks that threads kept
     std::vector<std::uint64_t> bytes_held;
     std::vector<std::uint64_t> bytes_resident;
     std::vector<timeline_pool> pools;  // the largest

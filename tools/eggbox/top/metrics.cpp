@@ -26,7 +26,7 @@ constexpr family families[] = {
     {"eggbox_pool_in_use_bytes",
      "gauge",
      "bytes",
-     "Blocks in use, with free ones that threads keep, times their size."},
+     "Blocks in use, as last counted, without free ones that threads keep, times their size."},
     {"eggbox_pool_held_bytes", "gauge", "bytes", "Memory that the pool has from the system."},
     {"eggbox_pool_peak_blocks", "gauge", "", "The most blocks that were in use at one time."},
     {"eggbox_pool_failures", "counter", "", "Requests that found no memory."},
