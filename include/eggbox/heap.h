@@ -21,7 +21,8 @@
 // others. The purge returns memory to the system that was not used for some time: kept regions, and
 // wholly free chunks. Now and then a call that its thread's magazine could not serve reads the
 // clock, and gives back a bounded part; unused memory over a limit goes at once. A thread that
-// calls egb_heap_purge() takes over both. egb_heap_trim() gives all back at once.
+// calls egb_heap_purge() takes over the first, and the limit is higher then. egb_heap_trim() gives
+// all back at once.
 //
 // Threads  Any thread, any call, at any time.
 // Progress No lock while the thread's magazine of the class serves the call; else as pool.h. Large
@@ -86,10 +87,10 @@ egb_pool egb_heap_pool(void);
 /// bytes given back. A call that comes sooner than 250 ms after the last one has no effect.
 ///
 /// For a thread or a timer that calls it again and again, every 250 ms or so: from the first call
-/// on the heap leaves unused memory to these calls. Without them it gives back at once any unused
-/// memory over a limit: 8 MiB, and more if memory is needed again soon. The malloc library has such
-/// a thread once the program has threads. In the child of a fork it is as if there had been no
-/// call.
+/// on the heap leaves unused memory up to a limit of 64 MiB to these calls, and gives back at once
+/// what is over it. Without them the limit is 8 MiB. It becomes higher if memory is needed again
+/// soon. The malloc library has such a thread once the program has threads. In the child of a fork
+/// it is as if there had been no call.
 size_t egb_heap_purge(void);
 
 /// Gives memory back to the system at once: kept regions, kept chunks of destroyed pools, and

@@ -2,8 +2,7 @@
 // The purge: gives unused memory of the heap back. Time is cut into epochs. The call that ends one
 // gives back large regions that were cached for a whole epoch, half of the cached chunks, and
 // memory that size classes could spare at the epoch's start and at its end: a bounded part of each.
-// Without a thread that calls egb_heap_purge(), unused memory over a limit goes at once:
-// region/keep.h.
+// Unused memory over a limit goes at once: region/keep.h.
 #include "../../os/os.h"
 #include "../cache/threads.h"
 #include "../pool/backing.h"
