@@ -145,7 +145,7 @@ TEST(heap_pages, many_blocks_that_grow_together_are_not_copied)
 static long mappings()
 {
     std::ifstream maps("/proc/self/maps");
-    return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+    return static_cast<long>(std::count(std::istreambuf_iterator<char>(maps), {}, '\n'));
 }
 
 // Each block that was moved is a mapping of its own, and the system allows no more than 65,530. If
