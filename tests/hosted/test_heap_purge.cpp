@@ -248,10 +248,11 @@ TEST_F(heap_purge, blocks_in_use_stay)
 
 TEST_F(heap_purge, one_epoch_gives_back_a_bounded_part)
 {
+    const bool is_short = sizeof(void*) < 8;  // of addresses: no more stays than goes in one epoch
     teach(200 * MiB);
     give(take(30000, 4000));  // 115 MiB
     std::size_t held = held_by_class(30720);
-    ASSERT_GT(held, 100 * MiB);
+    ASSERT_GT(held, (is_short ? 35 : 100) * MiB);
     pass(two_epochs / 2);
     int epochs = 0;
     while (held > 20 * MiB) {
@@ -261,7 +262,7 @@ TEST_F(heap_purge, one_epoch_gives_back_a_bounded_part)
         ASSERT_LT(++epochs, 10);
         held = rest;
     }
-    EXPECT_GE(epochs, 2);
+    EXPECT_GE(epochs, is_short ? 1 : 2);
 }
 
 TEST_F(heap_purge, a_class_that_has_nothing_to_give_is_left_alone_for_longer_and_longer)
