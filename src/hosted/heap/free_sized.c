@@ -16,7 +16,7 @@ static bool is_class_for(const egb_control* owner, size_t align, size_t bytes)
                egb_pool_key_(egb_handle_of_(owner));
 }
 
-static bool is_aligned(const void* block, size_t align)
+static bool is_block_aligned(const void* block, size_t align)
 {
     return ((uintptr_t)block & (align - 1)) == 0;
 }
@@ -38,8 +38,8 @@ static bool has_size(const egb_control* owner, const void* block, size_t align, 
     if (is_live ? !egb_key_is_checked_(pool.slot) : !egb_large_is_live_(block)) {
         return true;
     }
-    if (!is_aligned(block, align) || bytes == EGB_HEAP_ANY_BYTES) {
-        return is_aligned(block, align);
+    if (!is_block_aligned(block, align) || bytes == EGB_HEAP_ANY_BYTES) {
+        return is_block_aligned(block, align);
     }
     if (!is_live) {
         return has_size_if_large(block, align, bytes);
@@ -79,7 +79,7 @@ free_claimed(const egb_control* owner, void* block, size_t align, size_t bytes, 
 {
     const bool      is_any = bytes == EGB_HEAP_ANY_BYTES;
     const egb_claim claim  = {
-         .fits    = is_aligned(block, align) && (is_any || is_class_for(owner, align, bytes)),
+         .fits    = is_block_aligned(block, align) && (is_any || is_class_for(owner, align, bytes)),
          .bytes   = is_any ? 0 : bytes,
          .rounded = is_any ? 0 : egb_round_up_(bytes, align),
     };
