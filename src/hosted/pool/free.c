@@ -63,7 +63,7 @@ find_wrong_size(egb_control* control, egb_pool pool, const egb_claim* claim, con
     egb_finding finding = {0};
     if (claim != NULL && control->redzones != NULL && control->layout->is_live(control, block) &&
         !is_claim_right(control, claim, block)) {
-        finding.kind    = (int)EGB_MISUSE_WRONG_SIZE;
+        finding.kind    = EGB_MISUSE_WRONG_SIZE;
         finding.block   = block;
         finding.index   = egb_chunk_index_(egb_chunk_map_find_(egb_pool_key_(pool), block), block);
         finding.history = egb_redzone_history_(control, block);
