@@ -101,7 +101,7 @@ def main():
                         f"-I{ROOT}/include", source, "-o", program], check=True)
         script = [word for each in wanted for word in ("-ex", f"whatis {each}")]
         done = subprocess.run([GDB, "-nx", "-batch", *script, program], capture_output=True,
-                              text=True, check=False, timeout=60)
+                              text=True, check=False, timeout=600)
     check(done.stdout.count("type = ") == len(wanted) and len(wanted) > 40 and not done.stderr,
           "each member is there", *wanted, done)
     print("\n".join(failures) or f"{len(kinds)} types, {len(wanted)} expressions")

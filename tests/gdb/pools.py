@@ -49,7 +49,7 @@ def gdb(before, commands, *words):
         file.write("\n".join(script) + "\n")
         file.flush()
         done = subprocess.run([GDB, "-nx", "-batch", "-x", file.name, *map(str, words)],
-                              capture_output=True, text=True, check=False, timeout=300)
+                              capture_output=True, text=True, check=False, timeout=600)
     return done.stdout.split("\n--\n")[-1], done
 
 
