@@ -110,13 +110,14 @@ TEST(heap_keep, neighbours_go_together)
     }
 }
 
+// A phase that gets memory again teaches the heap how much should have stayed.
 TEST(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
 {
-    for (const std::size_t bytes : sizes{100, 20000, 1000000}) {
+    for (const std::size_t bytes : sizes{100, 3000, 20000, 1000000}) {
         (void)egb_heap_trim(0);
-        pass_epochs(40);
+        pass_epochs(100);
         const int first = requests_of_phase(bytes, 48 * MiB);
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 3; i++) {
             (void)requests_of_phase(bytes, 48 * MiB);
         }
         EXPECT_GT(first, 5) << bytes;

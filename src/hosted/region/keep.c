@@ -27,7 +27,8 @@ enum { SOON_EPOCHS = 4, FALL_EPOCHS = 16 };
 
 EGB_AMONG_DATA_ static bool     has_purger;    // atomic, as all that follow
 EGB_AMONG_DATA_ static size_t   limit;         // 0: the least
-EGB_AMONG_DATA_ static uint32_t given_lately;  // epochs until memory that went counts as not needed
+EGB_AMONG_DATA_ static size_t   gone_lately;   // bytes that went and may be needed again
+EGB_AMONG_DATA_ static uint32_t given_lately;  // epochs until they count as not needed
 EGB_AMONG_DATA_ static uint32_t epochs_alike;
 static size_t                   share = SIZE_MAX;
 EGB_AMONG_DATA_ static size_t   got;      // bytes, until they are GOT_LEAST
@@ -111,9 +112,24 @@ bool egb_keep_expects_sandbox_(void)
 
 // ---- what comes and goes ------------------------------------------------------------------------
 
-void egb_keep_note_given_(void)
+void egb_keep_note_given_(size_t bytes)
 {
+    const size_t before = EGB_LOAD_(given_lately) != 0 ? EGB_LOAD_(gone_lately) : 0;
+    EGB_STORE_(gone_lately, egb_smaller_(before + bytes, LIMIT_MOST));
     EGB_STORE_(given_lately, SOON_EPOCHS);
+}
+
+// Of memory that is needed again, all should have stayed. Of the limit, wholly free chunks may have
+// half.
+static void learn(size_t bytes)
+{
+    const size_t gone  = EGB_LOAD_(given_lately) != 0 ? EGB_LOAD_(gone_lately) : 0;
+    const size_t again = egb_smaller_(bytes, gone);
+    if (again != 0) {
+        EGB_STORE_(gone_lately, gone - again);
+        EGB_STORE_(epochs_alike, 0);
+        EGB_STORE_(limit, egb_smaller_(egb_keep_bytes_() + 2 * again, LIMIT_MOST));
+    }
 }
 
 void egb_keep_note_got_(size_t bytes)
@@ -126,13 +142,7 @@ void egb_keep_note_got_(size_t bytes)
         }
         end_reading();
     }
-    if (EGB_LOAD_(given_lately) == 0) {
-        return;
-    }
-    const size_t now = egb_keep_bytes_();
-    EGB_STORE_(given_lately, 0);
-    EGB_STORE_(epochs_alike, 0);
-    EGB_STORE_(limit, now < LIMIT_MOST / 2 ? 2 * now : LIMIT_MOST);
+    learn(bytes);
 }
 
 void egb_keep_end_epoch_(void)

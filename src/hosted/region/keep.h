@@ -5,9 +5,9 @@
 // call that goes further than a magazine, or a thread that calls egb_heap_purge(). A program that
 // frees much and then makes only calls that magazines serve would keep it for ever. Unused memory
 // beyond a limit therefore goes at once: 8 MiB, or 64 MiB where a thread purges. If memory is
-// needed again soon after some went, the limit doubles, to 1 GiB at most (64 MiB on 32-bit
-// machines), and it falls again when nothing is: so a program with phases soon keeps the memory of
-// a phase.
+// needed again soon after it went, the limit grows by twice as much, to 1 GiB at most (64 MiB on
+// 32-bit machines), and it falls again when nothing is: so a program with phases soon keeps the
+// memory of a phase.
 //
 // A process whose memory is limited, by itself or by its control group, keeps a small share of that
 // at most: nobody asks it for memory back before the kernel ends it. The limits are read when the
@@ -21,8 +21,8 @@
 // The bytes that may stay unused, within the share.
 size_t egb_keep_bytes_(void);
 
-// Unused memory went because it was over this limit, or over another limit of a cache.
-void egb_keep_note_given_(void);
+// So much unused memory went because it was over this limit, or over another limit of a cache.
+void egb_keep_note_given_(size_t bytes);
 
 // The share of the memory that the process may have: no cache is larger. SIZE_MAX: there is no
 // limit.

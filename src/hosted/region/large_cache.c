@@ -242,7 +242,7 @@ static egb_large* part_of(egb_large* large, size_t bytes)
 void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most)
 {
     if (large_cached_bytes > most) {
-        egb_keep_note_given_();
+        egb_keep_note_given_(large_cached_bytes - most);
     }
     while (large_cached_bytes > most) {
         egb_large_unmap_later_(unmap_list, part_of(oldest_of_all(), large_cached_bytes - most));
