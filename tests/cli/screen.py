@@ -22,8 +22,9 @@ failures = []
 
 
 def tmux(*words):
-    return subprocess.run(["tmux", "-L", SERVER, "-f", "/dev/null", *map(str, words)],
-                          capture_output=True, text=True, check=False).stdout
+    return subprocess.run(["tmux", "-u", "-L", SERVER, "-f", "/dev/null", *map(str, words)],
+                          capture_output=True, encoding="utf-8", check=False,
+                          env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
 
 
 def wait_for(pattern, what, keys=()):
@@ -46,13 +47,15 @@ def check(truth, what, *seen):
 
 
 def watch(program, process):
-    line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +{program} wait\n"
+    line = rf"\n{process.pid} +\d+ +- +\S+ \S+ +\S+ \S+ +\S+ % +'{program}' wait\n"
     page = wait_for(line, "the process")
     check(re.match(r"1 process, \S+ \S+ in use, \S+ \S+ held\n", page), "its title", page)
     check("q quit   Enter pools of the process   s sort: held   / filter   p pause" in page,
           "the keys", page)
+    wait_for(r"\nnone(.*\n)+.*/ filter: üß ", "a filter beyond ASCII", ["/", "üß", "Enter"])
+    wait_for(line, "one without its last character", ["/", "BSpace", "Enter"])
     page = wait_for(r"\nheap 64 +64 +- +\d+ +\d+ +64\.0 KiB +\S+ % +0", "its pools", ["Enter"])
-    check(page.startswith(f"process {process.pid}: {program} wait\n"), "its name", page)
+    check(page.startswith(f"process {process.pid}: '{program}' wait\n"), "its name", page)
     page = wait_for("filter: 4096", "a filter", ["/", "4096", "Enter"])
     check("heap 4096" in page and "heap 64" not in page, "what it leaves", page)
     wait_for("sort: in use", "another order", ["s"])
@@ -91,7 +94,7 @@ def end_by_signal(file):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        program = pathlib.Path(name).resolve() / f"top{os.getpid()}"
+        program = pathlib.Path(name).resolve() / f"top-ü-{os.getpid()}"
         name_of_pool = f"test-screen-{os.getpid()}"
         subprocess.run([COMPILER, "-O1", "-fno-builtin", "-w", "-D_GNU_SOURCE", HERE / "ends.c",
                         "-pthread", "-o", program], check=True)

@@ -3,6 +3,7 @@
 
 #include "text/failure.hpp"
 #include "text/fold.hpp"
+#include "text/text.hpp"
 #include "top/shared_view.hpp"
 #include "top/view.hpp"
 
@@ -32,6 +33,17 @@ bool is_terminal_there()
 {
     pollfd input = {STDIN_FILENO, POLLIN, 0};
     return poll(&input, 1, 0) <= 0 || (input.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
+}
+
+// In UTF-8 the bytes behind the first one of a character begin with the bits 10.
+void drop_last_character(std::string& text)
+{
+    while (!text.empty() && (static_cast<unsigned char>(text.back()) & 0xc0) == 0x80) {
+        text.pop_back();
+    }
+    if (!text.empty()) {
+        text.pop_back();
+    }
 }
 
 // The last of the signals that came; 0: none.
@@ -166,7 +178,7 @@ class screen
     std::string last_line() const
     {
         if (is_typing_) {
-            return "name contains: " + shown_.filter + "_";
+            return "name contains: " + shown(shown_.filter) + "_";
         }
         const std::vector<std::string> keys = {
             "q quit",
@@ -174,7 +186,7 @@ class screen
             : is_of_one()    ? "Esc all processes"
                              : "Enter pools of the process",
             std::string("s sort: ") + order_name(shown_.by),
-            "/ filter" + (shown_.filter.empty() ? "" : ": " + shown_.filter),
+            "/ filter" + (shown_.filter.empty() ? "" : ": " + shown(shown_.filter)),
             is_paused_ ? "p go on" : "p pause",
             shown_.is_shared ? "m processes" : "m shared pools",
         };
@@ -242,9 +254,9 @@ class screen
             is_typing_    = false;
             shown_.filter = key == 27 ? "" : shown_.filter;
         } else if ((key == KEY_BACKSPACE || key == 127 || key == '\b') && !shown_.filter.empty()) {
-            shown_.filter.pop_back();
-        } else if (key >= ' ' && key < 127) {
-            shown_.filter += static_cast<char>(key);
+            drop_last_character(shown_.filter);
+        } else if ((key >= ' ' && key < 127) || (key > 127 && key <= 0xff)) {
+            shown_.filter += static_cast<char>(key);  // a byte of a character, beyond ASCII
         }
         return true;
     }
