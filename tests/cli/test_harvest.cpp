@@ -4,6 +4,7 @@
 #include "sums/totals.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -372,6 +373,36 @@ TEST(harvest, the_last_look_finds_a_slot_whose_claim_was_not_counted)
     const tool::run_record run = finished(harvest);
     ASSERT_EQ(run.processes.size(), 1u);
     EXPECT_EQ(run.processes[0].program, "/bin/killed");
+}
+
+// Its memory is gone with it, so what was seen before is all that is known.
+TEST(harvest, of_a_killed_process_the_peak_of_its_memory_is_known_that_was_seen)
+{
+    const folder     place;
+    tool::live_file  live;
+    tool::harvest    harvest{place.path(), 1000, 1000, &live};
+    mapped_live_file memory{live};
+    const pid_t      child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    const std::string self = fs::read_symlink("/proc/" + std::to_string(child) + "/exe").string();
+    for (const std::size_t each : {3U, 4U}) {
+        std::strncpy(memory[each].program, self.c_str(), sizeof memory[each].program - 1);
+        memory[each].started_ns = each;
+        memory[each].pid        = static_cast<std::uint32_t>(child);
+    }
+    std::strcpy(memory[4].program, "/bin/another");  // it has become this one by now
+    EXPECT_FALSE(harvest.look());
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const tool::run_record run = finished(harvest);
+    ASSERT_EQ(run.processes.size(), 2u);
+    for (const tool::process_record& each : run.processes) {
+        EXPECT_NE(each.no_report, "");
+        EXPECT_EQ(each.peak_resident_bytes > 100000, each.program == self) << each.program;
+    }
 }
 
 TEST(harvest, a_report_in_the_live_file_is_one_like_others_and_its_memory_is_given_back)

@@ -38,10 +38,13 @@ json process_data(const process_record& of, std::size_t run, std::uint64_t first
         {"to_own_pools", sums.from_others()},
         {"peak_bytes", sums.block_bytes_peak},
     };
-    if (of.peak_resident_bytes != 0) {  // unlike by the live file
-        out["duration_s"]          = std::min(of.duration_s, longest_s);
+    if (of.no_report.empty()) {
+        out["duration_s"]  = std::min(of.duration_s, longest_s);
+        out["page_faults"] = plus(of.minor_faults, of.major_faults);
+    }
+    if (of.peak_resident_bytes != 0) {
         out["peak_resident_bytes"] = of.peak_resident_bytes;
-        out["page_faults"]         = plus(of.minor_faults, of.major_faults);
+        out["is_resident_least"]   = !of.no_report.empty();
     }
     // A record of several processes has the sum of their times.
     if (of.started_ns != 0 && of.processes == 1) {

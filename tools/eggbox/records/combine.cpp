@@ -256,7 +256,7 @@ static void become(process_record& process, const process_record& next)
     process.major_faults = next.major_faults;
     if (!next.no_report.empty()) {  // not known of the whole process
         process.duration_s          = 0;
-        process.peak_resident_bytes = 0;
+        process.peak_resident_bytes = next.peak_resident_bytes;
     }
 }
 

@@ -92,6 +92,14 @@ struct process_line {
 };
 
 // Lists the processes with the most requests: a shell script can have thousands of processes.
+// Without a report, the most that was seen while it ran.
+std::string resident_cell(const process_record& of)
+{
+    return of.peak_resident_bytes == 0
+               ? "-"
+               : (of.no_report.empty() ? "" : ">= ") + bytes_text(of.peak_resident_bytes);
+}
+
 std::string process_text(const std::vector<run_record>& runs)
 {
     constexpr std::size_t     lines_max = 10;
@@ -111,15 +119,15 @@ std::string process_text(const std::vector<run_record>& runs)
     });
     table out{{"process", "time", "requests", "resident", "faults", "program"}, true};
     for (std::size_t i = 0; i < std::min(lines.size(), lines_max); i++) {
-        const process_record& each = *lines[i].process;
-        const bool is_measured     = each.peak_resident_bytes != 0;  // unlike by the live file
+        const process_record& each        = *lines[i].process;
+        const bool            is_reported = each.no_report.empty();
         processes -= each.processes;
         out.add(
             {std::to_string(each.pid),
-             is_measured ? seconds_text(each.duration_s) : "-",
+             is_reported ? seconds_text(each.duration_s) : "-",
              grouped(lines[i].requests),
-             is_measured ? bytes_text(each.peak_resident_bytes) : "-",
-             is_measured ? grouped(plus(each.minor_faults, each.major_faults)) : "-",
+             resident_cell(each),
+             is_reported ? grouped(plus(each.minor_faults, each.major_faults)) : "-",
              program_text(each)}
         );
     }

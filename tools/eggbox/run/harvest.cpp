@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "run/harvest.hpp"
 
-#include "live/arguments.hpp"
+#include "live/running.hpp"
 #include "text/failure.hpp"
 #include "text/listing.hpp"
 #include "text/text.hpp"
@@ -259,7 +259,7 @@ void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
     if (!is_reported && slot.data.is_linked == 0) {
         take_counts(slot, stem, left);
     }
-    arguments_.erase({place, slot.data.started_ns});
+    running_.erase({place, slot.data.started_ns});
     if (has_ended) {
         live_->release(place, pid);
     }
@@ -287,9 +287,9 @@ void harvest::take_counts(const live_slot& from, const std::string& stem, file_n
     const egb_live_slot& slot   = from.data;
     const auto           pid    = slot.pid;
     process_record       record = record_of(slot);
-    if (const auto seen = arguments_.find({from.place, slot.started_ns});
-        seen != arguments_.end()) {
-        record.arguments = seen->second;
+    if (const auto seen = running_.find({from.place, slot.started_ns}); seen != running_.end()) {
+        record.arguments           = seen->second.arguments;
+        record.peak_resident_bytes = seen->second.peak_resident_bytes;
     }
     std::error_code ignored;
     if (slot.state != EGB_LIVE_REPORTED && says_all(stem + report_ending, record)) {
@@ -317,7 +317,7 @@ void harvest::take_slots(file_names* left)
         const std::uint32_t pid       = live_->pid_at(place);
         const bool          has_ended = pid != 0 && !has_number(pid);
         if (pid != 0 && !has_ended) {
-            note_arguments(place);
+            note_running(place);
         }
         if (has_ended || (pid != 0 && left != nullptr)) {
             take_slot(place, has_ended, left);
@@ -326,12 +326,16 @@ void harvest::take_slots(file_names* left)
 }
 
 // For a process that will leave no report. A program may change its title at any time.
-void harvest::note_arguments(std::uint32_t place)
+void harvest::note_running(std::uint32_t place)
 {
     const live_slot          slot = live_->copy(place);
     std::vector<std::string> now  = arguments_now(slot.data);
     if (!now.empty()) {
-        arguments_[{place, slot.data.started_ns}] = std::move(now);
+        seen_running& seen       = running_[{place, slot.data.started_ns}];
+        seen.arguments           = std::move(now);
+        seen.peak_resident_bytes = std::max(
+            seen.peak_resident_bytes, peak_resident_now(slot.data)
+        );  // 0, if it ended just now
     }
 }
 

@@ -29,6 +29,12 @@ struct seen_end {
 /// The end of a process whose status its parent has seen.
 seen_end how_it_ended(const process_end& end);
 
+/// What the system told of a process while it ran.
+struct seen_running {
+    std::vector<std::string> arguments;
+    std::uint64_t            peak_resident_bytes = 0;
+};
+
 class harvest
 {
   public:
@@ -69,7 +75,7 @@ class harvest
     void keep_report(live_slot& slot, const std::string& stem, file_names* left);
     void take_counts(const live_slot& slot, const std::string& stem, file_names* left);
     void take_slots(file_names* left);
-    void note_arguments(std::uint32_t place);
+    void note_running(std::uint32_t place);
     void take_lost_without(
         const file_names& files, const std::function<seen_end(std::uint64_t)>& end_of
     );
@@ -85,9 +91,9 @@ class harvest
     std::size_t                                          stacked_left_;  // places of stacks
     live_file*                                           live_;
     std::map<std::uint64_t, std::vector<process_record>> lost_;  // from slots, to be taken
-    // The arguments of running processes at the last look, by place and start of the program.
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<std::string>> arguments_;
-    std::set<std::uint64_t>     ended_;  // processes that had ended at the last look()
+    std::map<std::pair<std::uint32_t, std::uint64_t>, seen_running>
+                                running_;  // at the last look, by place and start of the program
+    std::set<std::uint64_t>     ended_;    // processes that had ended at the last look()
     std::vector<process_record> apart_;
     std::map<std::tuple<std::string, bool, std::string, int>, process_record>
         together_;  // by program, library, why there is no report, and signal that ended it

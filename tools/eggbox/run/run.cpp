@@ -428,7 +428,8 @@ class watch
         const moment sample_due = samples_.look(now);
         if (now >= harvest_due_) {
             const bool has_more = processes_->look();
-            harvest_due_        = has_more ? now : now + std::chrono::milliseconds(500);
+            harvest_due_        = has_more ? now : now + harvest_wait_;
+            harvest_wait_       = std::min(2 * harvest_wait_, std::chrono::milliseconds(500));
         }
         return std::min(sample_due, harvest_due_);
     }
@@ -441,7 +442,10 @@ class watch
   private:
     harvest* processes_;
     sampler  samples_;
-    moment   harvest_due_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+
+    // A process may be short-lived, and what is seen of it while it runs helps if it is killed.
+    std::chrono::milliseconds harvest_wait_{20};
+    moment                    harvest_due_ = std::chrono::steady_clock::now() + harvest_wait_;
 };
 
 }  // namespace

@@ -40,24 +40,26 @@ std::string served_text(const totals& sums)
                                        );
 }
 
-// A process tells of its resident memory and page faults in its report alone.
+// A process tells of its page faults in its report alone.
+std::string faults_text(const totals& sums)
+{
+    return fmt::format(
+        "{} page faults{}, {} of them from disk",
+        grouped(plus(sums.minor_faults, sums.major_faults)),
+        sums.no_report == 0 ? "" : " of those with a report",
+        grouped(sums.major_faults)
+    );
+}
+
 std::string resources_text(const totals& sums)
 {
-    const std::string first = fmt::format(
-        "{}, {}, {}",
+    return fmt::format(
+        "{}, {}, {}{}{}.",
         number_of(sums.runs, "run", "runs"),
         number_of(sums.processes, "process", "processes"),
-        seconds_text(sums.duration_s)
-    );
-    if (sums.peak_resident_bytes == 0) {
-        return first + ".";
-    }
-    return fmt::format(
-        "{}; {}; {} page faults, {} of them from disk.",
-        first,
-        resident_text(sums),
-        grouped(plus(sums.minor_faults, sums.major_faults)),
-        grouped(sums.major_faults)
+        seconds_text(sums.duration_s),
+        sums.peak_resident_bytes == 0 ? "" : "; " + resident_text(sums),
+        sums.processes <= sums.no_report ? "" : "; " + faults_text(sums)
     );
 }
 
@@ -149,8 +151,8 @@ answer answer_of(
 
 std::string resident_text(const totals& sums)
 {
-    return "peak resident " + bytes_text(sums.peak_resident_bytes) +
-           (sums.no_report == 0 ? "" : " of those with a report");
+    return (sums.no_report == 0 ? "peak resident " : "peak resident at least ") +
+           bytes_text(sums.peak_resident_bytes);
 }
 
 std::string program_text(const process_record& of)

@@ -22,7 +22,8 @@ answer answer_of(
     const totals& sums, const std::vector<run_record>& runs, const std::vector<std::string>& files
 );
 
-/// "peak resident 2.00 MiB", and whose, if a process tells of none because it left no report.
+/// "peak resident 2.00 MiB", or at least so much: of a process without a report `eggbox run` knows
+/// what it saw while the process ran.
 std::string resident_text(const totals& sums);
 
 /// The command of a process, cut behind 100 bytes; for a record of several processes their number.

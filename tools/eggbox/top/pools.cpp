@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "top/pools.hpp"
 
-#include "live/arguments.hpp"
+#include "live/running.hpp"
 #include "text/text.hpp"
 
 #include <algorithm>

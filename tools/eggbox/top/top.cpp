@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "top/top.hpp"
 
-#include "live/arguments.hpp"
+#include "live/running.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
 #include "top/find.hpp"

@@ -341,7 +341,8 @@ function fillProcesses() {
     column("time", (row) => row.duration_s, secondsText),
     column("requests", (row) => row.requests, countText),
     column("peak of blocks", (row) => row.peak_bytes, bytesText),
-    column("resident", (row) => row.peak_resident_bytes, bytesText),
+    column("resident", (row) => row.peak_resident_bytes,
+           (value, row) => (row.is_resident_least ? "\u2265 " : "") + bytesText(value)),
     column("page faults", (row) => row.page_faults, countText),
   ];
   if (rows.some((row) => row.leaked_bytes !== undefined)) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a running process was started with. A program may write a title there: postgres and nginx
-// have one program and name each process by its task.
+// What the system tells of a process that runs. Its arguments may be a title that it wrote there:
+// postgres and nginx have one program and name each process by its task.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,8 @@ namespace tool
 /// of long ones the first 4 KiB. Empty: the process has ended or is another program by now, or the
 /// system does not tell this user.
 std::vector<std::string> arguments_now(const egb_live_slot& slot);
+
+/// The most memory that this program has had until now. 0: as above.
+std::uint64_t peak_resident_now(const egb_live_slot& slot);
 
 }  // namespace tool

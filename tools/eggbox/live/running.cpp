@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "live/arguments.hpp"
+#include "live/running.hpp"
 
 #include "live/live.hpp"
+#include "text/text.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -44,6 +46,20 @@ std::vector<std::string> arguments_now(const egb_live_slot& slot)
         at = end + 1;
     }
     return out;
+}
+
+std::uint64_t peak_resident_now(const egb_live_slot& slot)
+{
+    constexpr char name[] = "VmHWM:";
+    std::ifstream  file{fmt::format("/proc/{}/status", slot.pid)};
+    std::uint64_t  kibibytes = 0;
+    for (std::string text; std::getline(file, text);) {
+        if (text.compare(0, sizeof name - 1, name) == 0) {
+            kibibytes = std::strtoull(text.c_str() + sizeof name - 1, nullptr, 10);
+            break;
+        }
+    }
+    return kibibytes != 0 && is_same_program(slot) ? times(kibibytes, 1024) : 0;
 }
 
 }  // namespace tool
