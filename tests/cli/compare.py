@@ -219,10 +219,10 @@ def progress_on_a_terminal(folder):
     """On a terminal a line says how far it is, and is gone at the end; elsewhere there is none."""
     seen = on_a_terminal()
     check(b"run 6 of 6: " in seen, "progress", seen)
-    check(b"\r\x1b[K\x1b[1meggbox " in seen, "the line is wiped, the answer is bold", seen)
+    check(b"\r\x1b[K\x1b[1m2 runs " in seen, "the line is wiped, the answer is bold", seen)
     for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
         seen = on_a_terminal(**{name: value})
-        check(b"\r\x1b[Keggbox " in seen and b"\x1b[1m" not in seen, f"{name}={value}", seen)
+        check(b"\r\x1b[K2 runs " in seen and b"\x1b[1m" not in seen, f"{name}={value}", seen)
 
 
 def main():

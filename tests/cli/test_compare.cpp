@@ -53,8 +53,42 @@ TEST(Compare, AdmitsThatItCannotTell)
     const std::string same =
         "eggbox is as fast as glibc, as far as these runs show, with 1.00 times the memory.";
     EXPECT_EQ(first_line(comparison_of({1.0, 1.5, 0.5, 1.0}, {1.1, 0.4, 1.5, 1.2})), same);
-    EXPECT_EQ(first_line(comparison_of({1.0, 1.0}, {2.0, 2.0})), same);  // too few
     EXPECT_EQ(first_line(comparison_of({0, 0, 0}, {0, 0, 0})), same);
+}
+
+TEST(Compare, AFewRunsTellNothing)
+{
+    EXPECT_EQ(
+        first_line(comparison_of({1.0, 1.0}, {2.0, 2.0})),
+        "2 runs of each, of eggbox and glibc, are too few to tell which is faster, with 1.00 times "
+        "the memory."
+    );
+}
+
+// It has no deviation: 0 would look like one that was measured.
+TEST(Compare, OneRunHasNoSpread)
+{
+    const tool::comparison once = comparison_of({1.0}, {2.0});
+    EXPECT_EQ(
+        tool::compare_page(once),
+        R"(1 run of each, of eggbox and glibc, is too few to tell which is faster, with 1.00 times the memory.
+
+          time  ± spread     min     max  CPU time  relative  ±   CPU  ±  resident  faults
+glibc   1.00 s         -  1.00 s  1.00 s  750.0 ms      1.00     1.00     8.00 MiB     101
+eggbox  2.00 s         -  2.00 s  2.00 s    1.50 s      2.00  -  2.00  -  8.00 MiB     101
+
+1 run of each, in turns, after 1 warm-up run. Times and faults are those of the program
+and its children; resident is the peak of the largest process.
+
+Next: eggbox run --report report.json -- 'a program' x
+)"
+    );
+    const auto pools = nlohmann::json::parse(tool::compare_data(once))["variants"][1];
+    EXPECT_TRUE(pools["wall_s"]["stddev"].is_null());
+    EXPECT_TRUE(pools["relative_spread"].is_null());
+    EXPECT_EQ(pools["relative"], 2.0);
+    const auto of_hyperfine = nlohmann::json::parse(tool::compare_data_of_hyperfine(once));
+    EXPECT_TRUE(of_hyperfine["results"][0]["stddev"].is_null());  // as its own
 }
 
 TEST(Compare, CpuTimeTellsWhatNoiseHides)

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -18,10 +19,11 @@ namespace tool
 namespace
 {
 
-// Mean and standard deviation of the samples.
+// Mean and standard deviation of the samples. One sample alone has no deviation: not a number,
+// which is null in JSON, and so is all that is computed from it.
 struct spread {
     double mean      = 0;
-    double deviation = 0;
+    double deviation = std::numeric_limits<double>::quiet_NaN();
     double least     = 0;
     double most      = 0;
 };
@@ -43,7 +45,9 @@ spread spread_of(const variant& of, Number number)
     for (const double value : values) {
         squares += std::pow(value - out.mean, 2);
     }
-    out.deviation = count > 1 ? std::sqrt(squares / (count - 1)) : 0;
+    if (count > 1) {
+        out.deviation = std::sqrt(squares / (count - 1));
+    }
     return out;
 }
 
@@ -78,12 +82,15 @@ double students_t(double freedom)
     return 1.96 + 2.37 / freedom + 2.82 / (freedom * freedom);
 }
 
+// Fewer show no difference, however large it is.
+constexpr std::size_t runs_to_judge = 3;
+
 // True if two means of n runs differ significantly. The error of a mean is 1/sqrt(n) of the spread
 // of its runs. The logarithm makes the test symmetric between "fast" and "slow".
 bool is_sure(const factor& found, std::size_t runs)
 {
     const double count = static_cast<double>(runs);
-    return runs > 2 && found.value > 0 &&
+    return runs >= runs_to_judge && found.value > 0 &&
            std::fabs(std::log(found.value)) >
                students_t(2 * count - 2) * found.spread / found.value / std::sqrt(count);
 }
@@ -95,7 +102,17 @@ std::string time_answer(const variant& base, const variant& other)
     const std::string one  = shown(other.name);
     const std::string two  = shown(base.name);
     const factor      time = relative(base, other, &sample::wall_s);
-    if (is_sure(time, base.samples.size())) {
+    const std::size_t runs = base.samples.size();
+    if (runs < runs_to_judge) {
+        return fmt::format(
+            "{} of each, of {} and {}, {} too few to tell which is faster",
+            number_of(runs, "run", "runs"),
+            one,
+            two,
+            runs == 1 ? "is" : "are"
+        );
+    }
+    if (is_sure(time, runs)) {
         const double times = time.value < 1 ? 1 / time.value : time.value;
         return fmt::format(
             "{} is {:.2f} ± {:.2f} times as {} as {}",
@@ -108,10 +125,20 @@ std::string time_answer(const variant& base, const variant& other)
     }
     const factor cpu = relative(base, other, &sample::cpu_s);
     std::string  out = fmt::format("{} is as fast as {}, as far as these runs show", one, two);
-    if (is_sure(cpu, base.samples.size())) {
+    if (is_sure(cpu, runs)) {
         out += fmt::format(", but takes {:.2f} ± {:.2f} times the CPU time", cpu.value, cpu.spread);
     }
     return out;
+}
+
+std::string deviation_cell(const spread& of)
+{
+    return std::isnan(of.deviation) ? "-" : seconds_text(of.deviation);
+}
+
+std::string factor_cell(const factor& of)
+{
+    return std::isnan(of.spread) ? "-" : fmt::format("{:.2f}", of.spread);
 }
 
 std::string memory_answer(const variant& base, const variant& other)
@@ -180,14 +207,14 @@ std::string compare_page(const comparison& done)
         rows.add(
             {shown(each.name),
              seconds_text(wall.mean),
-             seconds_text(wall.deviation),
+             deviation_cell(wall),
              seconds_text(wall.least),
              seconds_text(wall.most),
              seconds_text(spread_of(each, &sample::cpu_s).mean),
              fmt::format("{:.2f}", to.value),
-             &each == &base ? "" : fmt::format("{:.2f}", to.spread),
+             &each == &base ? "" : factor_cell(to),
              fmt::format("{:.2f}", cpu.value),
-             &each == &base ? "" : fmt::format("{:.2f}", cpu.spread),
+             &each == &base ? "" : factor_cell(cpu),
              bytes_text(static_cast<std::uint64_t>(spread_of(each, &sample::resident_bytes).mean)),
              grouped(static_cast<std::uint64_t>(
                  spread_of(each, &sample::minor_faults).mean +
