@@ -65,7 +65,8 @@ def programs(folder):
     expect("own malloc, stripped", stripped, "own-malloc")
     expect("missing", folder / "nothing", "missing", "no such file")
     expect("missing in PATH", "no-such-program", "missing", "in PATH")
-    expect("no name", "", "missing", "in PATH")
+    expect("a folder of a folder in PATH", "bin", "missing", "in PATH",
+           extra={"PATH": f"/usr:{os.environ['PATH']}"})
     expect("a folder", folder, "not-executable", "it is a folder")
     plain = folder / "plain"
     plain.write_text("text")

@@ -41,6 +41,12 @@ std::string name_of(const std::string& path)
     return path.substr(path.rfind('/') + 1);
 }
 
+bool is_folder(const std::string& path)
+{
+    struct stat about = {};
+    return stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
 bool is_executable_file(const std::string& path)
 {
     struct stat about = {};
@@ -424,7 +430,7 @@ std::string find_program(const std::string& program)
         if (is_executable_file(file)) {
             return file;
         }
-        if (first.empty() && access(file.c_str(), F_OK) == 0) {
+        if (first.empty() && access(file.c_str(), F_OK) == 0 && !is_folder(file)) {
             first = file;
         }
     }
@@ -442,13 +448,11 @@ verdict judge(const std::string& program, const std::string& library)
             out, "missing", is_bare ? "there is no such program in PATH" : "there is no such file"
         );
     } else if (!is_executable_file(out.path)) {
-        struct stat about     = {};
-        const bool  is_folder = stat(out.path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
         block(
             out,
             "not-executable",
-            is_folder ? "it is a folder" : "it is not executable for this user",
-            is_folder ? "" : "chmod +x " + shell_quoted(out.path)
+            is_folder(out.path) ? "it is a folder" : "it is not executable for this user",
+            is_folder(out.path) ? "" : "chmod +x " + shell_quoted(out.path)
         );
     } else {
         judge_file(out, out.path, library);
