@@ -38,6 +38,19 @@ def page(name):
     return done.stdout, set(explained)
 
 
+def refuse_empty_values(command, text):
+    """A script may have a variable that is not set. `text`: the help, which has all values."""
+    options = re.findall(r"^  (--[a-z-]+) (?!Excludes:|Needs:)\S", text, re.M)
+    words = [[each] for each in options] + ([[]] if re.search("^  [A-Z]+ TEXT", text, re.M) else [])
+    for each in words:
+        done = subprocess.run([EGGBOX, command, *each, ""], capture_output=True, text=True,
+                              check=False)
+        check(done.returncode == 1 and done.stdout == "" and
+              re.fullmatch(r"eggbox: [A-Za-z-]+: its value is empty; see --help\n", done.stderr),
+              f"{command} {each} with an empty value", done)
+    return len(words)
+
+
 def complete(*words):
     script = f"source {ROOT}/tools/eggbox/eggbox.bash\n" \
              "COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _eggbox; " \
@@ -57,14 +70,17 @@ def main():
     check(all(f"eggbox-{command}(1)" in manual for command in COMMANDS), "commands of eggbox.1")
     check(complete("eggbox", "") == {*COMMANDS, *options}, "commands completed",
           complete("eggbox", ""))
+    values = 0
     for command in COMMANDS:
-        _, options = help_of(command)
+        text, options = help_of(command)
+        values += refuse_empty_values(command, text)
         manual, explained = page(f"eggbox-{command}")
         check(explained == options, f"options of eggbox-{command}.1", explained, options)
         completed = complete("eggbox", command, "-") - {"--"}
         check(completed == options, f"options of {command} completed", completed, options)
         guide = set(OPTION.findall(manual.split("\nSYNOPSIS\n")[1].split("\nDESCRIPTION\n")[0]))
         check(guide == options - {"--help"}, f"synopsis of eggbox-{command}.1", guide, options)
+    check(values >= 23, "options and files that can be empty", values)
     check(complete("eggbox", "size", "--emit", "") == {"c", "cpp", "compat", "json"},
           "values of --emit")
     check(complete("eggbox", "report", "--format", "heap") == {"heaptrack-folded"},

@@ -167,9 +167,7 @@ std::vector<std::string> take_command(const CLI::App* app, std::vector<std::stri
 void add_suppress(CLI::App* to, std::string& file)
 {
     to->add_option("--suppress", file, "Leave out the leaks that this file names: leak:PATTERN")
-        ->type_name("FILE")
-        ->check([](const std::string& path) { return path.empty() ? "a file name is missing" : ""; }
-        );
+        ->type_name("FILE");
 }
 
 void add_run(CLI::App& app, run_options& wanted)
@@ -232,9 +230,7 @@ void add_report(CLI::App& app, report_options& wanted)
     );
     CLI::Option* const html =
         sub->add_option("--html", wanted.html, "Write a page for a browser to this file");
-    html->type_name("PAGE")->excludes(json)->excludes(format)->check([](const std::string& path) {
-        return path.empty() ? "a file name is missing" : "";
-    });
+    html->type_name("PAGE")->excludes(json)->excludes(format);
     CLI::Option* const diff =
         sub->add_flag("--diff", wanted.diff, "Print what changed from one report to another");
     diff->excludes(format)->excludes(html);
@@ -316,8 +312,9 @@ void add_compare(CLI::App& app, compare_options& wanted)
         "--check-output", wanted.check_output, "Fail unless all runs print the same output"
     );
     sub->add_flag("--ignore-failure", wanted.ignore_failure, "Continue when the program fails");
-    sub->add_flag("--hyperfine", wanted.hyperfine, "Print the JSON that hyperfine exports");
-    add_json(sub, wanted.json);
+    CLI::Option* const hyperfine =
+        sub->add_flag("--hyperfine", wanted.hyperfine, "Print the JSON that hyperfine exports");
+    add_json(sub, wanted.json)->excludes(hyperfine);
     set_usage(
         sub,
         "usage: eggbox compare [--with LIB.so]... [--runs N] [--warmup N] [--input FILE]\n"
@@ -359,6 +356,23 @@ void add_shared(CLI::App& app, shared_options& wanted)
     set_usage(gc, "usage: eggbox gc [--json]");
 }
 
+// An empty value is that of a variable of a script that is not set. It would be taken for a file
+// without a name, or as if the option were not there. transform() puts this check before the
+// others.
+void refuse_empty_values(CLI::App& app)
+{
+    const CLI::Validator is_there{
+        [](const std::string& value) { return value.empty() ? "its value is empty" : ""; }, ""
+    };
+    for (CLI::App* const sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+        for (CLI::Option* const each : sub->get_options()) {
+            if (each->get_items_expected_max() > 0) {
+                each->transform(is_there);
+            }
+        }
+    }
+}
+
 void add_all(CLI::App& app, all_options& wanted)
 {
     app.set_version_flag("--version", version);
@@ -371,6 +385,7 @@ void add_all(CLI::App& app, all_options& wanted)
     add_doctor(app, wanted.doctor);
     add_top(app, wanted.top);
     add_shared(app, wanted.shared);
+    refuse_empty_values(app);
 }
 
 // Returns the words for CLI11 in reverse order, as CLI11 takes them. The program and its arguments
@@ -392,22 +407,23 @@ split_off(const CLI::App& app, char** argv, std::vector<std::string>& command)
 // CLI11 would answer all these faults with the same message, "a subcommand is required".
 void require_command(const CLI::App& app, const char* word)
 {
-    const std::string first = word == nullptr ? "" : word;
-    if (first.empty() || first == "-h" || first == "--help" || first == "--version") {
+    constexpr char all_names[] =
+        "the commands are run, report, size, compare, doctor, top, ls and gc";
+    if (word == nullptr) {
+        throw bad_usage(fmt::format("no command is given; {}", all_names));
+    }
+    const std::string first = word;
+    if (first == "-h" || first == "--help" || first == "--version") {
         return;
     }
-    if (first.front() == '-') {
+    if (!first.empty() && first.front() == '-') {
         throw bad_usage(fmt::format("unknown option \"{}\" before the command", shown(first)));
     }
     const auto all = app.get_subcommands([](const CLI::App*) { return true; });
     if (std::none_of(all.begin(), all.end(), [&](const CLI::App* one) {
             return one->get_name() == first;
         })) {
-        throw bad_usage(fmt::format(
-            "unknown command \"{}\"; the commands are run, report, size, compare, doctor, "
-            "top, ls and gc",
-            shown(first)
-        ));
+        throw bad_usage(fmt::format("unknown command \"{}\"; {}", shown(first), all_names));
     }
 }
 
@@ -446,7 +462,7 @@ int run_main(char** argv)
         if (error.get_exit_code() == 0) {
             std::ostringstream text;
             app.exit(error, text, text);
-            print(text.str());
+            print(fitted(text.str()));
             return exit_done;
         }
         throw bad_usage(error.what());
