@@ -71,7 +71,8 @@ TEST(Compare, OneRunHasNoSpread)
     const tool::comparison once = comparison_of({1.0}, {2.0});
     EXPECT_EQ(
         tool::compare_page(once),
-        R"(1 run of each, of eggbox and glibc, is too few to tell which is faster, with 1.00 times the memory.
+        "1 run of each, of eggbox and glibc, is too few to tell which is faster, with 1.00 times "
+        R"(the memory.
 
           time  ± spread     min     max  CPU time  relative  ±   CPU  ±  resident  faults
 glibc   1.00 s         -  1.00 s  1.00 s  750.0 ms      1.00     1.00     8.00 MiB     101
