@@ -390,16 +390,50 @@ def nothing_is_left_behind(folder):
         old = place / f"eggbox-run-{turn:06}.json"
         old.write_text("{}")
         os.utime(old, (turn, turn))
-    (place / "eggbox-run-BBBBBB.json").touch()  # of a run that has not ended
     run([*PYTHON, ""], extra={"TMPDIR": str(place)})
     left = {path.name for path in place.iterdir()}
-    expected = {*others, "eggbox-run-BBBBBB.json",
-                *(f"eggbox-run-{turn:06}.json" for turn in range(1, 10))}
+    expected = {*others, *(f"eggbox-run-{turn:06}.json" for turn in range(1, 10))}
     check(expected < left and len(left - expected) == 1, "temporary reports", left)
     show = "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))"
     descriptors = run([*PYTHON, show], "--report", folder / "j.json").stdout
     low = [each for each in json.loads(descriptors) if each < 700]  # above: the live file
     check(low == [0, 1, 2, 3], "open files reach the program", descriptors)
+
+
+def a_killed_run_leaves_what_its_programs_write(folder):
+    """The program goes on and writes its report into the folder of the run. No file of the
+    run's own is left in its place, and the folders of killed runs do not pile up."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    for number in range(12):
+        left = temporary / f"eggbox-left{number:02}"
+        left.mkdir()
+        (left / ".eggbox").touch()
+        os.utime(left, (number + 1, number + 1))
+    for name, has_mark in (("eggbox-mine12", False), ("others", True)):
+        (temporary / name).mkdir()
+        (temporary / name / "data").touch()
+        if has_mark:
+            (temporary / name / ".eggbox").touch()
+    wait = "import sys; print('ready', flush=True); sys.stdin.read()"
+    before = set(temporary.iterdir())
+    with subprocess.Popen([EGGBOX, "run", "--", *PYTHON, wait], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE,
+                          env=environment(TMPDIR=str(temporary))) as process:
+        process.stdout.readline()
+        mine, = set(temporary.iterdir()) - before
+        done = run([*PYTHON, ""], extra={"TMPDIR": str(temporary)})
+        check(mine.exists() and len([*temporary.glob("eggbox-left*")]) == 10 and
+              not (temporary / "eggbox-left01").exists() and
+              (temporary / "eggbox-left02").exists() and
+              (temporary / "eggbox-mine12/data").exists() and (temporary / "others/data").exists(),
+              "the ten newest stay, and what is in use or not of eggbox", [*temporary.iterdir()])
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.read()  # until the program has ended
+    done = subprocess.run([EGGBOX, "report", mine], capture_output=True, text=True, check=False)
+    check("9,006 requests" in done.stdout, "the report of the program", done)
 
 
 def static_programs_run_all_the_same(folder):
@@ -418,7 +452,8 @@ def main():
              our_own_failures, the_folders_searched_for_the_library_are_named,
              a_report_that_cannot_be_written_changes_no_exit_status,
              the_folder_of_the_reports_may_go,
-             pipes_among_the_reports_are_left_alone, nothing_is_left_behind,
+             pipes_among_the_reports_are_left_alone,
+             a_killed_run_leaves_what_its_programs_write, nothing_is_left_behind,
              static_programs_run_all_the_same]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:

@@ -45,8 +45,7 @@ std::string replaceable(const std::string& path)
     return error ? path : file;
 }
 
-// Reports that nobody named do not pile up: the newest stay. A file without contents is one that
-// another `eggbox run` is going to write.
+// Reports that nobody named do not pile up: the newest stay.
 void remove_older_than_the_newest(const std::string& path)
 {
     namespace fs                                                 = std::filesystem;
@@ -59,7 +58,7 @@ void remove_older_than_the_newest(const std::string& path)
         if (name.size() == fs::path(path).filename().string().size() &&
             name.compare(0, 11, "eggbox-run-") == 0 && entry.path().extension() == ".json" &&
             lstat(entry.path().c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
-            about.st_uid == geteuid() && about.st_size > 0) {
+            about.st_uid == geteuid()) {
             found.emplace_back(entry.last_write_time(error), entry.path().string());
         }
     }
@@ -88,17 +87,21 @@ bool report_file::open_part()
     return file_ >= 0;
 }
 
-report_file::report_file(const std::string& wanted) : is_named_(!wanted.empty())
+bool report_file::open_temporary()
 {
-    path_ = wanted.empty() ? temporary_name("run-") + ".json" : wanted;
-    if (wanted.empty()) {
-        file_ = mkostemps(path_.data(), 5, O_CLOEXEC);
-        part_ = path_;
-    } else if (!open_part()) {
+    path_ = temporary_name("run-") + ".json";
+    file_ = mkostemps(path_.data(), 5, O_CLOEXEC);
+    part_ = path_;
+    return file_ >= 0;
+}
+
+report_file::report_file(const std::string& wanted) : is_named_(!wanted.empty()), path_(wanted)
+{
+    if (is_named_ && !open_part()) {
         part_.clear();
         file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     }
-    if (file_ < 0) {
+    if (is_named_ && file_ < 0) {
         throw failure(fmt::format("{}: cannot be written: {}", shown(path_), std::strerror(errno)));
     }
 }
@@ -119,6 +122,9 @@ std::string report_file::write(const std::string& text)
     ignored.sa_handler       = SIG_IGN;
     sigaction(SIGXFSZ, &ignored, nullptr);  // a limit on the size of files is an error like others
 
+    if (!is_named_ && !open_temporary()) {
+        return std::strerror(errno);
+    }
     int error = part_.empty() && ftruncate(file_, 0) != 0 && errno != EINVAL ? errno : 0;
     error     = error != 0 ? error : write_all(file_, text);  // a pipe cannot be cut
     if (error != 0 && part_.empty() && ftruncate(file_, 0) != 0) {

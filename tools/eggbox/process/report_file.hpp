@@ -8,7 +8,8 @@ namespace tool
 {
 
 /// `eggbox run` opens its report before the program runs, so that a path that cannot be written
-/// fails at once and not after an hour of work. On a full disk the earlier file stays.
+/// fails at once and not after an hour of work. On a full disk the earlier file stays. A temporary
+/// file is made at the end alone: whoever kills `eggbox run` would leave it, and nobody knew it.
 class report_file
 {
   public:
@@ -29,10 +30,11 @@ class report_file
 
   private:
     bool open_part();
+    bool open_temporary();
 
     bool        is_named_;
     std::string path_;
-    std::string part_;  // the file until it is complete; empty: it is written in place
+    std::string part_;       // the file until it is complete; empty: it is written in place
     int         file_ = -1;
 };
 

@@ -11,12 +11,15 @@ namespace tool
 /// it.
 std::string temporary_name(const std::string& kind = "");
 
-/// A folder that the destructor removes with its contents.
+/// A folder that is removed with its contents. If this command is killed it stays, and processes
+/// may go on to write their reports there; the ten newest of such folders are left.
 class temporary_folder
 {
   public:
-    temporary_folder();  // throws failure
-    ~temporary_folder();
+    temporary_folder();   // throws failure
+    ~temporary_folder();  // calls remove()
+
+    void remove();
 
     temporary_folder(const temporary_folder&)            = delete;
     temporary_folder& operator=(const temporary_folder&) = delete;
@@ -28,6 +31,7 @@ class temporary_folder
 
   private:
     std::string path_;
+    int         lock_ = -1;  // of a folder in use; the system lets it go with the process
 };
 
 }  // namespace tool

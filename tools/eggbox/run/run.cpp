@@ -461,9 +461,9 @@ int run_command(const run_options& wanted)
     }
     const std::vector<std::string> quiet =
         wanted.suppress.empty() ? std::vector<std::string>{} : read_suppressions(wanted.suppress);
-    report_file            report{wanted.report};
-    const temporary_folder folder;
-    live_file              live;
+    report_file      report{wanted.report};
+    temporary_folder folder;
+    live_file        live;
     if (!live.is_there()) {
         say(fmt::format(
             "processes that leave no report will have no numbers: there is no memory for them "
@@ -495,8 +495,7 @@ int run_command(const run_options& wanted)
     const totals   sums  = sum_up({of.run});
     const findings found = findings_of(of.run, quiet);
     wanted.json ? say_json(of, sums, found) : say_text(wanted, of, sums, found, library);
-    std::error_code ignored;
-    fs::remove_all(folder.path(), ignored);  // end_like() calls no destructor
+    folder.remove();  // end_like() calls no destructor
     end_like(of.end);
 }
 
