@@ -188,6 +188,26 @@ def rights(folder):
     check('"reason": "capabilities"' in done.stdout, "file capabilities", done)
 
 
+def without_proc(folder):
+    """As in a small container: the command finds its library, and says what it cannot do."""
+    os.chmod(folder, 0o755)
+    command = shutil.copy(EGGBOX, folder)
+    shutil.copy(DOUBLE, folder / "libeggbox-malloc.so")
+    others = {name: value for name, value in os.environ.items() if name != "EGGBOX_MALLOC_LIB"}
+
+    def run(*words):
+        return subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc || exit 90; "
+                               'exec "$@"', "sh", command, *words], capture_output=True, text=True,
+                              check=False, env=others, cwd=folder)
+    if run("--version").returncode != 0:
+        print("without /proc: not tested, it takes the right to hide it, and no sanitizer")
+        return
+    done = run("doctor", "true")
+    check(done.returncode == 0 and "can run on pools" in done.stdout, "without /proc", done)
+    done = run("top", "--once")
+    check(done.returncode == 2 and "/proc, which is not mounted" in done.stderr, "top", done)
+
+
 def damaged(folder):
     """No file, however damaged, may bring the reader down."""
     good = build(folder, "good", EMPTY).read_bytes()
@@ -208,7 +228,7 @@ def damaged(folder):
 
 
 def main():
-    for test in (programs, sanitizers, scripts, other_machines, rights, damaged):
+    for test in (programs, sanitizers, scripts, other_machines, rights, without_proc, damaged):
         with tempfile.TemporaryDirectory() as name:
             before = len(failures)
             test(pathlib.Path(name))

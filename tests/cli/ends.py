@@ -406,6 +406,17 @@ def without_room(program, report):
           sorted(folder.iterdir()))
 
 
+def without_proc(program, report):
+    """The library then does not know what program it is in."""
+    done = subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc || exit 90; "
+                           'exec "$@"', "sh", EGGBOX, "run", "--report", report, "--", program],
+                          capture_output=True, text=True, check=False, env=environment())
+    if done.returncode != 7:
+        print("without /proc: not tested, it takes the right to hide it, and no sanitizer")
+        return
+    check(re.search(r"took effect: \S+ \S+ in process \d+\n", done.stderr), "no name", done)
+
+
 def another_c_library(program, report):
     """A child that is linked with musl runs as it is, and a neighbour of it on pools."""
     if not shutil.which("musl-gcc"):
@@ -439,7 +450,7 @@ def main():
                      leaks_of_a_server, what_a_server_has_in_use, who_was_ended, by_the_terminal,
                      by_a_signal_inside_malloc, by_a_signal_and_by_itself,
                      that_it_does_not_notice, as_another_user_or_under_another_root, children,
-                     what_becomes_another_program, while_they_run, without_room, another_c_library):
+                     what_becomes_another_program, while_they_run, without_room, without_proc, another_c_library):
             before = len(failures)
             test(program, folder / "report.json")
             print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}", flush=True)

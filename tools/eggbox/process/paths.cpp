@@ -10,6 +10,8 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 namespace tool
 {
@@ -25,7 +27,9 @@ std::string absolute_path(const std::string& path)
 
 std::string own_folder()
 {
-    const std::string self = absolute_path("/proc/self/exe");
+    const bool        has_proc = access("/proc/self/exe", F_OK) == 0;
+    const auto* const as_run   = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+    const std::string self     = absolute_path(has_proc ? "/proc/self/exe" : as_run);
     return self.substr(0, self.rfind('/'));
 }
 

@@ -198,10 +198,10 @@ void say_served(const totals& sums, const outcome& of, const std::string& librar
         sums.peak_resident_bytes == 0 ? "" : "; " + resident_text(sums)
     ));
     say(fmt::format(
-        "took effect: {} {} in {}, process {}",
+        "took effect: {} {} in {}process {}",
         shown(library),
         shown(first.library),
-        shown(first.program),
+        first.program.empty() ? "" : shown(first.program) + ", ",  // known from /proc alone
         first.pid
     ));
     if (sums.large.allocations > 0) {

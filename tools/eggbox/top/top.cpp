@@ -189,6 +189,10 @@ std::string nothing(const std::string& wanted, const std::vector<std::string>& p
     if (!problems.empty()) {
         return problems.front();
     }
+    if (running_processes().empty()) {  // this one would be there
+        return "processes are found in /proc, which is not mounted here; mount it with `mount -t "
+               "proc none /proc`";
+    }
     if (wanted.empty()) {
         return fmt::format("no running process is recorded; to record one, {}", how);
     }
