@@ -110,8 +110,7 @@ void add_in_use(profile& to, const std::vector<run_record>& runs)
     const findings found = find_all(runs);
     if (!found.held_sum.is_known) {
         throw failure("the report has no blocks in use when a signal ended a program; record them "
-                      "with `eggbox "
-                      "run --check sample`");
+                      "with `eggbox run --check sample`");
     }
     to.samples  = values_of(samples_of(found.held, found.held_sum));
     to.estimate = sampled_text(found.sampling, found.held_sum.samples);
@@ -232,6 +231,36 @@ std::vector<profile_sample> pool_samples(const std::vector<run_record>& runs, su
     return values_of(samples);
 }
 
+template <subject Wanted>
+void add_pools(profile& to, const std::vector<run_record>& runs)
+{
+    to.samples = pool_samples(runs, Wanted);
+}
+
+struct named_profile {
+    subject     value;
+    const char* title;
+    const char* count_name;
+    const char* bytes_name;
+    void (*add)(profile& to, const std::vector<run_record>& runs);
+};
+
+constexpr named_profile all_profiles[] = {
+    {subject::leaked, "blocks that were never freed", "leaked_blocks", "leaked_bytes", add_leaked},
+    {subject::in_use,
+     "blocks in use when a signal ended the program",
+     "in_use_blocks",
+     "in_use_bytes",
+     add_in_use},
+    {subject::allocated,
+     "all blocks, an estimate from samples",
+     "allocated_blocks",
+     "allocated_bytes",
+     add_allocated},
+    {subject::peak, "the peak of each pool", "peak_blocks", "peak_bytes", add_pools<subject::peak>},
+    {subject::requests, "requests", "requests", "", add_pools<subject::requests>},
+};
+
 }  // namespace
 
 bool profile_frame::operator<(const profile_frame& other) const
@@ -244,42 +273,19 @@ bool profile_frame::operator<(const profile_frame& other) const
 
 profile profile_of(const std::vector<run_record>& runs, subject wanted)
 {
-    profile out;
-    switch (wanted) {
-        case subject::leaked:
-            out.title      = "blocks that were never freed";
-            out.count_name = "leaked_blocks";
-            out.bytes_name = "leaked_bytes";
-            add_leaked(out, runs);
-            break;
-        case subject::in_use:
-            out.title      = "blocks in use when a signal ended the program";
-            out.count_name = "in_use_blocks";
-            out.bytes_name = "in_use_bytes";
-            add_in_use(out, runs);
-            break;
-        case subject::allocated:
-            out.title      = "all blocks, an estimate from samples";
-            out.count_name = "allocated_blocks";
-            out.bytes_name = "allocated_bytes";
-            add_allocated(out, runs);
-            break;
-        case subject::peak:
-            out.title      = "the peak of each pool";
-            out.count_name = "peak_blocks";
-            out.bytes_name = "peak_bytes";
-            out.samples    = pool_samples(runs, wanted);
-            break;
-        case subject::requests:
-            out.title      = "requests";
-            out.count_name = "requests";
-            out.samples    = pool_samples(runs, wanted);
-            break;
-    }
     const run_record& first = runs.front();
-    out.command             = shell_quoted(first.command);
-    out.pid                 = first.processes.empty() ? 0 : first.processes.front().pid;
-    out.duration_s          = first.wall_s;
+    profile           out;
+    for (const named_profile& each : all_profiles) {
+        if (each.value == wanted) {
+            out.title      = each.title;
+            out.count_name = each.count_name;
+            out.bytes_name = each.bytes_name;
+            each.add(out, runs);
+        }
+    }
+    out.command    = shell_quoted(first.command);
+    out.pid        = first.processes.empty() ? 0 : first.processes.front().pid;
+    out.duration_s = first.wall_s;
     return out;
 }
 
