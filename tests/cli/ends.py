@@ -450,7 +450,8 @@ def main():
                      leaks_of_a_server, what_a_server_has_in_use, who_was_ended, by_the_terminal,
                      by_a_signal_inside_malloc, by_a_signal_and_by_itself,
                      that_it_does_not_notice, as_another_user_or_under_another_root, children,
-                     what_becomes_another_program, while_they_run, without_room, without_proc, another_c_library):
+                     what_becomes_another_program, while_they_run, without_room, without_proc,
+                     another_c_library):
             before = len(failures)
             test(program, folder / "report.json")
             print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}", flush=True)

@@ -325,6 +325,18 @@ void harvest::take_slots(file_names* left)
     }
 }
 
+void harvest::note()
+{
+    if (live_ == nullptr || !live_->is_there()) {
+        return;
+    }
+    for (const std::uint32_t place : live_->places()) {
+        if (live_->pid_at(place) != 0) {
+            note_running(place);
+        }
+    }
+}
+
 // For a process that will leave no report. A program may change its title at any time.
 void harvest::note_running(std::uint32_t place)
 {

@@ -51,6 +51,9 @@ class harvest
         live_file*  live        = nullptr
     );
 
+    /// Notes what the system tells of the processes that run. look() does it, too.
+    void note();
+
     /// Reads and removes a limited number of files of ended processes. True if more may be left.
     bool look();
 

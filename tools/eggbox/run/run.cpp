@@ -428,10 +428,13 @@ class watch
         const moment sample_due = samples_.look(now);
         if (now >= harvest_due_) {
             const bool has_more = processes_->look();
-            harvest_due_        = has_more ? now : now + harvest_wait_;
-            harvest_wait_       = std::min(2 * harvest_wait_, std::chrono::milliseconds(500));
+            harvest_due_        = has_more ? now : now + between_looks;
+        } else if (now >= note_due_) {
+            processes_->note();
+            note_wait_ = 2 * note_wait_;
+            note_due_  = now + note_wait_;
         }
-        return std::min(sample_due, harvest_due_);
+        return std::min({sample_due, harvest_due_, note_due_});
     }
 
     timeline_record timeline() const
@@ -440,12 +443,15 @@ class watch
     }
 
   private:
+    static constexpr std::chrono::milliseconds between_looks{500};
+
     harvest* processes_;
     sampler  samples_;
+    moment   harvest_due_ = std::chrono::steady_clock::now() + between_looks;
 
-    // A process may be short-lived, and what is seen of it while it runs helps if it is killed.
-    std::chrono::milliseconds harvest_wait_{20};
-    moment                    harvest_due_ = std::chrono::steady_clock::now() + harvest_wait_;
+    // The program may be killed before the first look, which takes what ended processes have left.
+    std::chrono::milliseconds note_wait_{20};
+    moment                    note_due_ = std::chrono::steady_clock::now() + note_wait_;
 };
 
 }  // namespace
