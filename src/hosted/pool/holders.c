@@ -13,7 +13,15 @@
 #include "redzone.h"
 #include "registry.h"
 
-enum { ONCE_IN_MS = 1000, USED_BITS = 32 };
+// A fifth of the places stays free: where all were taken, a site that found none would be compared
+// with each of them, for each of its blocks, with the pools locked.
+enum {
+    ONCE_IN_MS       = 1000,
+    USED_BITS        = 32,
+    HOLDER_PLACES    = EGB_HOLDERS_MAX / 4 * 5,
+    HOLDER_REST      = HOLDER_PLACES - 1,
+    HOLDER_SITES_MAX = EGB_HOLDERS_MAX - 1
+};
 
 // What a place has, scaled where it is sampled.
 typedef struct holder_sum {
@@ -23,8 +31,9 @@ typedef struct holder_sum {
 
 typedef enum gathering { ALL_IN_USE, NEW_IN_USE, ALL_SAMPLED } gathering;
 
-// The last place is for those that come when all are taken. The names are copies: when a holder is
-// visited, no lock is held, and its pool's control block may be another pool's.
+// The last place is for those that come when there are as many sites as may be. The names are
+// copies: when a holder is visited, no lock is held, and its pool's control block may be another
+// pool's.
 typedef struct egb_holder_place {
     egb_holder  holder;  // `blocks` counts what is in the sum, as long as blocks are gathered
     const void* stack;   // as room stacks has it; NULL: not known
@@ -33,9 +42,10 @@ typedef struct egb_holder_place {
 } egb_holder_place;
 
 typedef struct egb_holders {
-    egb_holder_place places[EGB_HOLDERS_MAX];
-    uint32_t     used[EGB_HOLDERS_MAX / USED_BITS];  // a bit for each place; few pages are touched
-    char         names[EGB_HOLDERS_MAX][EGB_NAME_BYTES];
+    egb_holder_place places[HOLDER_PLACES];
+    uint32_t     used[HOLDER_PLACES / USED_BITS];  // a bit for each place; few pages are touched
+    char         names[HOLDER_PLACES][EGB_NAME_BYTES];
+    size_t       site_count;
     uint64_t     now;
     gathering    wanted;
     bool         have_reach;
@@ -80,36 +90,41 @@ static size_t first_place(const egb_holders* all, const origin* from)
     const uint64_t sum   = (uint64_t)(uintptr_t)where + (uintptr_t)from->stack;
     const uint64_t key   = sum + history->alloc_line + all->pool.slot + (uint64_t)all->reach;
     const uint64_t mixed = egb_mix_(key);
-    return (size_t)(mixed >> 40) % (EGB_HOLDERS_MAX - 1);
+    return (size_t)(mixed >> 40) % HOLDER_REST;
 }
 
 // A table of sums, filled with the registry locked. The set of settings/number_set.h only tells
 // whether a number is new.
-static egb_holder_place* place_of(egb_holders* all, const origin* from)
+static void begin_place(egb_holders* all, size_t at, const origin* from)
 {
     const egb_history* const history = &from->history;
-    size_t                   at      = first_place(all, from);
-    for (size_t looked = 0; looked < EGB_HOLDERS_MAX - 1; looked++) {
-        egb_holder* const place = &all->places[at].holder;
-        if (place->blocks == 0) {
-            all->places[at].reach = all->reach;
-            all->places[at].stack = from->stack;
-            place->pool           = all->pool;
-            place->pool_name      = all->names[at];
-            egb_text_copy_(all->names[at], EGB_NAME_BYTES, all->name);
-            place->site = history->alloc_site;
-            place->file = history->alloc_file;
-            place->line = history->alloc_line;
-            return &all->places[at];
-        }
+    egb_holder* const        place   = &all->places[at].holder;
+    all->places[at].reach            = all->reach;
+    all->places[at].stack            = from->stack;
+    place->pool                      = all->pool;
+    place->pool_name                 = all->names[at];
+    egb_text_copy_(all->names[at], EGB_NAME_BYTES, all->name);
+    place->site = history->alloc_site;
+    place->file = history->alloc_file;
+    place->line = history->alloc_line;
+    all->site_count++;
+}
+
+static egb_holder_place* place_of(egb_holders* all, const origin* from)
+{
+    size_t at = first_place(all, from);
+    while (all->places[at].holder.blocks != 0) {
         if (all->places[at].reach == all->reach && is_place(&all->places[at], all->pool, from)) {
             return &all->places[at];
         }
-        at = (at + 1) % (EGB_HOLDERS_MAX - 1);
+        at = (at + 1) % HOLDER_REST;
     }
-    egb_holder_place* const rest = &all->places[EGB_HOLDERS_MAX - 1];
-    rest->holder.pool_name       = "(other sites)";
-    return rest;
+    if (all->site_count == HOLDER_SITES_MAX) {
+        all->places[HOLDER_REST].holder.pool_name = "(other sites)";
+        return &all->places[HOLDER_REST];
+    }
+    begin_place(all, at, from);
+    return &all->places[at];
 }
 
 static egb_holder* add_to_place(egb_holders* all, const origin* from, holder_sum more)
@@ -347,7 +362,7 @@ static size_t rounded(double number)
 static size_t move_together(egb_holders* all)
 {
     size_t count = 0;
-    for (size_t word = 0; word < EGB_HOLDERS_MAX / USED_BITS; word++) {
+    for (size_t word = 0; word < HOLDER_PLACES / USED_BITS; word++) {
         for (uint32_t bits = all->used[word]; bits != 0; bits &= bits - 1) {
             const size_t            at = word * USED_BITS + (size_t)__builtin_ctz(bits);
             egb_holder_place* const to = &all->places[count++];
