@@ -263,7 +263,7 @@ def what_cannot_be_written(folder):
     for more in (["--json"], ["--format", "folded"], ["--diff", "monday.json"]):
         check("excludes" in report("monday.json", "--html", folder / "new.html", *more, status=1),
               f"--html with {more}")
-    check("missing" in report("monday.json", "--html", "", status=1), "an empty name")
+    check("is empty" in report("monday.json", "--html", "", status=1), "an empty name")
     for _ in range(2):  # a page is replaced, a report is not
         page_of(folder, "monday.json")
     other = folder / "other.json"

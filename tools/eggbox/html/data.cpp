@@ -53,6 +53,7 @@ json totals_data(const totals& sums, const findings& found)
         {"from_pools", sums.from_classes()},
         {"to_own_pools", sums.from_others()},
         {"peak_resident_bytes", sums.peak_resident_bytes},
+        {"is_resident_least", sums.no_report != 0},
         {"misuse", sum_of(sums.misuse)},
     };
     if (found.all.is_known) {

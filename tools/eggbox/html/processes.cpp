@@ -38,8 +38,10 @@ json process_data(const process_record& of, std::size_t run, std::uint64_t first
         {"to_own_pools", sums.from_others()},
         {"peak_bytes", sums.block_bytes_peak},
     };
+    if (of.no_report.empty() || of.duration_s > 0) {
+        out["duration_s"] = std::min(of.duration_s, longest_s);
+    }
     if (of.no_report.empty()) {
-        out["duration_s"]  = std::min(of.duration_s, longest_s);
         out["page_faults"] = plus(of.minor_faults, of.major_faults);
     }
     if (of.peak_resident_bytes != 0) {

@@ -433,10 +433,28 @@ static void add_without_stack(std::vector<std::string>& out, const findings& fou
     }
 }
 
+// A report lists the first sites alone.
+static void add_unlisted(
+    std::vector<std::string>& out, const std::vector<leak_total>& sites, const leak_sum& all
+)
+{
+    std::uint64_t blocks = all.blocks;
+    std::uint64_t bytes  = all.bytes;
+    for (const leak_total& each : sites) {
+        blocks = minus(blocks, each.blocks);
+        bytes  = minus(bytes, each.bytes);
+    }
+    if (blocks > 0) {
+        out.push_back(
+            "  " + blocks_text(bytes, blocks) + " at sites that the report does not list"
+        );
+    }
+}
+
 static void add_sites(
     std::vector<std::string>&      out,
     const std::vector<leak_total>& sites,
-    std::uint64_t                  places,
+    const leak_sum&                all,
     const std::string&             where
 )
 {
@@ -452,9 +470,12 @@ static void add_sites(
             leak_text(each.site, each.stack, calls_max)
         ));
     }
-    if (places > count) {
-        out.push_back(fmt::format("  and {} more sites in {}", grouped(places - count), where));
+    if (sites.size() > count) {
+        out.push_back(fmt::format(
+            "  and {} in {}", number_of(sites.size() - count, "more site", "more sites"), where
+        ));
     }
+    add_unlisted(out, sites, all);
 }
 
 static std::string sampled_in_brackets(const findings& found, const leak_sum& sum)
@@ -484,7 +505,7 @@ static void add_held(std::vector<std::string>& out, const findings& found, const
             sampled_in_brackets(found, sum),
             sum.blocks == 0 ? "" : ", by allocation site:"
         ));
-        add_sites(out, found.held, sum.places, where);
+        add_sites(out, found.held, sum, where);
         add_left_out(out, found.held_kept, found.held_suppressed);
     }
     if (found.without_leaks > 0) {
@@ -512,7 +533,7 @@ std::vector<std::string> leak_lines(const findings& found, const std::string& wh
     if (all.blocks > 0) {
         out.push_back(lost_text(found) + sampled_in_brackets(found, all) + ", by allocation site:");
     }
-    add_sites(out, found.leaks, all.places, where);
+    add_sites(out, found.leaks, all, where);
     const std::string folded = folded_text(found);
     if (!folded.empty()) {
         out.push_back("  " + folded);

@@ -77,7 +77,8 @@ function fillTiles(sums) {
     tile("processes", countText(sums.processes)),
   ];
   if (sums.peak_resident_bytes > 0) {
-    tiles.push(tile("peak resident", bytesText(sums.peak_resident_bytes)));
+    tiles.push(tile(sums.is_resident_least ? "peak resident, at least" : "peak resident",
+                    bytesText(sums.peak_resident_bytes)));
   }
   if (sums.to_own_pools > 0) {
     tiles.push(tile("requests to own pools", countText(sums.to_own_pools)));
