@@ -92,6 +92,17 @@ def end_by_signal(file):
           re.search(r"(?<!-)\becho\b", seen), "its end by a signal", seen)
 
 
+def a_dumb_terminal(program):
+    """Where no line can be written in its place, the screen would be a heap of words."""
+    ours, theirs = os.openpty()
+    done = subprocess.run([EGGBOX, "top", program.name], stdin=theirs, stdout=theirs,
+                          stderr=subprocess.PIPE, text=True, check=False,
+                          env={**os.environ, "TERM": "dumb"})
+    check(done.returncode == 2 and "look at TERM, or use --once" in done.stderr, "TERM=dumb", done)
+    os.close(theirs)
+    os.close(ours)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         program = pathlib.Path(name).resolve() / f"top-ü-{os.getpid()}"
@@ -113,6 +124,7 @@ def main():
                     tmux("send-keys", "p")
                     watch_shared(name_of_pool, holder)
                     holder.communicate()
+                a_dumb_terminal(program)
                 end_by_signal(pathlib.Path(f"{program}.end"))
                 wait_for(rf"\n{process.pid} ", "the screen once more")
                 process.kill()

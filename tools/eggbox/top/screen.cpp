@@ -99,7 +99,11 @@ class terminal
     {
         std::setlocale(LC_ALL, "");
         if (newterm(nullptr, stdout, stdin) == nullptr) {
-            throw failure("this terminal cannot be used: look at TERM, or use --once");
+            refuse();
+        }
+        if (tigetstr("cup") == nullptr) {  // TERM=dumb: lines would be written over each other
+            endwin();
+            refuse();
         }
         raw();
         noecho();
@@ -115,6 +119,12 @@ class terminal
 
     terminal(const terminal&)            = delete;
     terminal& operator=(const terminal&) = delete;
+
+  private:
+    [[noreturn]] static void refuse()
+    {
+        throw failure("this terminal cannot be used: look at TERM, or use --once");
+    }
 };
 
 class screen
