@@ -34,7 +34,7 @@ class report_file
 
     bool        is_named_;
     std::string path_;
-    std::string part_;       // the file until it is complete; empty: it is written in place
+    std::string part_;  // the file until it is complete; empty: it is written in place
     int         file_ = -1;
 };
 
