@@ -15,9 +15,11 @@ target_compile_options(eggbox-malloc PRIVATE
 # A free() that is a jump to egb_free() lets egb_free() see the program's call.
 target_compile_options(eggbox-malloc PRIVATE $<$<CONFIG:Debug>:-O2>)
 # The loader never unloads it: its thread-local pointer is found without a call, and threads end
-# late. It is initialised before all other libraries, whose constructors may allocate.
+# late. It is initialised before all other libraries, whose constructors may allocate. The functions
+# that it calls are bound at its start: bound at a first call, deep in a malloc, each would need 3
+# KiB of a stack that may be a coroutine's.
 target_link_options(eggbox-malloc PRIVATE -fno-sanitize=all
-  LINKER:-Bsymbolic-functions LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,defs
+  LINKER:-Bsymbolic-functions LINKER:-z,nodelete LINKER:-z,initfirst LINKER:-z,defs LINKER:-z,now
   LINKER:--as-needed)
 # When lld (19) shortens calls on RISC-V, it does not move the address of an IFUNC's resolver.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^riscv")

@@ -34,9 +34,9 @@ void egb_put_back_(egb_depot* depot, void* block)
 // will be touched are prefetched, or each would be waited for.
 void egb_batch_flush_(egb_depot* depot, egb_batch* batch)
 {
-    enum { AHEAD = 8 };
+    enum { AHEAD = 8, RUN_BLOCKS = 64 };  // few: the thread's stack may be short
     const uint32_t fetched = egb_touches_free_(&depot->growing.options) ? batch->count : 0;
-    void*          run[EGB_MAGAZINE_BLOCKS_MAX];
+    void*          run[RUN_BLOCKS];
     size_t         count = 0;
     egb_chunk_*    chunk = NULL;
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -44,7 +44,8 @@ void egb_batch_flush_(egb_depot* depot, egb_batch* batch)
         if (i + AHEAD < fetched) {
             __builtin_prefetch(batch->entries[i + AHEAD].block, 1);
         }
-        if (chunk == NULL || !egb_chunk_has_(chunk, block)) {  // neighbours are often of one chunk
+        // Neighbours are often of one chunk.
+        if (chunk == NULL || count == RUN_BLOCKS || !egb_chunk_has_(chunk, block)) {
             put_run(chunk, run, count);
             count = 0;
             chunk = egb_depot_chunk_of_(depot, block);
