@@ -4,8 +4,8 @@
 # sanitizers, so it is built without them, whatever the rest is built with.
 add_library(eggbox-malloc SHARED
   src/eggbox.c src/override/loader.c src/override/malloc.c src/override/operators.c
-  src/override/next.c src/override/process.c src/override/purger.c src/override/sandbox.c
-  src/override/signals.c src/override/wait.c)
+  src/override/next.c src/override/numbers.c src/override/process.c src/override/purger.c
+  src/override/sandbox.c src/override/signals.c src/override/wait.c)
 target_include_directories(eggbox-malloc PRIVATE include)
 target_compile_definitions(eggbox-malloc PRIVATE _GNU_SOURCE EGB_IS_MALLOC=1)
 # With clang it is not optimised at link time either: lld 19 crashes on it.

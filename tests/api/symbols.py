@@ -26,7 +26,7 @@ xalloc_init xalloc_destroy xalloc_stats xmalloc xfree xrealloc
 MALLOC = """
 malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree
 aligned_alloc posix_memalign memalign valloc pvalloc
-malloc_usable_size malloc_trim mallopt mallinfo mallinfo2
+malloc_usable_size malloc_trim mallopt mallinfo mallinfo2 malloc_info malloc_stats
 __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign __libc_valloc __libc_pvalloc
 sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset
 wait waitpid wait3 wait4 waitid
