@@ -2,6 +2,7 @@
 #include "posix_features.h"
 
 #include "posix_clock.h"
+#include "posix_loader.h"
 #include "posix_threads.h"
 
 #include <errno.h>
@@ -46,6 +47,13 @@ void egb_os_write_error_(const char* text, size_t bytes)
         bytes -= (size_t)written;
     }
     errno = before;
+}
+
+// ---- the loader ---------------------------------------------------------------------------------
+
+bool egb_posix_may_open_(void)
+{
+    return !EGB_IS_MALLOC || egb_os_variable_("LD_AUDIT") == NULL;
 }
 
 // ---- the C library's own functions --------------------------------------------------------------
@@ -115,7 +123,8 @@ EGB_AMONG_DATA_ static clock_function* c_library_clock;  // atomic
 static void find_clock(void)
 {
     clock_function* found;
-    *(void**)&found = find_in_c_library("clock_gettime");
+    *(void**)&found = egb_posix_may_open_() ? find_in_c_library("clock_gettime")
+                                            : dlsym(RTLD_NEXT, "clock_gettime");
     __atomic_store_n(&c_library_clock, found, __ATOMIC_RELEASE);
 }
 

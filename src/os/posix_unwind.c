@@ -19,6 +19,7 @@
   #include <unwind.h>
 
   #include "posix_calls.h"
+  #include "posix_loader.h"
   #include "posix_walk.h"
 
   // A static program has no loader, and needs no unwinder for our sake.
@@ -121,7 +122,7 @@ static void find_unwinder(void)
     unwind_backtrace = _Unwind_Backtrace;
     unwind_address   = _Unwind_GetIP;
     unwind_top       = _Unwind_GetCFA;
-    if (unwind_backtrace != NULL || dlopen == NULL || dlsym == NULL) {
+    if (unwind_backtrace != NULL || dlopen == NULL || dlsym == NULL || !egb_posix_may_open_()) {
         return;
     }
     void* const library = dlopen("libgcc_s.so.1", RTLD_NOW);

@@ -3,6 +3,7 @@
 // on glibc alone, and its output must be the same. Exit status 1: something was not so.
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <csetjmp>
 #include <csignal>
@@ -544,6 +545,12 @@ void say_pattern()
     std::printf("%02x%02x%02x%02x", block[0], block[1], block[2], block[3]);
 }
 
+// The C library's tables of letters are found by a thread-local variable.
+void letters()
+{
+    CHECK(std::isalpha(unknown(static_cast<int>('a'))) != 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -580,6 +587,7 @@ int main(int argc, char** argv)
         {"free_wrong_sizes", free_wrong_sizes},
         {"free_one_byte_less", free_one_byte_less},
         {"say_pattern", say_pattern},
+        {"letters", letters},
     };
     const auto found = all.find(what);
     if (found == all.end()) {

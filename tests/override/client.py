@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The library under a program of ours that uses malloc in hard ways.
 
-usage: client.py LIBRARY CLIENT PLUGIN EARLY
+usage: client.py LIBRARY CLIENT PLUGIN EARLY AUDITOR
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import tempfile
 
 from both import check, failures, processes, run, same
 
-LIBRARY, CLIENT, PLUGIN, EARLY = sys.argv[1:5]
+LIBRARY, CLIENT, PLUGIN, EARLY, AUDITOR = sys.argv[1:6]
 MIB = 1 << 20
 
 
@@ -97,6 +97,15 @@ def early_constructors():
         check(done.returncode == 0, f"{case}, behind a library that took all places", done)
 
 
+# The loader cleared the thread-local variables of the C library.
+def watched_by_an_auditor():
+    for level in ("check", "track"):
+        for case in ("letters", "threads"):
+            done = run([CLIENT, case], LIBRARY,
+                       extra={"LD_AUDIT": AUDITOR, "EGGBOX_CHECK": level})
+            check(done.returncode == 0, f"{case} with an auditor at {level}", done)
+
+
 def misuse():
     with tempfile.TemporaryDirectory() as folder:
         done = run([CLIENT, "foreign"], LIBRARY, folder)
@@ -149,8 +158,8 @@ def nowhere_to_write():
 
 def main():
     for test in (plain_cases, ends, forked_children_count_from_the_fork, limits,
-                 hardly_any_addresses, early_constructors, misuse, sized_frees,
-                 the_pattern_is_not_known_beforehand, nowhere_to_write):
+                 hardly_any_addresses, early_constructors, watched_by_an_auditor, misuse,
+                 sized_frees, the_pattern_is_not_known_beforehand, nowhere_to_write):
         test()
     print("\n".join(failures))
     return 1 if failures else 0
