@@ -26,12 +26,13 @@ struct freeing {
 using tree_pointer = std::unique_ptr<egb_call_tree, freeing>;
 
 // calloc() touches no page of so much memory, and does not align it to a line.
-tree_pointer make_tree()
+tree_pointer make_tree(std::uint32_t nodes = EGB_CALL_NODES)
 {
-    std::size_t bytes  = sizeof(egb_call_tree) + alignof(egb_call_tree);
-    void* const memory = std::calloc(1, bytes);
-    void*       place  = memory;
-    void* const tree   = std::align(alignof(egb_call_tree), sizeof(egb_call_tree), place, bytes);
+    const std::size_t whole  = egb_call_tree_bytes_(nodes);
+    std::size_t       bytes  = whole + alignof(egb_call_tree);
+    void* const       memory = std::calloc(1, bytes);
+    void*             place  = memory;
+    void* const       tree   = std::align(alignof(egb_call_tree), whole, place, bytes);
     return tree_pointer(static_cast<egb_call_tree*>(tree), freeing{memory});
 }
 
@@ -106,6 +107,26 @@ TEST(call_tree, finds_what_it_has_when_it_is_full)
     }
     EXPECT_EQ(tree->used, EGB_CALL_NODES - 1u);
     EXPECT_EQ(egb_call_tree_find_(tree.get(), 0, address(1)), first);
+}
+
+TEST(call_tree, ends_where_it_was_cut)
+{
+    constexpr std::uint32_t nodes = 1024;
+    const tree_pointer      tree  = make_tree(nodes);
+    egb_call_trees_cut_(nodes);
+    std::uint32_t count = 0;
+    while (count < 2 * nodes && egb_call_tree_find_(tree.get(), count, address(7)) != 0) {
+        count++;
+    }
+    EXPECT_EQ(count, nodes - 1);
+    EXPECT_TRUE(egb_call_tree_is_full_(tree.get()));
+    const void* const last = egb_call_tree_mark_(tree.get(), nodes - 1);
+    EXPECT_TRUE(egb_call_tree_has_(tree.get(), last));
+    EXPECT_FALSE(egb_call_tree_has_(tree.get(), tree->nodes + nodes));
+    tree->nodes[nodes - 1].parent |= 70 * nodes;  // written over
+    const void* calls[64];
+    EXPECT_LE(egb_call_tree_read_(tree.get(), last, calls, 64), 64u);
+    egb_call_trees_cut_(EGB_CALL_NODES);
 }
 
 // A list that leads into itself, a parent that is its own, and numbers of no node.

@@ -73,6 +73,16 @@ def limits():
     same("ulimit -v", [CLIENT, "threads"], LIBRARY, preexec_fn=little_space)
 
 
+# The memory for stacks was 117 MiB under any limit.
+def stacks_are_a_part_of_the_limit():
+    for level in ("sample", "track") if HAS_SHELL else ():
+        done = run(["/bin/grep", "VmData", "/proc/self/status"], LIBRARY,
+                   extra={"EGGBOX_CHECK": level},
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (320 * MIB,) * 2))
+        kib = [int(word) for word in done.stdout.split() if word.isdigit()]
+        check(done.returncode == 0 and kib and kib[0] <= 36 << 10, f"data at {level}", done)
+
+
 # It took the rest for itself, whatever the rest was.
 def hardly_any_addresses():
     if not HAS_SHELL:
@@ -158,6 +168,7 @@ def nowhere_to_write():
 
 def main():
     for test in (plain_cases, ends, forked_children_count_from_the_fork, limits,
+                 stacks_are_a_part_of_the_limit,
                  hardly_any_addresses, early_constructors, watched_by_an_auditor, misuse,
                  sized_frees, the_pattern_is_not_known_beforehand, nowhere_to_write):
         test()

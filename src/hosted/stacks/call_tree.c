@@ -9,6 +9,18 @@
 
 enum { LIST_STEPS_MAX = 512 };  // along a list of 8 nodes on average, when the tree is full
 
+static uint32_t nodes_in_tree = EGB_CALL_NODES;
+
+void egb_call_trees_cut_(uint32_t nodes)
+{
+    nodes_in_tree = nodes;
+}
+
+size_t egb_call_tree_bytes_(uint32_t nodes)
+{
+    return offsetof(egb_call_tree, nodes) + nodes * sizeof(egb_call_node);
+}
+
 static uint32_t parent_of(const egb_call_node* node)
 {
     return __atomic_load_n(&node->parent, __ATOMIC_RELAXED) & ~SITE_MARK;
@@ -16,7 +28,7 @@ static uint32_t parent_of(const egb_call_node* node)
 
 static egb_call_node* node_at(egb_call_tree* tree, uint32_t number)
 {
-    return &tree->nodes[number % EGB_CALL_NODES];
+    return &tree->nodes[number & (nodes_in_tree - 1)];
 }
 
 // The heads of the calls in one call are in one line of the cache: most calls that are looked for
@@ -45,7 +57,7 @@ look_along(egb_call_tree* tree, uint32_t from, uint32_t end, uint32_t parent, co
 
 bool egb_call_tree_is_full_(const egb_call_tree* tree)
 {
-    return __atomic_load_n(&tree->used, __ATOMIC_RELAXED) >= EGB_CALL_NODES - 1;
+    return __atomic_load_n(&tree->used, __ATOMIC_RELAXED) >= nodes_in_tree - 1;
 }
 
 // A new node that no list has yet. 0: there is no room.
@@ -55,7 +67,7 @@ static uint32_t add_node(egb_call_tree* tree, uint32_t parent, const void* addre
         return 0;
     }
     const uint32_t number = __atomic_add_fetch(&tree->used, 1, __ATOMIC_RELAXED);
-    if (number >= EGB_CALL_NODES) {
+    if (number >= nodes_in_tree) {
         return 0;
     }
     egb_call_node* const node = node_at(tree, number);
@@ -97,7 +109,7 @@ const void* egb_call_tree_mark_(egb_call_tree* tree, uint32_t node)
 bool egb_call_tree_has_(const egb_call_tree* tree, const void* site)
 {
     const uintptr_t away = (uintptr_t)site - (uintptr_t)tree->nodes;
-    return away < sizeof tree->nodes && away % sizeof(egb_call_node) == 0 &&
+    return away < nodes_in_tree * sizeof(egb_call_node) && away % sizeof(egb_call_node) == 0 &&
            (__atomic_load_n(&((const egb_call_node*)site)->parent, __ATOMIC_RELAXED) & SITE_MARK) !=
                0;
 }
@@ -112,7 +124,7 @@ egb_call_tree_read_(const egb_call_tree* tree, const void* site, const void** ou
             out[count] = node->address;
         }
         count++;
-        node = &tree->nodes[parent_of(node) % EGB_CALL_NODES];
+        node = &tree->nodes[parent_of(node) & (nodes_in_tree - 1)];
     }
     return count;
 }

@@ -9,8 +9,8 @@
 
 #include "eggbox/base.h"
 
-// Nodes have numbers from 1 on. On a 64-bit system they take 64 MiB of addresses, and the heads of
-// the lists 2 MiB; memory comes with use.
+// Nodes have numbers from 1 on. On a 64-bit system they take 64 MiB of addresses, unless the trees
+// are cut, and the heads of the lists 2 MiB. Memory comes with use.
 enum {
     EGB_CALL_NODES = sizeof(void*) < 8 ? 1 << 20 : 1 << 22,
     EGB_CALL_HEADS = sizeof(void*) < 8 ? 1 << 17 : 1 << 19
@@ -29,6 +29,13 @@ typedef struct egb_call_tree {
     EGB_ALIGNAS_(64) uint32_t heads[EGB_CALL_HEADS];
     egb_call_node nodes[EGB_CALL_NODES];
 } egb_call_tree;
+
+// From now on all trees have so many nodes, a power of two. Those behind them need no memory. No
+// tree has a node yet.
+void egb_call_trees_cut_(uint32_t nodes);
+
+// The bytes of a tree with so many nodes.
+size_t egb_call_tree_bytes_(uint32_t nodes);
 
 // The node of a call in a call with the node `parent`; if it is new, it is added. 0: there is no
 // room. Lock-free.

@@ -9,10 +9,12 @@
 #include "call_tree.h"
 
 enum {
-    LAST_STACKS   = sizeof(void*) < 8 ? 64 : 256,
-    TOLD_AT_PLACE = 4,
+    LAST_STACKS     = sizeof(void*) < 8 ? 64 : 256,
+    LAST_STACKS_MIN = 16,
+    TOLD_AT_PLACE   = 4,
     // For 80,000 arrays of 20 calls.
-    TOLD_WORDS = sizeof(void*) < 8 ? 1 << 20 : 1 << 21
+    TOLD_WORDS = sizeof(void*) < 8 ? 1 << 20 : 1 << 21,
+    HALVES_MAX = 6
 };
 
 // What the tree said of a call in another one.
@@ -33,13 +35,17 @@ typedef struct last_stack {
     EGB_ALIGNAS_(64) told_node told[EGB_OS_CALLS_MAX][TOLD_AT_PLACE];
 } last_stack;
 
-// In one range of addresses, which the system fills with memory as it is used.
+// In one range of addresses, which the system fills with memory as it is used. A process that may
+// have only so many addresses or so much data has a part of it: the system counts all of it.
 typedef struct stack_memory {
-    last_stack    last[LAST_STACKS];
-    egb_call_tree tree;
-    uint32_t      told_at[EGB_CALL_NODES];  // atomic: of a node, the place of its array; 0: none
-    size_t        told_used;                // atomic
-    const void*   told[TOLD_WORDS];         // arrays that somebody asked for; [0] is in none
+    uint32_t       lasts;
+    uint32_t       nodes;
+    size_t         told_words;
+    size_t         told_used;  // atomic
+    last_stack*    last;       // the first of the range
+    egb_call_tree* tree;
+    const void**   told;     // arrays that somebody asked for; [0] is in none
+    uint32_t*      told_at;  // atomic: of a node, the place of its array; 0: none
 } stack_memory;
 
 static stack_memory* stacks;            // atomic; NULL: there are no stacks
@@ -62,10 +68,10 @@ static last_stack* take_last(stack_memory* all)
 {
     static uint32_t threads;  // atomic
     if (own_last == 0) {
-        own_last = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % LAST_STACKS + 1;
+        own_last = __atomic_fetch_add(&threads, 1, __ATOMIC_RELAXED) % all->lasts + 1;
     }
-    for (uint32_t i = 0; i < LAST_STACKS; i++) {
-        last_stack* const last   = &all->last[(own_last - 1 + i) % LAST_STACKS];
+    for (uint32_t i = 0; i < all->lasts; i++) {
+        last_stack* const last   = &all->last[(own_last - 1 + i) % all->lasts];
         uint32_t          unused = 0;
         if (__atomic_load_n(&last->is_in_use, __ATOMIC_RELAXED) == 0 &&
             __atomic_compare_exchange_n(
@@ -146,14 +152,14 @@ __attribute__((noinline)) const void* egb_stack_here_(const void* site)
     last_stack* const last = all == NULL ? NULL : take_last(all);
     uint32_t          node = 0;
     if (last != NULL) {
-        node = node_of_site(&all->tree, last, first, site);
+        node = node_of_site(all->tree, last, first, site);
         give_last(last);
     }
     if (node == 0) {
         (void)__atomic_fetch_add(&stacks_unknown, 1, __ATOMIC_RELAXED);
         return site;
     }
-    return egb_call_tree_mark_(&all->tree, node);
+    return egb_call_tree_mark_(all->tree, node);
 }
 
 uint64_t egb_stacks_unknown_(void)
@@ -168,29 +174,65 @@ void egb_stacks_restart_(void)
 
 // ---- the memory ---------------------------------------------------------------------------------
 
-static size_t memory_bytes(void)
+static size_t bytes_of_parts(const stack_memory* all)
 {
+    const size_t bytes = all->lasts * sizeof(last_stack) + egb_call_tree_bytes_(all->nodes) +
+                         all->told_words * sizeof(void*) + all->nodes * sizeof(uint32_t);
     const size_t page = egb_os_page_bytes_();
-    return page == 0 ? 0 : egb_round_up_(sizeof(stack_memory), page);
+    return page == 0 ? 0 : egb_round_up_(bytes, page);
+}
+
+// All is halved until it takes a 16th of what the process may have.
+static void choose_stack_sizes(stack_memory* all)
+{
+    enum { SHARE = 16 };
+    const size_t most = egb_os_process_limit_() / SHARE;
+    for (unsigned halves = 0; halves <= HALVES_MAX; halves++) {
+        all->lasts      = (uint32_t)egb_larger_(LAST_STACKS >> halves, LAST_STACKS_MIN);
+        all->nodes      = EGB_CALL_NODES >> halves;
+        all->told_words = TOLD_WORDS >> halves;
+        if (bytes_of_parts(all) <= most) {
+            break;
+        }
+    }
+}
+
+static void place_stack_parts(stack_memory* all, unsigned char* start)
+{
+    all->last = (last_stack*)(void*)start;
+    start += all->lasts * sizeof(last_stack);
+    all->tree = (egb_call_tree*)(void*)start;
+    start += egb_call_tree_bytes_(all->nodes);
+    all->told = (const void**)(void*)start;
+    start += all->told_words * sizeof(void*);
+    all->told_at = (uint32_t*)(void*)start;
 }
 
 uintptr_t egb_stacks_end_(uintptr_t address)
 {
-    const uintptr_t start = (uintptr_t)__atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    return start != 0 && address - start < memory_bytes() ? start + memory_bytes() : 0;
+    const stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    if (all == NULL) {
+        return 0;
+    }
+    const uintptr_t start = (uintptr_t)all->last;
+    return address - start < bytes_of_parts(all) ? start + bytes_of_parts(all) : 0;
 }
 
 void egb_stacks_begin_(void)
 {
-    static bool has_begun;  // atomic
+    static stack_memory only;
+    static bool         has_begun;  // atomic
     if (__atomic_exchange_n(&has_begun, true, __ATOMIC_RELAXED)) {
         return;
     }
     egb_os_prepare_calls_();
-    const size_t        bytes = memory_bytes();
-    stack_memory* const fresh = bytes == 0 ? NULL : egb_os_reserve_(bytes, egb_os_page_bytes_());
+    choose_stack_sizes(&only);
+    const size_t bytes = bytes_of_parts(&only);
+    void* const  fresh = bytes == 0 ? NULL : egb_os_reserve_(bytes, egb_os_page_bytes_());
     if (fresh != NULL && egb_os_commit_(fresh, bytes, 0, NULL) == EGB_OK) {
-        __atomic_store_n(&stacks, fresh, __ATOMIC_RELEASE);
+        place_stack_parts(&only, fresh);
+        egb_call_trees_cut_(only.nodes);
+        __atomic_store_n(&stacks, &only, __ATOMIC_RELEASE);
     } else {
         __atomic_store_n(&no_stacks_at_all, true, __ATOMIC_RELAXED);
     }
@@ -209,7 +251,7 @@ __attribute__((constructor)) static void begin_early(void)
 bool egb_site_is_stack_(const void* site)
 {
     stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    return all != NULL && egb_call_tree_has_(&all->tree, site);
+    return all != NULL && egb_call_tree_has_(all->tree, site);
 }
 
 const void* egb_site_address_(const void* site)
@@ -222,24 +264,24 @@ static size_t add_told(stack_memory* all, size_t count)
 {
     const size_t words = count + 1;
     const size_t begin = __atomic_load_n(&all->told_used, __ATOMIC_RELAXED);
-    if (begin + words >= TOLD_WORDS) {
+    if (begin + words >= all->told_words) {
         return 0;
     }
     const size_t at = __atomic_fetch_add(&all->told_used, words, __ATOMIC_RELAXED) + 1;
-    return at + words <= TOLD_WORDS ? at : 0;
+    return at + words <= all->told_words ? at : 0;
 }
 
 // The array of another thread, if it has one meanwhile.
 // NOLINTNEXTLINE(readability-non-const-parameter): `at` is written to, atomically
 static uint32_t tell_stack(stack_memory* all, const void* site, uint32_t* at)
 {
-    const size_t   count = egb_call_tree_read_(&all->tree, site, NULL, EGB_STACK_CALLS_MAX);
+    const size_t   count = egb_call_tree_read_(all->tree, site, NULL, EGB_STACK_CALLS_MAX);
     const uint32_t fresh = (uint32_t)add_told(all, count);
     uint32_t       found = 0;
     if (fresh == 0) {
         return 0;
     }
-    (void)egb_call_tree_read_(&all->tree, site, &all->told[fresh], count);
+    (void)egb_call_tree_read_(all->tree, site, &all->told[fresh], count);
     return __atomic_compare_exchange_n(at, &found, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)
                ? fresh
                : found;
@@ -248,11 +290,11 @@ static uint32_t tell_stack(stack_memory* all, const void* site, uint32_t* at)
 const void* const* egb_site_stack_(const void* site)
 {
     stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    if (all == NULL || !egb_call_tree_has_(&all->tree, site)) {
+    if (all == NULL || !egb_call_tree_has_(all->tree, site)) {
         return NULL;
     }
-    uint32_t* const at    = &all->told_at[(const egb_call_node*)site - all->tree.nodes];
+    uint32_t* const at    = &all->told_at[(const egb_call_node*)site - all->tree->nodes];
     const uint32_t  known = __atomic_load_n(at, __ATOMIC_ACQUIRE);
     const uint32_t  place = known != 0 ? known : tell_stack(all, site, at);
-    return place == 0 || place >= TOLD_WORDS ? NULL : &all->told[place];
+    return place == 0 || place >= all->told_words ? NULL : &all->told[place];
 }
