@@ -22,6 +22,8 @@
     #endif
   #endif
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -251,6 +253,8 @@ template <class T, class... Args>
 }
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+EGB_QUIET_BEGIN_
+
 #define EGB_LOAD_(place)         __atomic_load_n(&(place), __ATOMIC_RELAXED)
 #define EGB_STORE_(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELAXED)
 
@@ -93,5 +95,7 @@ EGB_INLINE void egb_count_one_(uint64_t* place)
 }
 
 #endif
+
+EGB_QUIET_END_
 
 #endif  // EGGBOX_ATOMIC_HOT_H

@@ -65,7 +65,9 @@
 #endif
 
 // A hot function that a macro of ours defines in the program's own file.
-#if EGB_HAS_GNU_C_
+#if defined(__cplusplus) && __cplusplus >= 201703L
+  #define EGB_STATIC_INLINE_ [[maybe_unused]] static inline EGB_ALWAYS_INLINE
+#elif EGB_HAS_GNU_C_
   #define EGB_STATIC_INLINE_ __attribute__((unused)) static inline EGB_ALWAYS_INLINE
 #else
   #define EGB_STATIC_INLINE_ static inline
@@ -106,9 +108,59 @@
   #define EGB_WEAK
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
+// Headers say nothing of their own under a program's warnings, also where a program has a copy of
+// them among its own files: in what follows, C++ compilers let pass the casts of C, and what an
+// interface for C has. C has no such warnings.
+#if defined(__cplusplus) && defined(__clang__)
+  #define EGB_QUIET_BEGIN_                                                          \
+      _Pragma("clang diagnostic push")                                              \
+          _Pragma("clang diagnostic ignored \"-Wunknown-warning-option\"")          \
+              _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")              \
+                  _Pragma("clang diagnostic ignored \"-Wpadded\"")                  \
+                      _Pragma("clang diagnostic ignored \"-Wunsafe-buffer-usage\"") \
+                          _Pragma("clang diagnostic ignored \"-Wweak-vtables\"")
+  #define EGB_QUIET_END_ _Pragma("clang diagnostic pop")
+#elif defined(__cplusplus) && defined(__GNUC__)
+  #define EGB_QUIET_BEGIN_                                                                  \
+      _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"") \
+          _Pragma("GCC diagnostic ignored \"-Wpadded\"")                                    \
+              _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")
+  #define EGB_QUIET_END_ _Pragma("GCC diagnostic pop")
+#else
+  #define EGB_QUIET_BEGIN_
+  #define EGB_QUIET_END_
 #endif
+
+// The declarations of a header for C.
+#if defined(__cplusplus)
+  #define EGB_C_BEGIN_ \
+      EGB_QUIET_BEGIN_ \
+      extern "C" {
+  #define EGB_C_END_ \
+      }              \
+      EGB_QUIET_END_
+#else
+  #define EGB_C_BEGIN_
+  #define EGB_C_END_
+#endif
+
+// A cast in a macro of ours, which becomes a part of the program's own file.
+#if defined(__cplusplus)
+EGB_QUIET_BEGIN_
+extern "C++" {
+template <class To, class From>
+constexpr To egb_cast_(From value) noexcept
+{
+    return static_cast<To>(value);
+}
+}
+EGB_QUIET_END_
+  #define EGB_CAST_(type, value) egb_cast_<type>(value)
+#else
+  #define EGB_CAST_(type, value) ((type)(value))
+#endif
+
+EGB_C_BEGIN_
 
 /// The answer of a call that can fail. The numbers never change.
 typedef enum egb_status {
@@ -131,8 +183,6 @@ typedef enum egb_status {
 /// Threads  any.
 const char* egb_status_text(egb_status status);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_BASE_H

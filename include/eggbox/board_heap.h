@@ -20,9 +20,7 @@
 
 #include "fixed_shared.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// Every block of a board heap has this alignment, that of malloc on 32-bit Arm, or more. Where
 /// malloc or a kernel owes its callers 16, as on RISC-V and 64-bit machines, let the memory be
@@ -122,8 +120,6 @@ size_t egb_board_class_peak(const egb_board_heap* heap, size_t at);
 /// initialised.
 bool egb_board_whole(const egb_board_heap* heap);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_BOARD_HEAP_H

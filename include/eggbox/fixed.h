@@ -37,9 +37,7 @@
 #include "fixed_static.h"
 #include "misuse.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // ---- sizes ----------------------------------------------------------------------------------
 
@@ -57,24 +55,26 @@ extern "C" {
 /// A constant expression. If no such pool is possible it is 0, an array size that ISO C and C++
 /// refuse: `block_bytes` is 0, no multiple of 4 or over 16 GiB - 8 bytes; `count` is 0 or over
 /// 2^32 - 1; the product is over 16 GiB or does not fit in a size_t.
-#define EGB_FIXED_BYTES(block_bytes, count)                          \
-    (EGB_FIXED_POSSIBLE_((uint64_t)(block_bytes), (uint64_t)(count)) \
-         ? (size_t)(block_bytes) * (size_t)(count)                   \
-         : (size_t)0)
+#define EGB_FIXED_BYTES(block_bytes, count)                                            \
+    (EGB_FIXED_POSSIBLE_(EGB_CAST_(uint64_t, block_bytes), EGB_CAST_(uint64_t, count)) \
+         ? EGB_CAST_(size_t, block_bytes) * EGB_CAST_(size_t, count)                   \
+         : EGB_CAST_(size_t, 0))
 
 /// The same number at run time.
 size_t egb_fixed_bytes(size_t block_bytes, size_t count);
 
 /// How many bytes of live bits egb_fixed_init_checked() needs for `count` blocks: one bit a block
 /// and four words. A constant expression; a multiple of 4. `count` is at most 2^32 - 1.
-#define EGB_FIXED_LIVE_BYTES(count) \
-    ((EGB_FIXED_LIVE_BITS_ + (size_t)(count) / 32u + ((size_t)(count) % 32u != 0)) * EGB_WORD_BYTES)
+#define EGB_FIXED_LIVE_BYTES(count)                           \
+    ((EGB_FIXED_LIVE_BITS_ + EGB_CAST_(size_t, count) / 32u + \
+      (EGB_CAST_(size_t, count) % 32u != 0)) *                \
+     EGB_WORD_BYTES)
 
 /// How many bytes egb_fixed_init_outside() needs for `count` blocks: live bits, and one word per
 /// block. A constant expression; a multiple of 4. `count` is at most 2^32 - 1, or 2^29 on 32-bit
 /// machines.
-#define EGB_FIXED_OUTSIDE_BYTES(count)                               \
-    (EGB_FIXED_LIVE_BYTES(count) + (size_t)(count) * EGB_WORD_BYTES)
+#define EGB_FIXED_OUTSIDE_BYTES(count)                                        \
+    (EGB_FIXED_LIVE_BYTES(count) + EGB_CAST_(size_t, count) * EGB_WORD_BYTES)
 
 // ---- the pool -------------------------------------------------------------------------------
 
@@ -340,7 +340,8 @@ bool egb_fixed_whole(const egb_fixed* pool);
      (block_bytes) <= SIZE_MAX / (count))
 
 // Right behind the start of the last of `count` blocks.
-#define EGB_FIXED_REACH_(count, stride) ((uint32_t)(((size_t)(count) - 1u) * (size_t)(stride) + 1u))
+#define EGB_FIXED_REACH_(count, stride)                                                     \
+    (EGB_CAST_(uint32_t, (EGB_CAST_(size_t, count) - 1u) * EGB_CAST_(size_t, stride) + 1u))
 
 // How often 2 divides `n`, a size_t that is not 0: the position of its lowest set bit.
 #define EGB_FIXED_SHIFT_(n)                                                                     \
@@ -360,10 +361,13 @@ bool egb_fixed_whole(const egb_fixed* pool);
 #define EGB_FIXED_NEWTON_(d, x) ((x) * (2u - (d) * (x)))
 
 // A checksum of 16 bits that changes with any single bit of its arguments.
-#define EGB_FIXED_CHECKSUM_(reach, stride, mode)                                         \
-    ((uint16_t)(((reach) ^ ((stride) << 16 | (stride) >> 16) ^ (uint32_t)(mode) << 24) * \
-                    UINT32_C(0x9E3779B1) >>                                              \
-                16))
+#define EGB_FIXED_CHECKSUM_(reach, stride, mode)                                          \
+    (EGB_CAST_(                                                                           \
+        uint16_t,                                                                         \
+        ((reach) ^ ((stride) << 16 | (stride) >> 16) ^ EGB_CAST_(uint32_t, mode) << 24) * \
+                UINT32_C(0x9E3779B1) >>                                                   \
+            16                                                                            \
+    ))
 
 // The halves of alloc and free that are not hot: fresh blocks, other modes, every misuse. The first
 // two take a pool of any mode, and link all modes. The others take a pool of one mode, which the
@@ -540,8 +544,6 @@ EGB_INLINE_PUBLIC void egb_fixed_free_unchecked(egb_fixed* pool, void* block)
     pool->side.newest        = block;
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_FIXED_H

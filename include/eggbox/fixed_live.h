@@ -9,9 +9,7 @@
 
 #include "fixed.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // The whole of alloc for such a pool. `site` is the place that a report of misuse names.
 void* egb_fixed_alloc_live_(egb_fixed* pool, const void* site);
@@ -75,8 +73,6 @@ EGB_INLINE bool egb_fixed_push_live_(egb_fixed* pool, size_t distance)
     return true;
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_FIXED_LIVE_H

@@ -14,6 +14,8 @@
   #include <type_traits>
   #include <utility>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -250,6 +252,8 @@ class fixed_pool
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

@@ -21,9 +21,7 @@
 #include "fixed.h"
 #include "port.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// A fixed pool for threads and interrupts: 40 bytes on 64-bit machines, 20 on 32-bit ones. Treat
 /// every field as private. Threads that wait are in a list: the object must not be moved.
@@ -119,8 +117,6 @@ size_t egb_fixed_shared_waiting(const egb_fixed_shared* shared);
 /// Cost: O(touched blocks and waiting threads), in a critical section.
 bool egb_fixed_shared_whole(const egb_fixed_shared* shared);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_FIXED_SHARED_H

@@ -9,8 +9,8 @@
 
 #include "base.h"
 
-#define EGB_FIXED_ALIGN_(type)                                                  \
-    (EGB_ALIGNOF_(type) > EGB_WORD_BYTES ? EGB_ALIGNOF_(type) : EGB_WORD_BYTES)
+// The larger of two powers of two.
+#define EGB_FIXED_ALIGN_(type) (((EGB_ALIGNOF_(type) - 1u) | (EGB_WORD_BYTES - 1u)) + 1u)
 
 // Static pools, whose blocks have the attribute `place`: see fixed_placed.h.
 #define EGB_FIXED_DEFINE_AT_(place, name, type, count)                                           \
@@ -53,34 +53,35 @@
     )
 
 // The two halves of a static pool's definition. The numbers are those that init computes.
-#define EGB_FIXED_SHAPE_(name, type, count)                                            \
-    enum {                                                                             \
-        name##_stride_ = (int)((sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
-        name##_shift_  = EGB_FIXED_SHIFT_((size_t)name##_stride_ * EGB_WORD_BYTES),    \
-        name##_odd_    = name##_stride_ >> (name##_shift_ - EGB_FIXED_WORD_SHIFT_)     \
-    };                                                                                 \
-    EGB_STATIC_ASSERT(                                                                 \
-        sizeof(type) < SIZE_MAX / 4u && sizeof(type) < UINT32_MAX / 4u &&              \
-            EGB_FIXED_BYTES(((uint64_t)sizeof(type) + 3u) / 4u * 4u, count) != 0,      \
-        "no pool has this many blocks of this type"                                    \
+#define EGB_FIXED_SHAPE_(name, type, count)                                                     \
+    enum {                                                                                      \
+        name##_stride_ = EGB_CAST_(int, (sizeof(type) + EGB_WORD_BYTES - 1u) / EGB_WORD_BYTES), \
+        name##_shift_  = EGB_FIXED_SHIFT_(EGB_CAST_(size_t, name##_stride_) * EGB_WORD_BYTES),  \
+        name##_odd_    = name##_stride_ >> (name##_shift_ - EGB_FIXED_WORD_SHIFT_)              \
+    };                                                                                          \
+    EGB_STATIC_ASSERT(                                                                          \
+        sizeof(type) < SIZE_MAX / 4u && sizeof(type) < UINT32_MAX / 4u &&                       \
+            EGB_FIXED_BYTES((EGB_CAST_(uint64_t, sizeof(type)) + 3u) / 4u * 4u, count) != 0,    \
+        "no pool has this many blocks of this type"                                             \
     )
-#define EGB_FIXED_POOL_(place, name, type, count, mode, live)                         \
-    EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type))                                              \
-    static egb_word  name##_blocks_[(size_t)name##_stride_ * (size_t)(count)] place;  \
-    static egb_fixed name = {                                                         \
-        name##_blocks_,                                                               \
-        EGB_FIXED_INVERSE_((size_t)name##_odd_),                                      \
-        {live},                                                                       \
-        EGB_FIXED_NONE_,                                                              \
-        0,                                                                            \
-        0,                                                                            \
-        EGB_FIXED_REACH_(count, name##_stride_),                                      \
-        (uint32_t)name##_stride_,                                                     \
-        EGB_FIXED_CHECKSUM_(                                                          \
-            EGB_FIXED_REACH_(count, name##_stride_), (uint32_t)name##_stride_, (mode) \
-        ),                                                                            \
-        (uint8_t)name##_shift_,                                                       \
-        (mode)                                                                        \
+#define EGB_FIXED_POOL_(place, name, type, count, mode, live)                                    \
+    EGB_ALIGNAS_(EGB_FIXED_ALIGN_(type))                                                         \
+    static egb_word                                                                              \
+        name##_blocks_[EGB_CAST_(size_t, name##_stride_) * EGB_CAST_(size_t, count)] place;      \
+    static egb_fixed name = {                                                                    \
+        name##_blocks_,                                                                          \
+        EGB_FIXED_INVERSE_(EGB_CAST_(size_t, name##_odd_)),                                      \
+        {live},                                                                                  \
+        EGB_FIXED_NONE_,                                                                         \
+        0,                                                                                       \
+        0,                                                                                       \
+        EGB_FIXED_REACH_(count, name##_stride_),                                                 \
+        EGB_CAST_(uint32_t, name##_stride_),                                                     \
+        EGB_FIXED_CHECKSUM_(                                                                     \
+            EGB_FIXED_REACH_(count, name##_stride_), EGB_CAST_(uint32_t, name##_stride_), (mode) \
+        ),                                                                                       \
+        EGB_CAST_(uint8_t, name##_shift_),                                                       \
+        (mode)                                                                                   \
     }
 
 // The functions of a static pool.
@@ -95,7 +96,10 @@
     }                                                             \
     EGB_STATIC_ASSERT(name##_stride_ != 0, "takes the semicolon")
 
-#define EGB_FIXED_KNOWN_(name) \
-    egb_fixed_known_(&name, name##_blocks_, EGB_FIXED_INVERSE_((size_t)name##_odd_), name##_shift_)
+// Without EGB_CAST_(): in C++ without optimisation that is a call, in the functions of each pool.
+#define EGB_FIXED_KNOWN_(name)                                                               \
+    egb_fixed_known_(                                                                        \
+        &name, name##_blocks_, EGB_FIXED_INVERSE_(sizeof(char) * name##_odd_), name##_shift_ \
+    )
 
 #endif  // EGGBOX_FIXED_STATIC_H

@@ -20,9 +20,7 @@
 
 #include "fixed.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // ---- where chunks come from ---------------------------------------------------------------------
 
@@ -88,7 +86,7 @@ typedef struct egb_growing_options {
 #define EGB_STATE_UNUSED_   0x40u
 #define EGB_STATE_GONE_     0x10u
 
-#define EGB_LEAD_BYTES_MAX ((size_t)64 << 10)
+#define EGB_LEAD_BYTES_MAX (EGB_CAST_(size_t, 64) << 10)
 
 /// Private: the numbers that find the state of a block. Never changes while the chunk exists.
 typedef struct egb_shape_ {
@@ -215,8 +213,6 @@ size_t egb_growing_held(const egb_growing* pool);
 /// O(touched blocks + chunks log chunks).
 bool egb_growing_whole(const egb_growing* pool);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_GROWING_H

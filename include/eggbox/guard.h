@@ -57,9 +57,7 @@
 #include "misuse.h"
 #include "pool.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // ---- integrity checks ---------------------------------------------------------------------------
 
@@ -164,8 +162,6 @@ EGB_INLINE_PUBLIC void* egb_pool_alloc_at(egb_pool pool, const char* file, unsig
                                                       : egb_pool_alloc_cold_at_(pool, file, line);
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_GUARD_H

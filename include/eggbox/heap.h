@@ -36,9 +36,7 @@
 
 #include "pool.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// The number of size classes, and the size of the largest. A larger request is a large request.
 #define EGB_HEAP_CLASSES         80
@@ -183,9 +181,7 @@ typedef struct egb_heap_stats {
 /// The numbers of the heap. EGB_INVALID if `out` is NULL.
 egb_status egb_heap_get_stats(egb_heap_stats* out);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #include "heap_hot.h"
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -129,7 +131,7 @@ class heap
     alloc(std::size_t bytes, std::size_t align = natural_align) noexcept
     {
         const std::size_t index = sizes::class_for(bytes, align);
-        void*             block;
+        void*             block = nullptr;
         if (EGB_LIKELY(index != sizes::none && egb_pool_pop_(key_of(index), &block))) {
             return block;
         }
@@ -326,5 +328,7 @@ class heap
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGGBOX_HEAP_HPP

@@ -5,9 +5,7 @@
 
 #include "heap.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // Sizes up to this find their pool in a table, one entry for each 16 bytes. They include a page
 // with the headers that programs put around it.
@@ -73,8 +71,6 @@ EGB_INLINE_PUBLIC void* egb_malloc(size_t bytes)
     return EGB_LIKELY(egb_malloc_pop_(bytes, &block)) ? block : egb_malloc_more_(bytes, NULL);
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_HEAP_HOT_H

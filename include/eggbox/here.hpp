@@ -3,9 +3,13 @@
 #ifndef EGGBOX_HERE_HPP
 #define EGGBOX_HERE_HPP
 
+#include "base.h"
+
 #if __has_include(<source_location>)
   #include <source_location>
 #endif
+
+EGB_QUIET_BEGIN_
 
 namespace eggbox
 {
@@ -34,5 +38,7 @@ struct here {
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGGBOX_HERE_HPP

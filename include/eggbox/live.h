@@ -18,9 +18,7 @@
 
 #include <stdint.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 #define EGB_LIVE_MAGIC     UINT64_C(0x314556494c474745)
 #define EGB_LIVE_VERSION   4u
@@ -110,7 +108,8 @@ EGB_STATIC_ASSERT(sizeof(egb_live_slot) == 11544, "the same on each machine");
 #define EGB_LIVE_SLOT_BYTES 12288u
 
 // The bytes of a file with so many slots, without room for reports.
-#define EGB_LIVE_BYTES(count) ((uint64_t)EGB_LIVE_START + (uint64_t)(count) * EGB_LIVE_SLOT_BYTES)
+#define EGB_LIVE_BYTES(count)                                                                \
+    (EGB_CAST_(uint64_t, EGB_LIVE_START) + EGB_CAST_(uint64_t, count) * EGB_LIVE_SLOT_BYTES)
 
 // The most room for a report. Programs of 32 bits open no file of 2 GiB or more.
 #define EGB_LIVE_REPORT_MAX ((UINT64_C(2) << 20) - (UINT64_C(16) << 10))
@@ -133,8 +132,6 @@ uint64_t egb_live_now_(void);
 void egb_live_wait_begins_(void);
 void egb_live_wait_ends_(uint64_t since_ns, int status);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_LIVE_H

@@ -18,9 +18,7 @@
   #endif
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // All zero is unlocked; nothing to undo at its end. A thread that holds the lock must not take it
 // again.
@@ -92,8 +90,10 @@ typedef struct egb_handler_lock_ {
 bool egb_handler_lock_take_(egb_handler_lock_* lock);
 void egb_handler_lock_give_(egb_handler_lock_* lock);
 
+EGB_C_END_
+
 #if defined(__cplusplus)
-}
+EGB_QUIET_BEGIN_
 
 // Holds the lock for its lifetime.
 class egb_lock_held_
@@ -138,6 +138,8 @@ class egb_handler_lock_held_
     egb_handler_lock_& lock_;
     const bool         is_taken_;
 };
+
+EGB_QUIET_END_
 #endif
 
 #endif  // EGGBOX_LOCK_H

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <new>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -51,5 +53,7 @@ make_once_(std::uint64_t* place, const egb_pool_options& options) noexcept
 }
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGGBOX_MAKE_ONCE_HPP

@@ -14,6 +14,8 @@
   #include <mutex>
   #include <new>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -206,6 +208,8 @@ class heap_resource_type_ final : public std::pmr::memory_resource
 }
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

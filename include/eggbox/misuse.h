@@ -11,9 +11,7 @@
 
 #include "base.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// The kind of a misuse. The numbers never change.
 typedef enum egb_misuse_kind {
@@ -124,8 +122,6 @@ typedef void (*egb_misuse_fn)(const egb_misuse_event* event, void* user);
 ///          called with the `user` of another handler.
 void egb_misuse_set_handler(egb_misuse_fn handler, void* user);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_MISUSE_H

@@ -40,9 +40,7 @@
 #include "port.h"  // EGB_FOREVER
 #include "stats.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// A pool, as a value: copy it, keep it, compare it. {0, 0} is the null pool: the root of the tree,
 /// which has no blocks. A handle of a destroyed pool is stale: every call notices, for ever, and
@@ -119,8 +117,8 @@ EGB_NODISCARD egb_status egb_pool_create(egb_pool* out, const egb_pool_options* 
 /// one size class of the heap to another: 8 MiB of pages that were ever touched, in 64 MiB of
 /// addresses. Cached regions count for no budget. If the system refuses memory they go back, and
 /// the library asks again. While the heap is in use, half of them go back a few times a second.
-#define EGB_REGION_CACHE_BYTES_MAX     ((size_t)8 << 20)
-#define EGB_REGION_CACHE_ADDRESSES_MAX ((size_t)64 << 20)
+#define EGB_REGION_CACHE_BYTES_MAX     (EGB_CAST_(size_t, 8) << 20)
+#define EGB_REGION_CACHE_ADDRESSES_MAX (EGB_CAST_(size_t, 64) << 20)
 
 /// How destroy treats blocks in use.
 typedef enum egb_destroy {
@@ -357,9 +355,7 @@ EGB_INLINE_PUBLIC void                egb_magazine_free(egb_magazine* cache, voi
 /// Gives the cache's blocks back to the pool. Without effect on a cache that is not open.
 void egb_magazine_close(egb_magazine* cache);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #include "pool_bytes.h"
 #include "pool_hot.h"

@@ -20,6 +20,8 @@
   #include <type_traits>
   #include <utility>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -367,6 +369,8 @@ class pool
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

@@ -12,9 +12,7 @@
 #include "growing.h"
 #include "pool.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// The least `memory_bytes` with which a pool has `count` blocks, wherever `memory` starts.
 ///
@@ -29,12 +27,14 @@ extern "C" {
 /// 64 or more with EGB_CACHE_LINE, 8 or more with EGB_FRESH_ZERO. 0 at "passthrough". At "off" the
 /// number is for "off" alone, and EGGBOX_CHECK can raise the level to "check", where a block takes
 /// a byte more.
-#define EGB_POOL_BYTES_AT(level, block_align, block_bytes, count)                 \
-    EGB_POOL_BYTES_FROM_(                                                         \
-        level,                                                                    \
-        EGB_POOL_ALIGN_(level, (uint64_t)(block_align), (uint64_t)(block_bytes)), \
-        (uint64_t)(block_bytes),                                                  \
-        (uint64_t)(count)                                                         \
+#define EGB_POOL_BYTES_AT(level, block_align, block_bytes, count)                     \
+    EGB_POOL_BYTES_FROM_(                                                             \
+        level,                                                                        \
+        EGB_POOL_ALIGN_(                                                              \
+            level, EGB_CAST_(uint64_t, block_align), EGB_CAST_(uint64_t, block_bytes) \
+        ),                                                                            \
+        EGB_CAST_(uint64_t, block_bytes),                                             \
+        EGB_CAST_(uint64_t, count)                                                    \
     )
 
 /// The same number at run time, for the block size, alignment, flags and level of `options`. With
@@ -58,21 +58,24 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
 #define EGB_POOL_LARGER_(a, b)          ((a) > (b) ? (a) : (b))
 #define EGB_POOL_SMALLER_(a, b)         ((a) < (b) ? (a) : (b))
 #define EGB_POOL_ROUND_UP_(bytes, step) (((bytes) + (step) - 1u) & (0u - (step)))
-#define EGB_POOL_HAS_MEMORY_(level)                                                      \
-    ((int)(level) < (int)EGB_LEVEL_PASSTHROUGH || (int)(level) == (int)EGB_LEVEL_SAMPLE)
-#define EGB_POOL_IS_GUARDED_(level)                                                \
-    ((int)(level) == (int)EGB_LEVEL_GUARD || (int)(level) == (int)EGB_LEVEL_TRACK)
+#define EGB_POOL_HAS_MEMORY_(level)                                   \
+    (EGB_CAST_(int, level) < EGB_CAST_(int, EGB_LEVEL_PASSTHROUGH) || \
+     EGB_CAST_(int, level) == EGB_CAST_(int, EGB_LEVEL_SAMPLE))
+#define EGB_POOL_IS_GUARDED_(level)                              \
+    (EGB_CAST_(int, level) == EGB_CAST_(int, EGB_LEVEL_GUARD) || \
+     EGB_CAST_(int, level) == EGB_CAST_(int, EGB_LEVEL_TRACK))
 
 #define EGB_POOL_ALIGN_(level, align, bytes)                                                  \
     EGB_POOL_LARGER_(                                                                         \
         (align) != 0 ? (align) : UINT64_C(16) >> ((bytes) % 16u != 0) >> ((bytes) % 8u != 0), \
         EGB_POOL_IS_GUARDED_(level) ? UINT64_C(8) : UINT64_C(4)                               \
     )
-#define EGB_POOL_LEAD_(level, align)                                               \
-    EGB_POOL_ROUND_UP_(                                                            \
-        UINT64_C(0) + (EGB_POOL_IS_GUARDED_(level) ? EGB_POOL_FRONT_BYTES_ : 0u) + \
-            ((int)(level) == (int)EGB_LEVEL_TRACK ? EGB_POOL_RECORD_BYTES_ : 0u),  \
-        align                                                                      \
+#define EGB_POOL_LEAD_(level, align)                                                           \
+    EGB_POOL_ROUND_UP_(                                                                        \
+        UINT64_C(0) + (EGB_POOL_IS_GUARDED_(level) ? EGB_POOL_FRONT_BYTES_ : 0u) +             \
+            (EGB_CAST_(int, level) == EGB_CAST_(int, EGB_LEVEL_TRACK) ? EGB_POOL_RECORD_BYTES_ \
+                                                                      : 0u),                   \
+        align                                                                                  \
     )
 #define EGB_POOL_STRIDE_(level, align, bytes)                                                      \
     EGB_POOL_ROUND_UP_(                                                                            \
@@ -88,33 +91,31 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
                EGB_POOL_USED_(                                              \
                    EGB_POOL_LEAD_(level, align),                            \
                    EGB_POOL_STRIDE_(level, align, bytes),                   \
-                   (int)(level) != (int)EGB_LEVEL_OFF,                      \
+                   EGB_CAST_(int, level) != EGB_CAST_(int, EGB_LEVEL_OFF),  \
                    count                                                    \
                ),                                                           \
                count                                                        \
            )                                                                \
-         : (size_t)0)
+         : EGB_CAST_(size_t, 0))
 #define EGB_POOL_BYTES_IF_(align, stride, used, count)                                 \
     (EGB_FIXED_POSSIBLE_(stride, count) && EGB_POOL_ANYWHERE_(align, used) <= SIZE_MAX \
-         ? (size_t)EGB_POOL_ANYWHERE_(align, used)                                     \
-         : (size_t)0)
+         ? EGB_CAST_(size_t, EGB_POOL_ANYWHERE_(align, used))                          \
+         : EGB_CAST_(size_t, 0))
 
 // Header, states, blocks, and the bytes in front of the first block.
-#define EGB_POOL_USED_(lead, stride, state_bytes, count)                               \
-    ((count) * ((stride) + (state_bytes)) + (lead) + (uint64_t)EGB_POOL_HEADER_BYTES_)
+#define EGB_POOL_USED_(lead, stride, state_bytes, count)                                          \
+    ((count) * ((stride) + (state_bytes)) + (lead) + EGB_CAST_(uint64_t, EGB_POOL_HEADER_BYTES_))
 
 // The first block and the header are aligned. The worst start is the one right behind a multiple of
 // both alignments. With the bytes that this returns, the worst start leaves no byte behind the
 // header.
-#define EGB_POOL_ANYWHERE_(align, used)                              \
-    (EGB_POOL_ROUND_UP_(                                             \
-         (used) + EGB_POOL_LARGER_(align, (uint64_t)sizeof(size_t)), \
-         EGB_POOL_SMALLER_(align, (uint64_t)sizeof(size_t))          \
-     ) -                                                             \
+#define EGB_POOL_ANYWHERE_(align, used)                                         \
+    (EGB_POOL_ROUND_UP_(                                                        \
+         (used) + EGB_POOL_LARGER_(align, EGB_CAST_(uint64_t, sizeof(size_t))), \
+         EGB_POOL_SMALLER_(align, EGB_CAST_(uint64_t, sizeof(size_t)))          \
+     ) -                                                                        \
      1u)
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_POOL_BYTES_H

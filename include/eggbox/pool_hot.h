@@ -7,9 +7,7 @@
 #include "growing.h"
 #include "pool.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // Only its thread fills a magazine's entries. Other threads, with the pool's lock held, read `top`
 // and the entries below it, and write the bottoms, `full` and the keys: to take blocks out, and to
@@ -93,7 +91,7 @@ typedef struct egb_thread_ {
 } egb_thread_;
 
 // In no handle: there is no generation 0.
-#define EGB_NO_KEY_ ((uint64_t)UINT32_MAX)
+#define EGB_NO_KEY_ UINT64_C(0xFFFFFFFF)
 
 #if defined(_WIN32)
 egb_thread_* egb_thread_self_(void);
@@ -276,8 +274,6 @@ EGB_INLINE_PUBLIC void egb_magazine_free(egb_magazine* cache, void* block)
     }
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_POOL_HOT_H

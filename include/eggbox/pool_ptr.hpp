@@ -13,6 +13,8 @@
   #include <type_traits>
   #include <utility>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -83,6 +85,8 @@ template <auto& Pool, class... Args>
 }
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

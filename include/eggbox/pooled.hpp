@@ -13,6 +13,8 @@
   #include <cstdint>
   #include <new>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -271,6 +273,8 @@ struct pooled_frame_nothrow {
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

@@ -9,9 +9,7 @@
 
 #include "base.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// A timeout without an end, in milliseconds.
 #define EGB_FOREVER UINT32_MAX
@@ -63,8 +61,6 @@ typedef struct egb_port {
     uint32_t (*priority)(const struct egb_port* port);
 } egb_port;
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_H

@@ -16,9 +16,7 @@
 
 #include "base.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// Writes the report as `<pid>-<start>.json` into a folder, and replaces an earlier report of this
 /// process. The file has another name until it is complete, and is a new one: a link, a pipe or a
@@ -60,8 +58,6 @@ void       egb_report_go_on_(void);
 // one that returns, and must not be inlined. Private.
 #define EGB_REPORT_FRAME_() (__builtin_unwind_init(), __builtin_frame_address(0))
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_REPORT_H

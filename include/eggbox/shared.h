@@ -29,9 +29,7 @@
 
 #include "base.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// A pool as this process has it open. The address is a handle, and leads to nothing.
 typedef struct egb_shared egb_shared;
@@ -259,7 +257,7 @@ void egb_shared_each(
 /// The attachments that hold block `index`: bit n is slot n; EGB_SHARED_HELD_BY_FEED is the feed.
 /// 0: the block is free, or there is none of this number.
 uint64_t egb_shared_holders(const egb_shared* shared, size_t index);
-#define EGB_SHARED_HELD_BY_FEED ((uint64_t)1 << 62)
+#define EGB_SHARED_HELD_BY_FEED (UINT64_C(1) << 62)
 
 /// The numbers and attachments of a pool from outside, by its name: no attachment is taken, nobody
 /// is recovered, and nothing is written. `visit` may be NULL; no attachment is `is_this`.
@@ -279,8 +277,6 @@ egb_status egb_shared_look(
 /// how many.
 size_t egb_shared_gc(void);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_SHARED_H

@@ -17,6 +17,8 @@
   #include <type_traits>
   #include <utility>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -319,6 +321,8 @@ class shared_pool_of : public shared_pool
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif
 

@@ -26,9 +26,7 @@
 #include "base.h"
 #include "fixed.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// A handle: names an element for as long as the element lives, and nothing afterwards. All zero
 /// (EGB_SLOT_NONE): no element. Two handles name the same element if both fields are equal.
@@ -54,9 +52,10 @@ typedef struct egb_slot {
 ///
 /// A constant expression. It is right if the number fits in a size_t: egb_slots_init() refuses
 /// other arguments.
-#define EGB_SLOTS_BYTES(element_bytes, count)                                                 \
-    (EGB_SLOTS_ROUND_((size_t)(element_bytes) * (size_t)(count)) +                            \
-     EGB_SLOTS_LIVE_WORDS_(count) * sizeof(size_t) + 3u * sizeof(uint32_t) * (size_t)(count))
+#define EGB_SLOTS_BYTES(element_bytes, count)                                        \
+    (EGB_SLOTS_ROUND_(EGB_CAST_(size_t, element_bytes) * EGB_CAST_(size_t, count)) + \
+     EGB_SLOTS_LIVE_WORDS_(count) * sizeof(size_t) +                                 \
+     3u * sizeof(uint32_t) * EGB_CAST_(size_t, count))
 
 /// Private: a machine word of live bits.
 typedef EGB_MAY_ALIAS size_t egb_live_word_;
@@ -179,8 +178,8 @@ bool egb_slots_whole(const egb_slots* table);
 
 #define EGB_LIVE_BITS_         (sizeof(size_t) * 8u)
 #define EGB_SLOTS_ROUND_(size) (((size) + sizeof(size_t) - 1u) / sizeof(size_t) * sizeof(size_t))
-#define EGB_SLOTS_LIVE_WORDS_(count)                                             \
-    ((size_t)(count) / EGB_LIVE_BITS_ + ((size_t)(count) % EGB_LIVE_BITS_ != 0))
+#define EGB_SLOTS_LIVE_WORDS_(count)                                                               \
+    (EGB_CAST_(size_t, count) / EGB_LIVE_BITS_ + (EGB_CAST_(size_t, count) % EGB_LIVE_BITS_ != 0))
 
 // The generation of a slot that is given up: even, and no handle's.
 #define EGB_SLOT_GIVEN_UP_ (EGB_SLOT_LIVES_MAX * 2u)
@@ -326,8 +325,6 @@ EGB_INLINE_PUBLIC void* egb_slots_next(const egb_slots* table, egb_slot* at)
     return egb_slots_at_(table, index);
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_SLOTS_H

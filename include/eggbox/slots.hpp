@@ -31,6 +31,8 @@
   #include <type_traits>
   #include <utility>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -396,6 +398,8 @@ struct std::hash<eggbox::handle<T>> {
         return std::hash<std::uint64_t>()(both);
     }
 };
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

@@ -18,6 +18,8 @@
   #include <cstdint>
   #include <new>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -402,6 +404,8 @@ class growing_slots_store_
 };
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

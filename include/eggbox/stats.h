@@ -6,9 +6,7 @@
 
 #include "base.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// The numbers of a pool, or the sums over a subtree. All but `peak` are exact if no other thread
 /// is inside a call on the pool. Otherwise a block that another thread takes or gives back in the
@@ -47,8 +45,6 @@ typedef struct egb_pool_stats {
 #define EGB_MAGAZINE_BLOCKS_MAX 128u
 #define EGB_MAGAZINE_BYTES_MAX  262144u
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_STATS_H

@@ -14,6 +14,8 @@
   #include <cstdint>
   #include <ratio>
 
+EGB_QUIET_BEGIN_
+
 namespace eggbox
 {
 
@@ -60,6 +62,8 @@ template <class Rep, class Period>
 }
 
 }  // namespace eggbox
+
+EGB_QUIET_END_
 
 #endif  // EGB_HAS_CPP17_
 

@@ -26,6 +26,8 @@
 #include <new>
 #include <stddef.h>
 
+EGB_QUIET_BEGIN_
+
 /// Threads  Any thread, for every call but the destructor.
 class Allocator
 {
@@ -577,5 +579,7 @@ extern "C" inline Allocator* xallocator_get_allocator(size_t size)
     }
     return NULL;
 }
+
+EGB_QUIET_END_
 
 #endif  // EGGBOX_COMPAT_ALLOCATOR_H

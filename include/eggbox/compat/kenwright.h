@@ -19,6 +19,8 @@
 #include <new>
 #include <stddef.h>
 
+EGB_QUIET_BEGIN_
+
 /// Threads  Any thread, for every call but CreatePool(), DestroyPool(), assignment and destruction.
 ///          The original was for one thread at a time.
 class Pool_c
@@ -200,5 +202,7 @@ class Pool_c
     size_t            stride_ = 0;
     egb_handler_lock_ lock_{};
 };
+
+EGB_QUIET_END_
 
 #endif  // EGGBOX_COMPAT_KENWRIGHT_H

@@ -12,9 +12,7 @@
 
 #include "../heap.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // The sizes of nodes, and the bytes that a thread keeps of each size at most.
 enum { EGB_XNODE_STEP_BYTES_ = 8, EGB_XNODE_BYTES_MAX_ = 512, EGB_XNODE_KEPT_BYTES_ = 1 << 19 };
@@ -51,8 +49,6 @@ EGB_COLD void  egb_xnode_free_(size_t step, void* node);
 // The null pool: refused, or `size` is too large for any class.
 egb_pool egb_xclass_pool_(size_t size, size_t* block_bytes);
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_COMPAT_STL_NODES_H

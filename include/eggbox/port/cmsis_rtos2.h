@@ -17,9 +17,7 @@
   #define EGB_CMSIS_RTOS2_FLAG (UINT32_C(1) << 30)
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 // A tick more, because the first one may be nearly over.
 static inline uint32_t egb_cmsis_rtos2_ticks_(uint32_t timeout_ms)
@@ -68,8 +66,6 @@ static const egb_port egb_port_cmsis_rtos2 = {
     egb_primask_enter_, egb_primask_leave_, egb_cmsis_rtos2_wait_, egb_cmsis_rtos2_wake_, NULL, NULL
 };
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_CMSIS_RTOS2_H

@@ -12,9 +12,7 @@
   #error "eggbox/port/cortex_m.h is for Cortex-M, and for gcc, clang or armclang"
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// A port with a clock or a priority.
 typedef struct egb_cortex_m_port {
@@ -133,8 +131,6 @@ static const egb_port egb_port_primask = {
     egb_primask_enter_, egb_primask_leave_, NULL, NULL, NULL, NULL
 };
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_CORTEX_M_H

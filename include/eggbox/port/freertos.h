@@ -34,9 +34,7 @@
   #endif
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 #if defined(ESP_PLATFORM)
 // The other core does not stop: a critical section is a lock. Each source file has one, and a port
@@ -145,8 +143,6 @@ static const egb_port egb_port_freertos = {
     egb_freertos_priority_
 };
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_FREERTOS_H

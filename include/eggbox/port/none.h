@@ -6,9 +6,7 @@
 
 #include "../port.h"
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 static inline uintptr_t egb_none_enter_(const egb_port* port)
 {
@@ -25,8 +23,6 @@ static inline void egb_none_leave_(const egb_port* port, uintptr_t before)
 /// No critical sections; nothing can wait.
 static const egb_port egb_port_none = {egb_none_enter_, egb_none_leave_, NULL, NULL, NULL, NULL};
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_NONE_H

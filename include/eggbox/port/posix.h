@@ -14,9 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// One mutex: one object for all pools, or one for each pool.
 typedef struct egb_posix_port {
@@ -167,8 +165,6 @@ static inline uint32_t egb_posix_priority_(const egb_port* port)
     return (uint32_t)priority.sched_priority;
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_POSIX_H

@@ -14,9 +14,7 @@
   #error "eggbox/port/spin.h needs the atomic operations of gcc or clang"
 #endif
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 /// One lock: one object for all pools that may wait for each other, or one for each pool.
 typedef struct egb_spin_port {
@@ -66,8 +64,6 @@ static inline void egb_spin_leave_(const egb_port* port, uintptr_t before)
     self->mask->leave(self->mask, before);
 }
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_SPIN_H

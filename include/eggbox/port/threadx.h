@@ -14,9 +14,7 @@
 #include <tx_api.h>
 #include <tx_thread.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 static inline uintptr_t egb_threadx_enter_(const egb_port* port)
 {
@@ -104,8 +102,6 @@ static const egb_port egb_port_threadx = {
     egb_threadx_priority_
 };
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_THREADX_H

@@ -11,9 +11,7 @@
 
 #include <zephyr/kernel.h>
 
-#if defined(__cplusplus)
-extern "C" {
-#endif
+EGB_C_BEGIN_
 
 static inline uintptr_t egb_zephyr_enter_(const egb_port* port)
 {
@@ -76,8 +74,6 @@ static const egb_port egb_port_zephyr = {
     egb_zephyr_priority_
 };
 
-#if defined(__cplusplus)
-}
-#endif
+EGB_C_END_
 
 #endif  // EGGBOX_PORT_ZEPHYR_H
