@@ -293,7 +293,8 @@ class shared_pool_of : public shared_pool
         return shared_pool_of(shared_pool::create(options));
     }
 
-    /// EGB_INVALID if the pool's blocks are not as large as T: it is closed, and gives no frame.
+    /// EGB_INVALID if the pool's blocks are not as large as T, or if nobody can tell: it is closed,
+    /// and gives no frame.
     [[nodiscard]] static shared_pool_of attach(const char* name, unsigned flags = 0) noexcept
     {
         return shared_pool_of(shared_pool::attach(name, flags));
@@ -314,7 +315,8 @@ class shared_pool_of : public shared_pool
     explicit shared_pool_of(shared_pool&& pool) noexcept : shared_pool(std::move(pool))
     {
         egb_shared_numbers numbers = {};
-        if (egb_shared_stats(get(), &numbers) == EGB_OK && numbers.block_bytes != sizeof(T)) {
+        if (get() != nullptr &&
+            (egb_shared_stats(get(), &numbers) != EGB_OK || numbers.block_bytes != sizeof(T))) {
             refuse();
         }
     }

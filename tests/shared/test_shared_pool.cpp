@@ -7,6 +7,24 @@
 #include <type_traits>
 #include <utility>
 
+// Every call of egb_shared_stats() in this file comes here.
+extern "C" {
+egb_status __real_egb_shared_stats(const egb_shared* shared, egb_shared_numbers* out);
+egb_status __wrap_egb_shared_stats(const egb_shared* shared, egb_shared_numbers* out);
+}
+
+namespace
+{
+
+egb_status answer = EGB_OK;  // of it
+
+}  // namespace
+
+egb_status __wrap_egb_shared_stats(const egb_shared* shared, egb_shared_numbers* out)
+{
+    return answer == EGB_OK ? __real_egb_shared_stats(shared, out) : answer;
+}
+
 namespace
 {
 
@@ -82,6 +100,20 @@ TEST(SharedFace, tells_why_there_is_no_pool)
     EXPECT_FALSE(wrong);
     EXPECT_EQ(wrong.get(), nullptr);
     EXPECT_FALSE(wrong.alloc());  // its objects would not fit
+}
+
+// The numbers of a pool are refused if the process is by then the child of a fork, for one.
+TEST(SharedFace, refuses_a_pool_whose_blocks_it_does_not_know)
+{
+    pictures pool         = make_pictures();
+    answer                = EGB_STALE;
+    const pictures second = pictures::attach_fd(egb_shared_fd(pool.get()));
+    const pictures none   = pictures::attach("no-such-pool");
+    answer                = EGB_OK;
+    EXPECT_EQ(second.status(), EGB_INVALID);
+    EXPECT_EQ(second.get(), nullptr);
+    EXPECT_EQ(none.status(), EGB_STALE);
+    EXPECT_TRUE(pictures::attach_fd(egb_shared_fd(pool.get())));
 }
 
 }  // namespace
