@@ -38,6 +38,11 @@ set_target_properties(eggbox-preload PROPERTIES
   INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
 eggbox_warnings(eggbox-preload)
 add_dependencies(eggbox-malloc eggbox-preload)
+# The command looks for these names, and people write them: they have no ending for a configuration.
+foreach(configuration IN LISTS CMAKE_CONFIGURATION_TYPES CMAKE_BUILD_TYPE)
+  string(TOUPPER ${configuration}_POSTFIX postfix)
+  set_target_properties(eggbox-malloc eggbox-preload PROPERTIES ${postfix} "")
+endforeach()
 if(EGGBOX_INSTALL)
   install(TARGETS eggbox-malloc eggbox-preload DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

@@ -38,6 +38,8 @@ int main(void)
     return number != NULL && fits ? 0 : 1;
 }
 """
+# What the command looks for, and people write into LD_PRELOAD.
+PRELOADED = ("libeggbox-malloc.so", "libeggbox-preload.so")
 PROGRAMS = {"eggbox": PROGRAM, "compat": OLDER_PROGRAM}
 # Programs of projects for C++11, from tests/compat/programs.
 CXX11_PROGRAMS = ("cxx11_machine", "cxx11_messages")
@@ -67,6 +69,8 @@ target_link_libraries(user_{name} PRIVATE eggbox::{target})
 # The flags of users' projects. The library is installed with these, too: then a subdirectory
 # compiles what ccache has.
 STRICT = ("-Wall", "-Wextra", "-Werror")
+# Users give libraries such names in builds for debugging. No flags come with it, for ccache.
+NAMES = ("-DCMAKE_BUILD_TYPE=Named", "-DCMAKE_NAMED_POSTFIX=d")
 # What a user builds does not depend on it: the same source is compiled for several of them here.
 CCACHE = [shutil.which("ccache")] if shutil.which("ccache") else []
 
@@ -126,12 +130,14 @@ def check_installed(prefix, nm):
     """Checks that all headers are installed, and the names that each library exports."""
     for header in ("Pool_c.h", "pool_c.h"):
         assert (prefix / "include/eggbox/compat" / header).is_file(), header
+    for file in (prefix / "lib").glob("libeggbox-[mp]*"):
+        assert file.name in PRELOADED, file
     count = 0
     for file in sorted((prefix / "lib").glob("libeggbox*.*")):
         if file.name == "libeggbox-preload.so":
             assert not symbols.exported(nm, file), "it only leads to another library"
             continue
-        kind = next((kind for kind in ("compat", "malloc") if f"-{kind}." in file.name), "main")
+        kind = next((kind for kind in ("compat", "malloc") if f"-{kind}" in file.name), "main")
         wrong = list(symbols.problems(nm, kind, file))
         assert not wrong, "\n".join(wrong)
         count += 1
@@ -153,15 +159,20 @@ def flags_of(module, prefix):
     return flags + (flags_of(fields["Requires"], prefix) if "Requires" in fields else [])
 
 
-def use_flags(folder, root, compiler, cxx, prefix):
+def use_modules(folder, compiler, prefix, name):
     for module, program in (("eggbox", PROGRAM), ("eggbox-compat", OLDER_PROGRAM)):
         flags = flags_of(module, prefix)
-        assert all(str(folder / "prefix") not in flag for flag in flags), flags
         (folder / "main.c").write_text(program)
-        run(compiler, folder / "main.c", *flags, "-o", folder / "by_flags")
+        run(compiler, folder / "main.c", *flags, f"-Wl,-rpath,{prefix}/lib", "-o",
+            folder / "by_flags")
         run(folder / "by_flags")
-        print(f"pkg-config, {module}: works")
+        print(f"{name}, {module}: works")
+
+
+def use_flags(folder, root, compiler, cxx, prefix):
+    use_modules(folder, compiler, prefix, "pkg-config")
     flags = flags_of("eggbox-compat", prefix)
+    assert all(str(folder / "prefix") not in flag for flag in flags), flags
     for program in CXX11_PROGRAMS:
         run(cxx, "-std=c++11", root / f"tests/compat/programs/{program}.cpp", *flags, "-o",
             folder / program)
@@ -179,7 +190,7 @@ def use_one_file(folder, compiler, root, prefix):
             ("one file", PROGRAM, [library]),
             ("one file, compat beside it", OLDER_PROGRAM, [old_names, library, compat]),
             ("one file, compat alone", OLDER_PROGRAM,
-             [old_names, compat, f"-L{prefix}/lib", "-leggbox", "-pthread"])):
+             [old_names, compat, *flags_of("eggbox", prefix), "-pthread"])):
         (folder / "main.c").write_text(program)
         run(compiler, *strict, folder / "main.c", *more, "-o", folder / "one_file")
         run(folder / "one_file")
@@ -198,12 +209,13 @@ def main():
             build = folder / f"build-{shared}"
             run("cmake", "-S", root, "-B", build, f"-DCMAKE_C_COMPILER={compiler}",
                 "-DEGGBOX_TESTS=OFF", f"-DBUILD_SHARED_LIBS={shared}",
-                "-DEGGBOX_TOOLS=OFF",
+                "-DEGGBOX_TOOLS=OFF", *NAMES,
                 f"-DCMAKE_C_FLAGS={' '.join(STRICT)}", f"-DCMAKE_INSTALL_PREFIX={prefix}",
                 "-DCMAKE_INSTALL_LIBDIR=lib", env=environment)
             run("cmake", "--build", build, env=environment)
             run("cmake", "--install", build)
             check_installed(prefix, nm)
+            use_modules(folder, compiler, prefix, f"pkg-config, shared {shared}, names with d")
             use(folder, root, f"find_package, shared {shared}", FOUND, compilers,
                 f"-DCMAKE_PREFIX_PATH={prefix}")
         subdirectory = SUBDIRECTORY.format(root=root)
