@@ -26,8 +26,17 @@
   #define EGB_HAS_GNU_C_ 0
 #endif
 
+// Distances are divided by multiplication modulo a power of two, here and there. Clang can watch
+// for numbers that do not fit, and would end programs for these.
+#if defined(__clang__)
+  #define EGB_WRAPS_                                                                   \
+      __attribute__((no_sanitize("unsigned-integer-overflow", "unsigned-shift-base")))
+#else
+  #define EGB_WRAPS_
+#endif
+
 #if EGB_HAS_GNU_C_
-  #define EGB_ALWAYS_INLINE __attribute__((always_inline))
+  #define EGB_ALWAYS_INLINE __attribute__((always_inline)) EGB_WRAPS_
 #else
   #define EGB_ALWAYS_INLINE
 #endif
@@ -51,7 +60,7 @@
 // linkable.c of the layer, for callers that cannot inline it: other languages, dlsym(). C++ code
 // refers to that function and never emits its own: linkers for Windows refuse two definitions.
 #if defined(__cplusplus) && EGB_HAS_GNU_C_
-  #define EGB_INLINE_PUBLIC extern inline __attribute__((gnu_inline, always_inline))
+  #define EGB_INLINE_PUBLIC extern inline __attribute__((gnu_inline, always_inline)) EGB_WRAPS_
 #else
   #define EGB_INLINE_PUBLIC EGB_INLINE
 #endif

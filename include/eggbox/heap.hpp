@@ -66,7 +66,7 @@ struct heap_classes_ {
     static constexpr std::size_t align_of(std::size_t index) noexcept
     {
         const std::size_t bytes   = bytes_of(index);
-        const std::size_t natural = bytes & (0 - bytes);
+        const std::size_t natural = bytes & ~(bytes - 1);
         return natural < align_max ? natural : align_max;
     }
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program's own file, where macros and templates of ours become parts of it. strict_user.py
-// compiles it with more warnings than anybody needs.
+// compiles it with more warnings than anybody needs; and clang makes a program of it that ends at
+// the first number that does not fit, in this file or in a header.
 #include <eggbox/allocator.hpp>
 #include <eggbox/eggbox.h>
 #include <eggbox/eggbox.hpp>
@@ -13,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace
 {
@@ -20,6 +22,7 @@ namespace
 struct sample {
     std::int64_t when;
     std::int64_t value;
+    std::int64_t other;  // blocks are no power of two
 };
 
 class pooled_sample : public eggbox::pooled<pooled_sample>
@@ -58,6 +61,29 @@ bool static_pools() noexcept
     return egb_fixed_whole(&samples);
 }
 
+template <class Pool>
+void make_two(Pool& pool)
+{
+    auto* const first  = pool.make();
+    auto* const second = pool.make();
+    pool.destroy(first);
+    pool.destroy(second);
+}
+
+// How many of two elements are live after one is gone.
+template <class Slots>
+std::size_t live_after(Slots& slots)
+{
+    const auto first  = slots.insert(sample{});
+    const auto second = slots.insert(sample{});
+    (void)slots.erase(first);
+    std::size_t count = 0;
+    for (const sample& one : slots) {
+        count += one.when == 0 ? 1U : 0U;
+    }
+    return slots.contains(second) && !slots.contains(first) ? count : 0;
+}
+
 bool objects()
 {
     eggbox::fixed_pool<sample, 3>                                  fixed;
@@ -69,17 +95,19 @@ bool objects()
     eggbox::pool<sample>                                           pool;
     eggbox::heap                                                   heap;
     eggbox::memory_resource                                        resource;
-    fixed.destroy(fixed.make());
-    live.destroy(live.make());
-    outside.destroy(outside.make());
-    bare.destroy(bare.make());
+    make_two(fixed);
+    make_two(live);
+    make_two(outside);
+    make_two(bare);
+    make_two(pool);
     pool.destroy(pool.make(eggbox::here{}));
-    heap.free(heap.alloc(24), 24);
-    resource.deallocate(resource.allocate(24), 24);
-    const auto handle = slots.insert(sample{});
-    const auto other  = more_slots.insert(sample{});
+    for (std::size_t bytes = 1; bytes < 5000; bytes += 70) {
+        heap.free(heap.alloc(bytes, 32), bytes, 32);
+        resource.deallocate(resource.allocate(bytes, 64), bytes, 64);
+    }
+    const std::vector<sample, eggbox::allocator<sample>> some(9);
     delete new pooled_sample;
-    return slots.contains(handle) && more_slots.contains(other);
+    return live_after(slots) == 1 && live_after(more_slots) == 1 && some.size() == 9;
 }
 
 bool frames() noexcept
