@@ -120,25 +120,35 @@
 // Headers say nothing of their own under a program's warnings, also where a program has a copy of
 // them among its own files: in what follows, C++ compilers let pass the casts of C, and what an
 // interface for C has. C has no such warnings.
+// clang-format off
 #if defined(__cplusplus) && defined(__clang__)
-  #define EGB_QUIET_BEGIN_                                                          \
-      _Pragma("clang diagnostic push")                                              \
-          _Pragma("clang diagnostic ignored \"-Wunknown-warning-option\"")          \
-              _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")              \
-                  _Pragma("clang diagnostic ignored \"-Wpadded\"")                  \
-                      _Pragma("clang diagnostic ignored \"-Wunsafe-buffer-usage\"") \
-                          _Pragma("clang diagnostic ignored \"-Wweak-vtables\"")
-  #define EGB_QUIET_END_ _Pragma("clang diagnostic pop")
+  #define EGB_PASS_(warning) EGB_PRAGMA_(clang diagnostic ignored warning)
+  #define EGB_QUIET_BEGIN_                      \
+      EGB_PRAGMA_(clang diagnostic push)        \
+      EGB_PASS_("-Wunknown-warning-option")     \
+      EGB_PASS_("-Wnrvo")                       \
+      EGB_PASS_("-Wold-style-cast")             \
+      EGB_PASS_("-Wpadded")                     \
+      EGB_PASS_("-Wthread-safety-negative")     \
+      EGB_PASS_("-Wunsafe-buffer-usage")        \
+      EGB_PASS_("-Wweak-vtables")               \
+      EGB_PASS_("-Wzero-as-null-pointer-constant")
+  #define EGB_QUIET_END_ EGB_PRAGMA_(clang diagnostic pop)
 #elif defined(__cplusplus) && defined(__GNUC__)
-  #define EGB_QUIET_BEGIN_                                                                  \
-      _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"") \
-          _Pragma("GCC diagnostic ignored \"-Wpadded\"")                                    \
-              _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")
-  #define EGB_QUIET_END_ _Pragma("GCC diagnostic pop")
+  #define EGB_PASS_(warning) EGB_PRAGMA_(GCC diagnostic ignored warning)
+  #define EGB_QUIET_BEGIN_                      \
+      EGB_PRAGMA_(GCC diagnostic push)          \
+      EGB_PASS_("-Wold-style-cast")             \
+      EGB_PASS_("-Wpadded")                     \
+      EGB_PASS_("-Wuseless-cast")               \
+      EGB_PASS_("-Wzero-as-null-pointer-constant")
+  #define EGB_QUIET_END_ EGB_PRAGMA_(GCC diagnostic pop)
 #else
   #define EGB_QUIET_BEGIN_
   #define EGB_QUIET_END_
 #endif
+#define EGB_PRAGMA_(text) _Pragma(#text)
+// clang-format on
 
 // The declarations of a header for C.
 #if defined(__cplusplus)
@@ -153,8 +163,9 @@
   #define EGB_C_END_
 #endif
 
-// A cast in a macro of ours, which becomes a part of the program's own file.
+// A null pointer, and a cast, in a macro of ours, which becomes a part of the program's own file.
 #if defined(__cplusplus)
+  #define EGB_NULL_ nullptr
 EGB_QUIET_BEGIN_
 extern "C++" {
 template <class To, class From>
@@ -166,6 +177,7 @@ constexpr To egb_cast_(From value) noexcept
 EGB_QUIET_END_
   #define EGB_CAST_(type, value) egb_cast_<type>(value)
 #else
+  #define EGB_NULL_              NULL
   #define EGB_CAST_(type, value) ((type)(value))
 #endif
 

@@ -39,7 +39,7 @@ typedef struct egb_fixed_shared {
 ///     EGB_FIXED_DEFINE_MARKED(packet_blocks, struct packet, 16);
 ///     static egb_fixed_shared packets =
 ///         EGB_FIXED_SHARED_OF(&packet_blocks, &egb_port_primask, 2);
-#define EGB_FIXED_SHARED_OF(pool, port, reserve) {(pool), (port), NULL, 0, (reserve)}
+#define EGB_FIXED_SHARED_OF(pool, port, reserve) {(pool), (port), EGB_NULL_, 0, (reserve)}
 
 /// Lets threads and interrupts use `pool`, of any kind, which may have blocks in use.
 ///

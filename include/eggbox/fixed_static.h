@@ -26,7 +26,7 @@
         type,                                                                     \
         count,                                                                    \
         (name##_stride_ == 1 ? EGB_FIXED_TINY_ : EGB_FIXED_MARKED_),              \
-        NULL                                                                      \
+        EGB_NULL_                                                                 \
     );                                                                            \
     EGB_FIXED_FUNCTIONS_(                                                         \
         name,                                                                     \
@@ -47,7 +47,7 @@
     EGB_STATIC_ASSERT(                                                                  \
         (sizeof(type) + 3u) / 4u * 4u >= sizeof(egb_fixed_link_), "a link fits a block" \
     );                                                                                  \
-    EGB_FIXED_POOL_(place, name, type, count, EGB_FIXED_UNCHECKED_, NULL);              \
+    EGB_FIXED_POOL_(place, name, type, count, EGB_FIXED_UNCHECKED_, EGB_NULL_);         \
     EGB_FIXED_FUNCTIONS_(                                                               \
         name, egb_fixed_alloc_unchecked(&name), egb_fixed_free_unchecked(&name, block)  \
     )
