@@ -119,7 +119,7 @@
 
 // Headers say nothing of their own under a program's warnings, also where a program has a copy of
 // them among its own files: in what follows, C++ compilers let pass the casts of C, and what an
-// interface for C has. C has no such warnings.
+// interface for C has; C compilers let pass declarations behind statements.
 // clang-format off
 #if defined(__cplusplus) && defined(__clang__)
   #define EGB_PASS_(warning) EGB_PRAGMA_(clang diagnostic ignored warning)
@@ -143,6 +143,13 @@
       EGB_PASS_("-Wuseless-cast")               \
       EGB_PASS_("-Wzero-as-null-pointer-constant")
   #define EGB_QUIET_END_ EGB_PRAGMA_(GCC diagnostic pop)
+#elif EGB_HAS_GNU_C_
+  #define EGB_PASS_(warning) EGB_PRAGMA_(GCC diagnostic ignored warning)
+  #define EGB_QUIET_BEGIN_                      \
+      EGB_PRAGMA_(GCC diagnostic push)          \
+      EGB_PASS_("-Wdeclaration-after-statement") \
+      EGB_PASS_("-Wpadded")
+  #define EGB_QUIET_END_ EGB_PRAGMA_(GCC diagnostic pop)
 #else
   #define EGB_QUIET_BEGIN_
   #define EGB_QUIET_END_
@@ -159,8 +166,8 @@
       }              \
       EGB_QUIET_END_
 #else
-  #define EGB_C_BEGIN_
-  #define EGB_C_END_
+  #define EGB_C_BEGIN_ EGB_QUIET_BEGIN_
+  #define EGB_C_END_   EGB_QUIET_END_
 #endif
 
 // A null pointer, and a cast, in a macro of ours, which becomes a part of the program's own file.

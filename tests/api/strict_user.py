@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A C++ program that has a copy of eggbox among its own files, on an ordinary include path, meets
+"""A program that has a copy of eggbox among its own files, on an ordinary include path, meets
 no warning of our headers: not by including any of them, and not by use of what they define. It has
 every warning of the compiler on, but for those that forbid C++11 or the names of older libraries.
+In C there are fewer such warnings.
 
 usage: strict_user.py ROOT --cc COMMAND... --cxx COMMAND...
 """
@@ -20,6 +21,10 @@ BOTH = ["-Wcast-qual", "-Wdouble-promotion", "-Wextra-semi", "-Wfloat-equal", "-
 GCC = ["-Wctor-dtor-privacy", "-Wduplicated-branches", "-Wduplicated-cond", "-Wlogical-op",
        "-Wnoexcept", "-Wstrict-null-sentinel", "-Wsuggest-override", "-Wuseless-cast"]
 CLANG = ["-Weverything", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic"]
+IN_C = ["-Wbad-function-cast", "-Wc++-compat", "-Wcast-qual", "-Wdeclaration-after-statement",
+        "-Wdouble-promotion", "-Wfloat-equal", "-Wformat=2", "-Wmissing-prototypes",
+        "-Wnested-externs", "-Wold-style-definition", "-Wpadded", "-Wredundant-decls",
+        "-Wstrict-prototypes", "-Wswitch-enum"]
 # The names, the objects and the layouts of the older libraries are what their programs expect.
 COMPAT = {"clang": ["-Wno-exit-time-destructors", "-Wno-global-constructors", "-Wno-padded",
                     "-Wno-reserved-identifier", "-Wno-reserved-macro-identifier"],
@@ -29,6 +34,7 @@ STANDARDS = ["c++17", "c++20"]
 # Each must be refused, else the flags do not do their work.
 REFUSED = ["int f(long x);\nint f(long x) { return (int)x; }\n",
            "struct s { char c; short d; };\nbool f(s x);\nbool f(s x) { return x.d != x.c; }\n"]
+REFUSED_IN_C = "int f(int x);\nint f(int x) { x++; int y = x; return y; }\n"
 
 
 def flags_of(cxx):
@@ -51,15 +57,19 @@ def sources(root):
 
 
 def main():
-    asked, _, cxx = arguments()
+    asked, cc, cxx = arguments()
     name, flags = flags_of(cxx)
     count, new, old = sources(asked.root)
     failures = []
     for standard in STANDARDS:
         failures += [compile_texts(cxx + flags, standard, new, asked.root),
                      compile_texts(cxx + flags + COMPAT[name], standard, old, asked.root)]
+    in_c = (pathlib.Path(__file__).parent / "strict_user.c").read_text()
+    failures += [compile_text(cc + IN_C, "c11", ".c", in_c, asked.root)]
     failures += [f"accepted: {text}" for text in REFUSED
                  if compile_text(cxx + flags, STANDARDS[0], ".cpp", text, asked.root) is None]
+    if compile_text(cc + IN_C, "c11", ".c", REFUSED_IN_C, asked.root) is None:
+        failures += [f"accepted: {REFUSED_IN_C}"]
     failures = [said for said in failures if said is not None]
     print("\n".join(failures) or f"no warning of {count} headers")
     return 1 if failures or count < 50 else 0
