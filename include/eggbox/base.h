@@ -122,39 +122,35 @@
 // interface for C has; C compilers let pass declarations behind statements.
 // clang-format off
 #if defined(__cplusplus) && defined(__clang__)
-  #define EGB_PASS_(warning) EGB_PRAGMA_(clang diagnostic ignored warning)
-  #define EGB_QUIET_BEGIN_                      \
-      EGB_PRAGMA_(clang diagnostic push)        \
-      EGB_PASS_("-Wunknown-warning-option")     \
-      EGB_PASS_("-Wnrvo")                       \
-      EGB_PASS_("-Wold-style-cast")             \
-      EGB_PASS_("-Wpadded")                     \
-      EGB_PASS_("-Wthread-safety-negative")     \
-      EGB_PASS_("-Wunsafe-buffer-usage")        \
-      EGB_PASS_("-Wweak-vtables")               \
-      EGB_PASS_("-Wzero-as-null-pointer-constant")
-  #define EGB_QUIET_END_ EGB_PRAGMA_(clang diagnostic pop)
+  #define EGB_QUIET_BEGIN_                                                \
+      _Pragma("clang diagnostic push")                                    \
+      _Pragma("clang diagnostic ignored \"-Wunknown-warning-option\"")    \
+      _Pragma("clang diagnostic ignored \"-Wnrvo\"")                      \
+      _Pragma("clang diagnostic ignored \"-Wold-style-cast\"")            \
+      _Pragma("clang diagnostic ignored \"-Wpadded\"")                    \
+      _Pragma("clang diagnostic ignored \"-Wthread-safety-negative\"")    \
+      _Pragma("clang diagnostic ignored \"-Wunsafe-buffer-usage\"")       \
+      _Pragma("clang diagnostic ignored \"-Wweak-vtables\"")              \
+      _Pragma("clang diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+  #define EGB_QUIET_END_ _Pragma("clang diagnostic pop")
 #elif defined(__cplusplus) && defined(__GNUC__)
-  #define EGB_PASS_(warning) EGB_PRAGMA_(GCC diagnostic ignored warning)
-  #define EGB_QUIET_BEGIN_                      \
-      EGB_PRAGMA_(GCC diagnostic push)          \
-      EGB_PASS_("-Wold-style-cast")             \
-      EGB_PASS_("-Wpadded")                     \
-      EGB_PASS_("-Wuseless-cast")               \
-      EGB_PASS_("-Wzero-as-null-pointer-constant")
-  #define EGB_QUIET_END_ EGB_PRAGMA_(GCC diagnostic pop)
+  #define EGB_QUIET_BEGIN_                                                \
+      _Pragma("GCC diagnostic push")                                      \
+      _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")              \
+      _Pragma("GCC diagnostic ignored \"-Wpadded\"")                      \
+      _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")                \
+      _Pragma("GCC diagnostic ignored \"-Wzero-as-null-pointer-constant\"")
+  #define EGB_QUIET_END_ _Pragma("GCC diagnostic pop")
 #elif EGB_HAS_GNU_C_
-  #define EGB_PASS_(warning) EGB_PRAGMA_(GCC diagnostic ignored warning)
-  #define EGB_QUIET_BEGIN_                      \
-      EGB_PRAGMA_(GCC diagnostic push)          \
-      EGB_PASS_("-Wdeclaration-after-statement") \
-      EGB_PASS_("-Wpadded")
-  #define EGB_QUIET_END_ EGB_PRAGMA_(GCC diagnostic pop)
+  #define EGB_QUIET_BEGIN_                                                \
+      _Pragma("GCC diagnostic push")                                      \
+      _Pragma("GCC diagnostic ignored \"-Wdeclaration-after-statement\"") \
+      _Pragma("GCC diagnostic ignored \"-Wpadded\"")
+  #define EGB_QUIET_END_ _Pragma("GCC diagnostic pop")
 #else
   #define EGB_QUIET_BEGIN_
   #define EGB_QUIET_END_
 #endif
-#define EGB_PRAGMA_(text) _Pragma(#text)
 // clang-format on
 
 // The declarations of a header for C.
