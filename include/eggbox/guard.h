@@ -42,9 +42,10 @@
 //
 // Large blocks of the heap go by the name "large".
 //
-// At "guard" and "track" a free block waits in quarantine before it is handed out again, up to 256
-// blocks or 256 KiB. That much of `reserve_blocks` may therefore need the system after all, unless
-// the pool has a limit or the library is frozen: then blocks come out of the quarantine.
+// At "guard" and "track" a free block waits in quarantine before it is handed out again, until 256
+// blocks or 256 KiB were freed after it; 288 of either wait at most. That much of `reserve_blocks`
+// may therefore need the system after all, unless the pool has a limit or the library is frozen:
+// then blocks come out of the quarantine.
 //
 // Threads  Any thread, any call, at any time.
 // Cost     At "guard" and "track" each alloc and free takes the pool's lock. Each free writes the

@@ -192,22 +192,6 @@ TEST(guard, a_write_to_a_block_that_has_been_free_for_long_is_noticed)
     }
 }
 
-TEST(guard, a_block_waits_before_it_is_handed_out_again)
-{
-    events               unexpected;
-    const guarded        all(64);
-    unsigned char* const block = all.take();
-    all.give(block);
-    for (int i = 0; i < 200; i++) {
-        unsigned char* const other = all.take();
-        EXPECT_NE(other, block);
-        all.give(other);
-    }
-    EXPECT_EQ(all.stats().in_use, 0u);
-    EXPECT_EQ(all.stats().peak, 1u);
-    EXPECT_EQ(all.stats().in_magazines, 201u);
-}
-
 TEST(guard, quarantine_takes_no_block_from_a_limited_pool)
 {
     events unexpected;

@@ -117,9 +117,12 @@ egb_attempt egb_pool_try_(egb_pool pool, egb_magazine* cache, egb_request* reque
     now.is_damaged               = depot->damage.was_found;
     now.is_bare                  = egb_depot_is_bare_(depot);
     now.knows_all                = egb_depot_knows_all_(depot);
+    const bool has_magazines     = depot->batch_blocks != 0;
     egb_pool_unlock_and_report_(control, pool, request->site);
     egb_freeze_report_(pool, request->site);
-    egb_live_count_();
+    if (has_magazines) {
+        egb_live_count_();  // where each alloc comes here, a clock would be read for each
+    }
     if (now.block != NULL && request->scale != 0) {
         egb_pool_note_sample_(pool, now.block, request);
     }

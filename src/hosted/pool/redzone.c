@@ -3,6 +3,7 @@
 
 #include "../../os/os.h"
 #include "../cache/magazine.h"
+#include "../cache/peak.h"
 #include "../region/obtain.h"
 #include "../region/pages.h"
 #include "../stacks/stacks.h"
@@ -237,20 +238,14 @@ egb_history egb_redzone_history_(const egb_control* control, const void* block)
     return history;
 }
 
-static void note(
-    egb_control*      control,
-    egb_misuse_kind   kind,
-    const egb_chunk_* chunk,
-    const void*       block,
-    ptrdiff_t         damaged
-)
+static void note(egb_control* control, egb_misuse_kind kind, const void* block, ptrdiff_t damaged)
 {
     egb_finding* const finding = &control->redzones->finding;
     if (finding->kind == 0) {
-        finding->kind            = (int)kind;
-        finding->block           = block;
-        finding->index           = egb_chunk_index_(chunk, block);
-        finding->history         = egb_redzone_history_(control, block);
+        finding->kind    = (int)kind;
+        finding->block   = block;
+        finding->index   = egb_chunk_index_(egb_depot_chunk_of_(&control->depot, block), block);
+        finding->history = egb_redzone_history_(control, block);
         finding->history.damaged = damaged;
     }
 }
@@ -272,15 +267,15 @@ static bool has_canary(const void* block)
 }
 
 // For a block in use. If the front is damaged, nobody knows where the back begins.
-static bool is_intact(egb_control* control, const egb_chunk_* chunk, const void* block)
+static bool is_intact(egb_control* control, const void* block)
 {
     if (!has_canary(block)) {
-        note(control, EGB_MISUSE_UNDERRUN, chunk, block, -1);
+        note(control, EGB_MISUSE_UNDERRUN, block, -1);
         return false;
     }
     const size_t place = find_overrun(control, block, (size_t)front_of(block)->bytes);
     if (place != 0) {
-        note(control, EGB_MISUSE_OVERRUN, chunk, block, (ptrdiff_t)place);
+        note(control, EGB_MISUSE_OVERRUN, block, (ptrdiff_t)place);
         return false;
     }
     return true;
@@ -293,8 +288,7 @@ static size_t fill_start(const egb_control* control)
 }
 
 // For a free block, from byte `from` on. A tool that watches must not take the look for a use.
-static bool
-is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, size_t from)
+static bool is_untouched(egb_control* control, const void* block, size_t from)
 {
     const size_t bytes = filled_bytes(control);
     if (from >= bytes) {
@@ -304,7 +298,7 @@ is_untouched(egb_control* control, const egb_chunk_* chunk, const void* block, s
     const size_t place = find_write(block, from, bytes);
     egb_os_watch_close_((const unsigned char*)block + from, bytes - from);
     if (place < bytes) {
-        note(control, EGB_MISUSE_OVERWRITTEN, chunk, block, (ptrdiff_t)place);
+        note(control, EGB_MISUSE_OVERWRITTEN, block, (ptrdiff_t)place);
     }
     return place >= bytes;
 }
@@ -331,29 +325,38 @@ uint64_t egb_redzone_when_(const void* block)
 
 // ---- quarantine ---------------------------------------------------------------------------------
 
-// A block that has waited here is in the cache no more when the look at it comes, at the next free.
-// Any address will do.
+// A block that has waited here is in the cache no more when the look at it comes, at the next call.
+// So are the words around it, which are written when it is handed out. Any address will do.
 static void expect_look(const egb_control* control, const void* block)
 {
     enum { AHEAD_LINE = 64, AHEAD_BYTES_MAX = 256 };
-    const size_t bytes = egb_smaller_(filled_bytes(control), AHEAD_BYTES_MAX);
-    for (size_t at = 0; at < bytes; at += AHEAD_LINE) {
-        __builtin_prefetch((const void*)((uintptr_t)block + at));
+    const size_t    bytes = egb_smaller_(filled_bytes(control), AHEAD_BYTES_MAX);
+    const uintptr_t start = (uintptr_t)block - sizeof(egb_front) - sizeof(egb_record);
+    const uintptr_t end   = (uintptr_t)block + bytes + EGB_BACK_BYTES_MIN;
+    for (uintptr_t at = start; at < end; at += AHEAD_LINE) {
+        __builtin_prefetch((const void*)at, 1);
     }
+}
+
+// The block that has waited longest; there is one.
+static egb_entry_ pop_oldest(egb_control* control)
+{
+    egb_redzones* const redzones = control->redzones;
+    const egb_entry_    oldest   = redzones->quarantine[redzones->oldest];
+
+    redzones->quarantine[redzones->oldest].block = NULL;  // it may be a block in use soon
+    redzones->oldest = (redzones->oldest + 1) % EGB_QUARANTINE_BLOCKS_MAX;
+    control->depot.quarantined--;
+    redzones->bytes -= control->depot.growing.options.block_bytes;
+    expect_look(control, redzones->quarantine[redzones->oldest].block);
+    return oldest;
 }
 
 static void let_out_oldest(egb_control* control)
 {
-    egb_redzones* const redzones = control->redzones;
-    void* const         block    = redzones->quarantine[redzones->oldest];
-
-    redzones->quarantine[redzones->oldest] = NULL;  // it may be a block in use soon
-    redzones->oldest                       = (redzones->oldest + 1) % EGB_QUARANTINE_BLOCKS_MAX;
-    control->depot.quarantined--;
-    redzones->bytes -= control->depot.growing.options.block_bytes;
-    expect_look(control, redzones->quarantine[redzones->oldest]);
+    void* const       block = pop_oldest(control).block;
     egb_chunk_* const chunk = egb_depot_chunk_of_(&control->depot, block);
-    (void)is_untouched(control, chunk, block, 0);
+    (void)is_untouched(control, block, 0);
     egb_open_link_(&control->depot, block);
     (void)egb_growing_put_(chunk, block);
 }
@@ -365,7 +368,7 @@ void egb_quarantine_flush_(egb_control* control)
     }
 }
 
-static void put_into_quarantine(egb_control* control, void* block)
+static void put_into_quarantine(egb_control* control, void* block, unsigned char* state)
 {
     egb_redzones* const redzones = control->redzones;
     const size_t        stride   = control->depot.growing.options.block_bytes;
@@ -374,11 +377,18 @@ static void put_into_quarantine(egb_control* control, void* block)
             redzones->bytes + stride > EGB_QUARANTINE_BYTES_MAX)) {
         let_out_oldest(control);
     }
-    redzones
-        ->quarantine[(redzones->oldest + control->depot.quarantined) % EGB_QUARANTINE_BLOCKS_MAX] =
-        block;
+    const size_t behind = redzones->oldest + control->depot.quarantined;
+    redzones->quarantine[behind % EGB_QUARANTINE_BLOCKS_MAX] = (egb_entry_){block, state};
     control->depot.quarantined++;
     redzones->bytes += stride;
+}
+
+// Whether so much waits behind the oldest block.
+static bool has_waited_enough(const egb_control* control)
+{
+    const size_t stride = control->depot.growing.options.block_bytes;
+    return control->depot.quarantined > EGB_QUARANTINE_BLOCKS_ENOUGH ||
+           control->redzones->bytes >= EGB_QUARANTINE_BYTES_ENOUGH + stride;
 }
 
 // ---- alloc and free -----------------------------------------------------------------------------
@@ -396,6 +406,20 @@ static void write_record(egb_control* control, const void* block, const egb_requ
     record->check            = check_of(record) & 0xFFFFF;
 }
 
+// From quarantine if enough wait there: such a block is looked at once, and its chunk not at all.
+// `from`: where its fill begins. False: there is none.
+static bool take_free(egb_control* control, egb_entry_* entry, size_t* from)
+{
+    if (has_waited_enough(control)) {
+        *entry = pop_oldest(control);
+        *from  = 0;
+        egb_note_peak_(&control->depot);
+        return true;
+    }
+    *from = fill_start(control);
+    return egb_take_one_(&control->depot, entry) != NULL;
+}
+
 static void*
 redzone_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_request* request)
 {
@@ -404,14 +428,14 @@ redzone_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_r
     if (egb_is_frozen_() && !egb_growing_has_free_(&control->depot.growing)) {
         egb_quarantine_flush_(control);  // before the system would be asked
     }
-    egb_entry_              entry;
-    const egb_chunk_* const chunk = egb_take_one_(&control->depot, &entry);
-    if (chunk == NULL) {
+    egb_entry_ entry;
+    size_t     from;
+    if (!take_free(control, &entry, &from)) {
         return NULL;
     }
     unsigned char* const block = entry.block;
     if (*entry.state == EGB_STATE_FREE_) {
-        (void)is_untouched(control, chunk, block, fill_start(control));
+        (void)is_untouched(control, block, from);
     }
     egb_watch_taken_(control, block, room_of(control), *entry.state);
     EGB_STORE_(*entry.state, EGB_STATE_LIVE_);
@@ -437,7 +461,7 @@ static egb_free_fault redzone_give(
     if (freeing.fault.kind != 0) {
         return freeing.fault;
     }
-    (void)is_intact(control, freeing.chunk, block);
+    (void)is_intact(control, block);
     control->depot.frees++;
     EGB_STORE_(*freeing.state, EGB_STATE_FREE_);
     fill(block, filled_bytes(control));
@@ -445,7 +469,7 @@ static egb_free_fault redzone_give(
         record_of(block)->free_site = site;
     }
     egb_os_watch_given_(control, block, room_of(control));
-    put_into_quarantine(control, block);
+    put_into_quarantine(control, block, freeing.state);
     return freeing.fault;
 }
 
@@ -455,8 +479,8 @@ static bool is_block_whole(egb_control* control, const egb_chunk_* chunk, size_t
 {
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
     switch (egb_state_at_(&chunk->shape, index)) {
-        case EGB_STATE_LIVE_: return is_intact(control, chunk, block);
-        case EGB_STATE_FREE_: return is_untouched(control, chunk, block, fill_start(control));
+        case EGB_STATE_LIVE_: return is_intact(control, block);
+        case EGB_STATE_FREE_: return is_untouched(control, block, fill_start(control));
         default: return true;
     }
 }

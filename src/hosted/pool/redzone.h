@@ -19,8 +19,13 @@ enum {
     EGB_BACK_BYTES_MIN        = EGB_POOL_BACK_BYTES_,  // least bytes behind the block
     EGB_BACK_BYTES_MAX        = 128,                   // most of them that are checked
     EGB_FILL_BYTES_MAX        = 1048576,               // most of a free block that is filled
-    EGB_QUARANTINE_BLOCKS_MAX = 256,
-    EGB_QUARANTINE_BYTES_MAX  = 262144
+    EGB_QUARANTINE_BLOCKS_MAX = 288,
+    EGB_QUARANTINE_BYTES_MAX  = 294912,
+
+    // If so much waits behind the oldest block, alloc takes that one. Between the two limits allocs
+    // and frees in any order meet, and the chunks are not asked.
+    EGB_QUARANTINE_BLOCKS_ENOUGH = 256,
+    EGB_QUARANTINE_BYTES_ENOUGH  = 262144
 };
 
 // The data of a pool with red zones, beside its control block.
@@ -30,7 +35,7 @@ typedef struct egb_redzones {
     uint64_t serial_before;  // number of the last block that the reports of this process leave out
     size_t   oldest;         // the quarantine: a ring of depot.quarantined blocks
     size_t   bytes;
-    void*    quarantine[EGB_QUARANTINE_BLOCKS_MAX];
+    egb_entry_ quarantine[EGB_QUARANTINE_BLOCKS_MAX];
 } egb_redzones;
 
 // Whether there ever was a pool with red zones; at level "track".
