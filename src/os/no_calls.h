@@ -7,9 +7,10 @@
 
 void egb_os_prepare_calls_(void) {}
 
-bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast)
+bool egb_os_calls_(const egb_os_call* first, const void* site, egb_os_calls* out, bool is_fast)
 {
     (void)first;
+    (void)site;
     (void)out;
     (void)is_fast;
     return false;

@@ -79,7 +79,19 @@ typedef struct egb_os_call {
 // thread is read faster with what is left of this one, and any thread may use it next.
 //
 // A stack of more calls is cut: it has the innermost EGB_OS_CALLS_CUT.
-enum { EGB_OS_CALLS_MAX = 512, EGB_OS_CALLS_CUT = 72 };
+//
+// A walk was led to each call by one to three words of the stack. They are side by side here: each
+// next walk compares all of them, so for one it takes a few instructions.
+enum {
+    EGB_OS_CALLS_MAX  = 512,
+    EGB_OS_CALLS_CUT  = 72,
+    EGB_OS_CALL_WORDS = 3  // the return address, a frame pointer and a top
+};
+
+typedef struct egb_os_word {
+    uintptr_t place;
+    uintptr_t word;
+} egb_os_word;
 
 typedef struct egb_os_calls {
     size_t      count;
@@ -89,7 +101,10 @@ typedef struct egb_os_calls {
     bool        ends_with_zero;  // the same
     bool        is_cut;
     egb_os_call calls[EGB_OS_CALLS_MAX];
-    egb_os_call found[EGB_OS_CALLS_MAX];  // on the way, the innermost first
+    egb_os_call found[EGB_OS_CALLS_MAX];      // on the way, the innermost first
+    uint16_t    words_end[EGB_OS_CALLS_MAX];  // of a call: the number of words up to it
+    uint16_t    call_of[EGB_OS_CALLS_MAX * EGB_OS_CALL_WORDS];  // of a word
+    egb_os_word words[EGB_OS_CALLS_MAX * EGB_OS_CALL_WORDS];
 } egb_os_calls;
 
 // The call of the function that this is in, which must not be inlined. A function that asks for its
@@ -111,11 +126,12 @@ typedef struct egb_os_calls {
 // Finds the unwinder. Others may allocate here. A system without one does nothing.
 void egb_os_prepare_calls_(void);
 
-// The calls that this thread is in, from the outermost to `first`, which is one of them. False: not
+// The calls that this thread is in, from the outermost to `first`, which is one of them. Those
+// farther in than the innermost one with the return address `site` may be left out. False: not
 // known, and `out` is as it was. `is_fast`: the unwinder is not asked for a stack that is hard to
 // read. If it is, others may allocate here, and with a C library older than glibc 2.35 take the
 // loader's lock.
-bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast);
+bool egb_os_calls_(const egb_os_call* first, const void* site, egb_os_calls* out, bool is_fast);
 
 // Where the part of this thread's stack begins that the program can still need, if its main() has
 // returned: between that and `frame`, the frame of a function of the library, are frames of the C

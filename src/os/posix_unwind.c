@@ -48,6 +48,30 @@ static __thread bool is_unwinding __attribute__((tls_model("initial-exec")));
 
 // ---- what was found -----------------------------------------------------------------------------
 
+static void put_word(egb_os_calls* all, size_t* end, size_t call, uintptr_t place, uintptr_t word)
+{
+    all->words[*end]   = (egb_os_word){place, word};
+    all->call_of[*end] = (uint16_t)call;
+    (*end)++;
+}
+
+static void put_call(egb_os_calls* all, size_t at, const egb_os_call* call)
+{
+    size_t end = at == 0 ? 0 : all->words_end[at - 1];
+    put_word(all, &end, at, call->top - sizeof(uintptr_t), (uintptr_t)call->address);
+    if (call->frame_from != 0) {
+        put_word(all, &end, at, call->frame_from, call->frame);
+    }
+    if (call->top_from != 0) {
+        put_word(all, &end, at, call->top_from, call->top);
+    }
+    all->words_end[at]     = (uint16_t)end;
+    all->calls[at].address = call->address;  // not all at once: that would wait for each store
+    all->calls[at].top     = call->top;
+    all->calls[at].frame   = call->frame;
+}
+
+// The words of a stack that is cut are for nobody: the next walk compares none.
 void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count)
 {
     const bool   is_cut   = same + count >= EGB_OS_CALLS_MAX;  // nobody knows how many there are
@@ -56,10 +80,10 @@ void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count)
     const size_t kept     = most - more < same ? most - more : same;
     const size_t left_out = same - kept;
     for (size_t i = 0; i < kept && left_out != 0; i++) {
-        all->calls[i] = all->calls[left_out + i];
+        put_call(all, i, &all->calls[left_out + i]);
     }
     for (size_t i = 0; i < more; i++) {
-        all->calls[kept + i] = all->found[more - 1 - i];
+        put_call(all, kept + i, &all->found[more - 1 - i]);
     }
     all->same   = is_cut ? 0 : same;
     all->count  = kept + more;
@@ -173,15 +197,15 @@ static size_t count_same(const egb_os_calls* all, size_t count)
     return same;
 }
 
-bool egb_os_calls_(egb_os_call first, egb_os_calls* out, bool is_fast)
+bool egb_os_calls_(const egb_os_call* first, const void* site, egb_os_calls* out, bool is_fast)
 {
     if (!__atomic_load_n(&can_unwind, __ATOMIC_ACQUIRE) || is_unwinding) {
         return false;
     }
-    if (egb_walk_(first, out)) {
+    if (egb_walk_(first, site, out)) {
         return true;
     }
-    unwinding all = {.calls = out->found, .most = EGB_OS_CALLS_MAX, .begin = first.top};
+    unwinding all = {.calls = out->found, .most = EGB_OS_CALLS_MAX, .begin = first->top};
     if (!is_fast) {
         unwind(&all);
     }

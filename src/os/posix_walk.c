@@ -93,12 +93,16 @@ static uint64_t age_now(void)
     return __atomic_load_n(&egb_modules_age_, __ATOMIC_RELAXED) % AGES;
 }
 
+static size_t place_tried_first(uint64_t address)
+{
+    return (size_t)(address * 0x9E3779B97F4A7C15u >> (64 - RULE_BITS));  // Fibonacci hashing
+}
+
 // The place of a return address, or a free one for it. NULL: there is none.
 static rule_place* place_of_rule(uint64_t address)
 {
-    const uint64_t mixed = address * 0x9E3779B97F4A7C15u;  // Fibonacci hashing
     for (size_t i = 0; i < RULES_TRIED; i++) {
-        rule_place* const place = &rules[((mixed >> (64 - RULE_BITS)) + i) % RULES];
+        rule_place* const place = &rules[(place_tried_first(address) + i) % RULES];
         const uint64_t    found = __atomic_load_n(&place->address, __ATOMIC_RELAXED);
         if (found == 0 || found == address) {
             return place;
@@ -121,13 +125,17 @@ static void keep_rule(uint64_t address, uint64_t rule)
     }
 }
 
-// 0: not known.
-static uint64_t kept_rule(uint64_t address, uint64_t age)
+// 0: not known. Most addresses are at the first of their places.
+EGB_INLINE uint64_t kept_rule(uint64_t address, uint64_t age)
 {
-    const rule_place* const place = place_of_rule(address);
-    const bool              is_it =
-        place != NULL && __atomic_load_n(&place->address, __ATOMIC_RELAXED) == address;
-    const uint64_t rule = is_it ? __atomic_load_n(&place->rule, __ATOMIC_RELAXED) : 0;
+    const rule_place* place = &rules[place_tried_first(address)];
+    if (EGB_UNLIKELY(__atomic_load_n(&place->address, __ATOMIC_RELAXED) != address)) {
+        place = place_of_rule(address);
+        if (place == NULL || __atomic_load_n(&place->address, __ATOMIC_RELAXED) != address) {
+            return 0;
+        }
+    }
+    const uint64_t rule = __atomic_load_n(&place->rule, __ATOMIC_RELAXED);
     return is_of_age(rule, age) ? rule : 0;
 }
 
@@ -143,7 +151,7 @@ static uint64_t learn_rule(uint64_t address, const egb_module* module, uint64_t 
 }
 
 // 0: not known.
-static uint64_t rule_for_walk(uint64_t address, uint64_t age)
+EGB_INLINE uint64_t rule_for_walk(uint64_t address, uint64_t age)
 {
     const uint64_t rule = kept_rule(address, age);
     return rule == 0 && egb_module_is_in_program_(address - 1)
@@ -178,7 +186,7 @@ static bool read_word(uintptr_t top, uintptr_t place, uintptr_t end, uintptr_t* 
 }
 
 // From a call to the next. False: that would lead out of what can be read.
-static bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
+EGB_INLINE bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
 {
     const egb_cfi_top kind = top_kind(rule);
     uintptr_t         top  = (kind == EGB_CFI_BY_STACK ? call->top : call->frame);
@@ -207,33 +215,37 @@ static bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
     return true;
 }
 
-static bool is_word(uintptr_t place, uintptr_t from, uintptr_t end, uintptr_t word)
+// Whether the words of this call are on the stack from `from` on.
+static bool is_above(const egb_os_calls* all, size_t call, uintptr_t from)
 {
-    uintptr_t found;
-    return place == 0 || (read_word(from, place, end, &found) && found == word);
-}
-
-// Whether the words that once led to this call are on the stack from `from` on.
-static bool is_in_place(const egb_os_call* call, uintptr_t from, uintptr_t end)
-{
-    return call->top > from && call->top <= end &&
-           word_at(call->top - STACK_WORD_BYTES) == (uintptr_t)call->address &&
-           is_word(call->frame_from, from, end, call->frame) &&
-           is_word(call->top_from, from, end, call->top);
+    size_t word = call == 0 ? 0 : all->words_end[call - 1];
+    while (word < all->words_end[call] && all->words[word].place >= from) {
+        word++;
+    }
+    return word == all->words_end[call];
 }
 
 // How many of the outermost calls of the walk before are led to by the same words. A step needs a
 // call, its rule and such words alone: a walk that comes to one of these calls would go on to all
 // that are farther out.
+//
+// The words of a call are not below the top of the next one farther in.
 static size_t count_in_place(const egb_os_calls* all, uintptr_t from, uintptr_t end, uint64_t age)
 {
-    size_t count = 0;
+    size_t count = all->count;
     if (all->end != end || all->age != age ||
         (all->ends_with_zero && word_at(end - STACK_WORD_BYTES) != 0)) {
         return 0;
     }
-    while (count < all->count && is_in_place(&all->calls[count], from, end)) {
-        count++;
+    while (count > 0 && all->calls[count - 1].top <= from) {
+        count--;
+    }
+    count -= count > 0 && !is_above(all, count - 1, from) ? 1 : 0;
+    const size_t words = count == 0 ? 0 : all->words_end[count - 1];
+    for (size_t i = 0; i < words; i++) {
+        if (word_at(all->words[i].place) != all->words[i].word) {
+            return all->call_of[i];
+        }
     }
     return count;
 }
@@ -244,7 +256,8 @@ static bool is_same_call(const egb_os_call* one, const egb_os_call* other)
 }
 
 // The calls from `call` to the first that is one of the outermost `*same` of the walk before, which
-// become those from it on; or to the end. 0: a call is for the unwinder.
+// become those from it on; or to the end. That call is found, too, since other words may have led
+// to it. 0: a call is for the unwinder.
 static size_t
 find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uintptr_t end, uint64_t age)
 {
@@ -253,7 +266,8 @@ find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uintptr_t end, uin
             (*same)--;
         }
         if (*same > 0 && is_same_call(&all->calls[*same - 1], &call)) {
-            return count;
+            all->found[count] = call;
+            return count + 1;
         }
         if (call.address == NULL) {
             *same               = 0;
@@ -274,22 +288,43 @@ find_calls(egb_os_call call, egb_os_calls* all, size_t* same, uintptr_t end, uin
     return EGB_OS_CALLS_MAX;
 }
 
-// A signal handler may change what was seen: `end` is read once.
-bool egb_walk_(egb_os_call call, egb_os_calls* out)
+// From a function of this library to the innermost call at `site`, which is a few calls farther
+// out. If it is not, the call stays as it is.
+static void leave_library(egb_os_call* call, const void* site, uintptr_t end, uint64_t age)
 {
-    const uintptr_t end = __atomic_load_n(&seen_to, __ATOMIC_RELAXED);
-    const uint64_t  age = age_now();
+    enum { LIBRARY_STEPS_MAX = 16 };
+    egb_os_call at = *call;
+    for (size_t i = 0; i < LIBRARY_STEPS_MAX && at.address != NULL; i++) {
+        if (at.address == site) {
+            *call = at;
+            return;
+        }
+        const uint64_t rule = kept_rule((uintptr_t)at.address, age);
+        if (!is_leading(rule) || !step(&at, rule, end)) {
+            return;
+        }
+    }
+}
+
+// A signal handler may change what was seen: `end` is read once.
+bool egb_walk_(const egb_os_call* first, const void* site, egb_os_calls* out)
+{
+    egb_os_call     call = *first;
+    const uintptr_t end  = __atomic_load_n(&seen_to, __ATOMIC_RELAXED);
+    const uint64_t  age  = age_now();
     if (call.top < seen_from || call.top > end) {
         return false;
     }
+    leave_library(&call, site, end, age);
     size_t       same  = count_in_place(out, call.top, end, age);
     const size_t count = find_calls(call, out, &same, end, age);
     if (count == 0) {
         return false;
     }
-    egb_os_calls_put_(out, same, count);
-    out->end = out->is_cut ? 0 : end;
-    out->age = age;
+    egb_os_calls_put_(out, same == 0 ? 0 : same - 1, count);
+    out->same = out->is_cut ? 0 : same;
+    out->end  = out->is_cut ? 0 : end;
+    out->age  = age;
     return true;
 }
 
@@ -395,9 +430,10 @@ bool egb_walk_prepare_(void)
     return true;
 }
 
-bool egb_walk_(egb_os_call call, egb_os_calls* out)
+bool egb_walk_(const egb_os_call* first, const void* site, egb_os_calls* out)
 {
-    (void)call;
+    (void)first;
+    (void)site;
     (void)out;
     return false;
 }

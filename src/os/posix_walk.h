@@ -12,9 +12,9 @@
 // False: there is no memory for the rules.
 bool egb_walk_prepare_(void);
 
-// The calls from `call` on, as egb_os_calls_(). False: this stack, or a call in it, is for the
+// The calls from `first` on, as egb_os_calls_(). False: this stack, or a call in it, is for the
 // unwinder.
-bool egb_walk_(egb_os_call call, egb_os_calls* out);
+bool egb_walk_(const egb_os_call* first, const void* site, egb_os_calls* out);
 
 // Puts the `count` calls that were found behind the outermost `same` calls of `all`.
 void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count);

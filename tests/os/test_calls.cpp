@@ -53,11 +53,11 @@ __attribute__((noinline)) int look()
     const egb_os_call first = EGB_OS_CALL_HERE_();
     egb_os_calls&     all   = uses_one_for_all ? one_for_all : own_calls;
     void*             said[most];
-    const bool        is_walked = egb_os_calls_(first, &all, true);
+    const bool        is_walked = egb_os_calls_(&first, nullptr, &all, true);
     looked++;
     walked += is_walked ? 1u : 0u;
     reused += is_walked ? all.same : 0u;
-    if (!is_walked && !egb_os_calls_(first, &all, false)) {
+    if (!is_walked && !egb_os_calls_(&first, nullptr, &all, false)) {
         all.count = 0;
     }
     const auto total = static_cast<std::size_t>(backtrace(said, static_cast<int>(most)));

@@ -131,9 +131,9 @@ static uint32_t node_at_place(egb_call_tree* tree, last_stack* last, size_t plac
 
 // 0: not known. When there is no room for new stacks, the unwinder need not work for one.
 static uint32_t
-node_of_site(egb_call_tree* tree, last_stack* last, egb_os_call first, const void* site)
+node_of_site(egb_call_tree* tree, last_stack* last, const egb_os_call* first, const void* site)
 {
-    if (!egb_os_calls_(first, &last->calls, egb_call_tree_is_full_(tree))) {
+    if (!egb_os_calls_(first, site, &last->calls, egb_call_tree_is_full_(tree))) {
         return 0;
     }
     // The nodes of other calls are forgotten, also if the site is none of the new ones.
@@ -152,7 +152,7 @@ __attribute__((noinline)) const void* egb_stack_here_(const void* site)
     last_stack* const last = all == NULL ? NULL : take_last(all);
     uint32_t          node = 0;
     if (last != NULL) {
-        node = node_of_site(all->tree, last, first, site);
+        node = node_of_site(all->tree, last, &first, site);
         give_last(last);
     }
     if (node == 0) {
