@@ -18,6 +18,7 @@
   #include <dlfcn.h>
   #if defined(__GLIBC__)
     #include <gnu/lib-names.h>
+    #include <link.h>
   #else
     #define LIBC_SO "libc.so"  // musl's loader takes this name for itself, whatever its file is
   #endif
@@ -51,9 +52,30 @@ void egb_os_write_error_(const char* text, size_t bytes)
 
 // ---- the loader ---------------------------------------------------------------------------------
 
+#if EGB_IS_MALLOC && defined(__GLIBC__)
+// From glibc 2.35 on the loader tells debuggers of each namespace. So early, a second one is an
+// auditor's: of LD_AUDIT, of the loader's option --audit, or of the program's file (DT_AUDIT).
+static bool has_second_namespace(void)
+{
+    enum { FIRST_WITH_NEXT = 2 };
+    typedef struct {
+        struct r_debug base;
+        void*          next;
+    } namespace_list;  // older headers have no r_debug_extended
+    const namespace_list* const own = dlsym(RTLD_DEFAULT, "_r_debug");
+    return own != NULL && own->base.r_version >= FIRST_WITH_NEXT && own->next != NULL;
+}
+#else
+static bool has_second_namespace(void)
+{
+    return false;
+}
+#endif
+
+// An older loader is known to have an auditor by the variable alone.
 bool egb_posix_may_open_(void)
 {
-    return !EGB_IS_MALLOC || egb_os_variable_("LD_AUDIT") == NULL;
+    return !EGB_IS_MALLOC || (!has_second_namespace() && egb_os_variable_("LD_AUDIT") == NULL);
 }
 
 // ---- the C library's own functions --------------------------------------------------------------

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 // Whether dlopen() may be called at the beginning of the process. The malloc library begins before
-// the C library. If an auditor watches the loader (LD_AUDIT), dlopen() then clears the thread-local
-// variables of the C library, which have their values already: seen with glibc 2.36.
+// the C library. If an auditor watches the loader, dlopen() then clears the thread-local variables
+// of the C library, which have their values already: seen with glibc 2.36.
 bool egb_posix_may_open_(void);
 
 #endif  // EGGBOX_SRC_OS_POSIX_LOADER_H
