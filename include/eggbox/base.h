@@ -167,6 +167,7 @@
 #endif
 
 // A null pointer, and a cast, in a macro of ours, which becomes a part of the program's own file.
+// In C++ a value may have a comma that is in no parentheses, between arguments of a template.
 #if defined(__cplusplus)
   #define EGB_NULL_ nullptr
 EGB_QUIET_BEGIN_
@@ -178,7 +179,7 @@ constexpr To egb_cast_(From value) noexcept
 }
 }
 EGB_QUIET_END_
-  #define EGB_CAST_(type, value) egb_cast_<type>(value)
+  #define EGB_CAST_(type, ...) egb_cast_<type>(__VA_ARGS__)
 #else
   #define EGB_NULL_              NULL
   #define EGB_CAST_(type, value) ((type)(value))

@@ -40,6 +40,14 @@ EGB_FIXED_DEFINE_UNCHECKED(bare_samples, sample, 12);
 EGB_FIXED_DEFINE_IN("egb_test_dma", placed_samples, sample, 12);
 #endif
 
+// A macro of the program may have a comma that is in no parentheses.
+template <std::size_t rows, std::size_t columns>
+struct table {
+    static constexpr std::size_t fields = rows * columns;
+};
+#define TABLE_FIELDS table<2, 3>::fields
+static_assert(EGB_FIXED_BYTES(8, TABLE_FIELDS) == 48 && EGB_FIXED_LIVE_BYTES(TABLE_FIELDS) != 0);
+
 constexpr std::size_t sizes =
     EGB_FIXED_BYTES(sizeof(sample), 3) + EGB_FIXED_LIVE_BYTES(3) + EGB_FIXED_OUTSIDE_BYTES(3U) +
     EGB_SLOTS_BYTES(sizeof(sample), std::size_t{3}) + EGB_POOL_BYTES(sizeof(sample), 3) +
