@@ -19,7 +19,7 @@ FLAGS = ["-m32", "-march=i486"]
 
 def libraries_of(build):
     """The libraries that the .pc file names besides our own."""
-    for line in (build / "eggbox.pc").read_text().splitlines():
+    for line in next(build.glob("pkgconfig/**/eggbox.pc")).read_text().splitlines():
         if line.startswith("Libs:"):
             return line.split("-leggbox")[1].split()
     return sys.exit(f"{build}: no Libs")
