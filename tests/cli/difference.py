@@ -115,6 +115,24 @@ def each_figure_is_that_of_the_reports():
     check("size class 64" in text and "-33.3 %" in text, "the other way round", text)
 
 
+def memory_that_was_seen_by_chance_is_not_compared():
+    """Of a killed process the same program has another number in each run."""
+    killed = changed(BASE, no_report="signal 9 ended it", peak_resident_bytes=1000)
+    more = changed(killed, peak_resident_bytes=5000)
+    for old, new, count in ((killed, more, "2 processes"), (BASE, more, "1 process"),
+                            (killed, BASE, "1 process")):
+        data, found = figures(old, new, "--fail-above", "0")
+        check("peak resident" not in found and
+              f"peak resident is not compared: {count} left no report" in data["notes"],
+              "a number by chance", data)
+    child = {**more["processes"][0], "pid": 2, "peak_resident_bytes": 3000000}
+    both = copy.deepcopy(BASE)
+    both["processes"].append(child)
+    data, found = figures(BASE, both)
+    check(found["peak resident"]["new"] == 1000000 and "peak resident is that of the processes "
+          "with a report: 1 process left no report" in data["notes"], "one with a report", data)
+
+
 def the_limit_is_a_share_of_the_whole_figure():
     def above(new, percent, status):
         data, found = figures(BASE, new, "--fail-above", percent, status=status)
@@ -180,6 +198,7 @@ def main():
     with FOLDER:
         the_same_report_has_no_change()
         each_figure_is_that_of_the_reports()
+        memory_that_was_seen_by_chance_is_not_compared()
         the_limit_is_a_share_of_the_whole_figure()
         a_place_is_the_same_when_its_lines_move()
         runs_that_differ_are_said()

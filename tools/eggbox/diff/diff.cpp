@@ -226,6 +226,39 @@ void add_notes(
     }
 }
 
+std::uint64_t reported_resident(const std::vector<run_record>& runs)
+{
+    std::uint64_t out = 0;
+    for (const run_record& run : runs) {
+        for (const process_record& each : run.processes) {
+            out = std::max(out, each.no_report.empty() ? each.peak_resident_bytes : 0);
+        }
+    }
+    return out;
+}
+
+// Of a process without a report `eggbox run` knows what it saw at some moment, and the same program
+// shows another number in each run.
+void add_resident(
+    difference& to, const std::vector<run_record>& before, const std::vector<run_record>& after
+)
+{
+    const std::uint64_t old_peak = reported_resident(before);
+    const std::uint64_t new_peak = reported_resident(after);
+    const std::uint64_t left_out = plus(sum_up(before).no_report, sum_up(after).no_report);
+    const bool          has_both = old_peak != 0 && new_peak != 0;
+    if (left_out == 0 || has_both) {
+        to.figures.push_back(figure_of("peak resident", true, old_peak, new_peak, {}));
+    }
+    if (left_out > 0) {
+        to.notes.push_back(fmt::format(
+            "peak resident is {}: {} left no report",
+            has_both ? "that of the processes with a report" : "not compared",
+            number_of(left_out, "process", "processes")
+        ));
+    }
+}
+
 void require_processes(const char* side, const totals& of)
 {
     if (of.processes == 0) {
@@ -261,18 +294,10 @@ difference_of(const std::vector<run_record>& before, const std::vector<run_recor
     require_processes("OLD", sums_before);
     require_processes("NEW", sums_after);
     difference out;
-    out.figures = {
-        figure_of(
-            "peak resident",
-            true,
-            sums_before.peak_resident_bytes,
-            sums_after.peak_resident_bytes,
-            {}
-        ),
-        peaks(sums_before, sums_after),
-        all_requests(sums_before, sums_after),
-        misuses(sums_before, sums_after),
-    };
+    add_resident(out, before, after);
+    out.figures.push_back(peaks(sums_before, sums_after));
+    out.figures.push_back(all_requests(sums_before, sums_after));
+    out.figures.push_back(misuses(sums_before, sums_after));
     add_leaks(out, find_all(before), find_all(after));
     add_notes(out, before, after);
     return out;
