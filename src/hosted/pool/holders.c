@@ -93,8 +93,6 @@ static size_t first_place(const egb_holders* all, const origin* from)
     return (size_t)(mixed >> 40) % HOLDER_REST;
 }
 
-// A table of sums, filled with the registry locked. The set of settings/number_set.h only tells
-// whether a number is new.
 static void begin_place(egb_holders* all, size_t at, const origin* from)
 {
     const egb_history* const history = &from->history;
@@ -110,6 +108,8 @@ static void begin_place(egb_holders* all, size_t at, const origin* from)
     all->site_count++;
 }
 
+// A table of sums, filled with the registry locked. The set of settings/number_set.h only tells
+// whether a number is new.
 static egb_holder_place* place_of(egb_holders* all, const origin* from)
 {
     size_t at = first_place(all, from);

@@ -91,7 +91,6 @@ struct process_line {
     std::uint64_t         requests;
 };
 
-// Lists the processes with the most requests: a shell script can have thousands of processes.
 // Without a report, the most that was seen while it ran.
 std::string resident_cell(const process_record& of)
 {
@@ -100,6 +99,7 @@ std::string resident_cell(const process_record& of)
                : (of.no_report.empty() ? "" : ">= ") + bytes_text(of.peak_resident_bytes);
 }
 
+// Lists the processes with the most requests: a shell script can have thousands of processes.
 std::string process_text(const std::vector<run_record>& runs)
 {
     constexpr std::size_t     lines_max = 10;
