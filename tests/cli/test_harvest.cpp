@@ -405,6 +405,43 @@ TEST(harvest, of_a_killed_process_the_peak_of_its_memory_is_known_that_was_seen)
     }
 }
 
+// A process that went on behind its report, and was killed before anybody looked.
+TEST(harvest, of_a_killed_process_the_peak_of_its_memory_is_that_of_its_report_at_least)
+{
+    const folder     place;
+    tool::live_file  live;
+    tool::harvest    harvest{place.path(), 1000, 1000, &live};
+    mapped_live_file memory{live};
+    egb_live_slot&   slot  = memory[3];
+    slot.started_ns        = 9;
+    slot.pid               = static_cast<std::uint32_t>(ended_process());
+    slot.large.allocations = 9000000;  // more than the report has
+    place.write(slot.pid, 0, slot.started_ns, {{"peak_resident_bytes", 5656576}});
+    const tool::run_record run = finished(harvest);
+    ASSERT_EQ(run.processes.size(), 1u);
+    EXPECT_NE(run.processes[0].no_report, "");
+    EXPECT_EQ(run.processes[0].large.allocations, 9000000u);
+    EXPECT_EQ(run.processes[0].peak_resident_bytes, 5656576u);
+}
+
+// The system's own count of a process goes on over exec, too.
+TEST(harvest, of_a_killed_process_the_peak_is_that_of_its_earlier_program_at_least)
+{
+    const folder     place;
+    tool::live_file  live;
+    tool::harvest    harvest{place.path(), 1000, 1000, &live};
+    mapped_live_file memory{live};
+    egb_live_slot&   slot = memory[3];
+    slot.process_started  = 5;
+    slot.started_ns       = 9;
+    slot.pid              = static_cast<std::uint32_t>(ended_process());
+    place.write(slot.pid, slot.process_started, 8, {{"peak_resident_bytes", 5656576}});
+    const tool::run_record run = finished(harvest);
+    ASSERT_EQ(run.processes.size(), 1u);
+    EXPECT_NE(run.processes[0].no_report, "");
+    EXPECT_EQ(run.processes[0].peak_resident_bytes, 5656576u);
+}
+
 TEST(harvest, a_report_in_the_live_file_is_one_like_others_and_its_memory_is_given_back)
 {
     const folder      place;

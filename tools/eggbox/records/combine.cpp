@@ -254,9 +254,8 @@ static void become(process_record& process, const process_record& next)
     process.reachable    = next.reachable;
     process.minor_faults = next.minor_faults;  // the system's counters continue over exec
     process.major_faults = next.major_faults;
-    if (!next.no_report.empty()) {  // not known of the whole process
-        process.duration_s          = 0;
-        process.peak_resident_bytes = next.peak_resident_bytes;
+    if (!next.no_report.empty()) {
+        process.duration_s = 0;  // not known of the whole process
     }
 }
 

@@ -142,6 +142,8 @@ bool says_all(const std::string& report, process_record& record)
         record.reachable             = earlier.reachable;
         record.allocated             = earlier.allocated;
         record.sampling              = earlier.sampling;
+        record.peak_resident_bytes =
+            std::max(record.peak_resident_bytes, earlier.peak_resident_bytes);
         return requests_of(earlier) >= requests_of(record);
     } catch (const failure&) {
         return false;  // it was killed while it wrote
