@@ -33,7 +33,7 @@ HERE = {"eggbox/port/posix.h"}  # of the headers for one system, or one processo
 STANDARDS = ["c++17", "c++20"]
 # Each must be refused, else the flags do not do their work.
 REFUSED = ["int f(long x);\nint f(long x) { return (int)x; }\n",
-           "struct s { char c; short d; };\nbool f(s x);\nbool f(s x) { return x.d != x.c; }\n"]
+           "struct s { short d; char c; };\nbool f(s x);\nbool f(s x) { return x.d != x.c; }\n"]
 REFUSED_IN_C = "int f(int x);\nint f(int x) { x++; int y = x; return y; }\n"
 
 
