@@ -53,6 +53,7 @@ void egb_os_write_error_(const char* text, size_t bytes)
 // ---- the loader ---------------------------------------------------------------------------------
 
 #if EGB_IS_MALLOC && defined(__GLIBC__)
+
 // From glibc 2.35 on the loader tells debuggers of each namespace. So early, a second one is an
 // auditor's: of LD_AUDIT, of the loader's option --audit, or of the program's file (DT_AUDIT).
 static bool has_second_namespace(void)
@@ -65,18 +66,21 @@ static bool has_second_namespace(void)
     const namespace_list* const own = dlsym(RTLD_DEFAULT, "_r_debug");
     return own != NULL && own->base.r_version >= FIRST_WITH_NEXT && own->next != NULL;
 }
-#else
-static bool has_second_namespace(void)
-{
-    return false;
-}
-#endif
 
 // An older loader is known to have an auditor by the variable alone.
 bool egb_posix_may_open_(void)
 {
-    return !EGB_IS_MALLOC || (!has_second_namespace() && egb_os_variable_("LD_AUDIT") == NULL);
+    return !has_second_namespace() && egb_os_variable_("LD_AUDIT") == NULL;
 }
+
+#else
+
+bool egb_posix_may_open_(void)
+{
+    return true;
+}
+
+#endif
 
 // ---- the C library's own functions --------------------------------------------------------------
 
@@ -142,11 +146,41 @@ typedef int clock_function(clockid_t clock, struct timespec* now);
 
 EGB_AMONG_DATA_ static clock_function* c_library_clock;  // atomic
 
+  #if !defined(SYS_clock_gettime)
+enum { CLOCK_CALL = SYS_clock_gettime64 };
+  #elif defined(SYS_clock_gettime64)
+enum { CLOCK_CALL = sizeof(time_t) > sizeof(long) ? SYS_clock_gettime64 : SYS_clock_gettime };
+  #else
+enum { CLOCK_CALL = SYS_clock_gettime };
+  #endif
+
+static int ask_kernel_for_time(clockid_t clock, struct timespec* now)
+{
+    return (int)syscall(CLOCK_CALL, clock, now);
+}
+
+// Where no library may be opened, the next function of this name is the C library's as a rule.
+static clock_function* find_next_clock(void)
+{
+    clock_function* found;
+    Dl_info         its;
+    Dl_info         c_library;
+    void* const     known  = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    void* const     next   = dlsym(RTLD_NEXT, "clock_gettime");
+    const bool      is_own = dladdr(next, &its) != 0 && dladdr(known, &c_library) != 0 &&
+                        its.dli_fbase == c_library.dli_fbase;
+    *(void**)&found = next;
+    return is_own ? found : ask_kernel_for_time;
+}
+
 static void find_clock(void)
 {
     clock_function* found;
-    *(void**)&found = egb_posix_may_open_() ? find_in_c_library("clock_gettime")
-                                            : dlsym(RTLD_NEXT, "clock_gettime");
+    if (egb_posix_may_open_()) {
+        *(void**)&found = find_in_c_library("clock_gettime");
+    } else {
+        found = find_next_clock();
+    }
     __atomic_store_n(&c_library_clock, found, __ATOMIC_RELEASE);
 }
 
