@@ -27,8 +27,8 @@
 #endif
 
 // Distances are divided by multiplication modulo a power of two, here and there. Clang can watch
-// for numbers that do not fit, and would end programs for these.
-#if defined(__clang__)
+// for numbers that do not fit, and would end programs for these. Older ones do not know all names.
+#if defined(__clang__) && __clang_major__ >= 13
   #define EGB_WRAPS_                                                                   \
       __attribute__((no_sanitize("unsigned-integer-overflow", "unsigned-shift-base")))
 #else
