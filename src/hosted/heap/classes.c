@@ -366,7 +366,7 @@ static void* alloc_aligned(size_t align, size_t bytes, const void* site)
 {
     void* block;
     if (align <= EGB_HEAP_STEP_BYTES_) {
-        return egb_malloc_pop_(bytes, &block) ? block : egb_heap_alloc_more_(bytes, site);
+        return egb_malloc_from_(bytes, site);
     }
     const size_t padded = egb_round_up_(bytes, align);
     if (padded <= EGB_HEAP_NATURAL_BYTES_MAX && padded != 0 && egb_malloc_pop_(padded, &block)) {
@@ -393,8 +393,12 @@ void* egb_heap_alloc_(size_t align, size_t bytes, bool zeroed, const void* site)
 void* egb_calloc_from_(size_t count, size_t bytes, const void* site)
 {
     size_t whole;
-    return __builtin_mul_overflow(count, bytes, &whole) ? NULL
-                                                        : egb_heap_alloc_(1, whole, true, site);
+    if (__builtin_mul_overflow(count, bytes, &whole)) {
+        return NULL;
+    }
+    void* block;
+    return EGB_LIKELY(egb_malloc_pop_(whole, &block)) ? __builtin_memset(block, 0, whole)
+                                                      : egb_heap_alloc_(1, whole, true, site);
 }
 
 void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site)

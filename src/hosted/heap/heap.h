@@ -49,6 +49,13 @@ void* egb_heap_alloc_(size_t align, size_t bytes, bool zeroed, const void* site)
 // block in the thread's magazine, or while requests are counted.
 void* egb_heap_alloc_more_(size_t bytes, const void* site);
 
+// As egb_malloc(), for another call, made at `site`.
+EGB_INLINE void* egb_malloc_from_(size_t bytes, const void* site)
+{
+    void* block;
+    return EGB_LIKELY(egb_malloc_pop_(bytes, &block)) ? block : egb_heap_alloc_more_(bytes, site);
+}
+
 // Whether a request is too large for a class, or needs more alignment than classes have.
 bool egb_heap_is_large_(size_t align, size_t bytes);
 

@@ -27,7 +27,7 @@ static void* move_to(void* other, void* block, size_t room, size_t bytes, const 
 
 static void* move_to_another(void* block, size_t room, size_t bytes, const void* site)
 {
-    return move_to(egb_heap_alloc_(1, bytes, false, site), block, room, bytes, site);
+    return move_to(egb_malloc_from_(bytes, site), block, room, bytes, site);
 }
 
 static void* realloc_large(void* block, size_t bytes, const void* site)
@@ -63,7 +63,7 @@ static void* realloc_in_pool(egb_pool pool, void* block, size_t bytes, const voi
 
 static void* move_early(const void* block, size_t bytes, const void* site)
 {
-    void* const other = egb_heap_alloc_(1, bytes, false, site);
+    void* const other = egb_malloc_from_(bytes, site);
     if (other != NULL) {
         egb_early_copy_(other, bytes, block);
     }
@@ -73,7 +73,7 @@ static void* move_early(const void* block, size_t bytes, const void* site)
 void* egb_realloc_from_(void* block, size_t bytes, const void* site)
 {
     if (block == NULL) {
-        return egb_heap_alloc_(1, bytes, false, site);
+        return egb_malloc_from_(bytes, site);
     }
     const size_t room = egb_plain_bytes_(block);
     if (room != 0) {
