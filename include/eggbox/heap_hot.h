@@ -32,7 +32,7 @@ void egb_heap_purge_wait_(size_t given);
 // Ends that wait.
 void egb_heap_purge_wake_(void);
 
-// That thread has ended, and no other thread runs: the calls of the program do the work again.
+// That thread has ended: the calls of the program do the work again.
 void egb_heap_purge_ends_(void);
 
 // The program is about to forbid itself system calls, perhaps on pain of death: the limits of its

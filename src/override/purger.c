@@ -6,6 +6,9 @@
 //
 // The system lets only a process with one thread enter some namespaces. A program whose threads
 // have ended is such a process, so this thread ends for it.
+//
+// The first thread of a process may end before the others, by pthread_exit(). The process then goes
+// on until its last thread ends, and that must not be this one.
 #include "next.h"
 
 #include <errno.h>
@@ -36,6 +39,7 @@ static bool is_started;     // atomic: a thread was made, or is not wanted
 static bool is_there;       // atomic, as all that follow
 static long thread_number;  // 0: it has not run yet
 static long process_number;
+static bool first_has_ended;  // the first thread of the process
 
 // Raised when a thread is made, and when it is to end. So a thread that could not end in time does
 // so later, although there is another one by then.
@@ -52,7 +56,7 @@ static void* purge(void* own)
     if (turns_since(own) < 2) {  // there is no other one
         __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
     }
-    while (turns_since(own) == 0) {
+    while (turns_since(own) == 0 && !__atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE)) {
         egb_heap_purge_wait_(egb_heap_purge());
     }
     return NULL;
@@ -79,10 +83,18 @@ static void start_purger(create_function create)
     (void)pthread_attr_destroy(&attributes);
 }
 
+// Has a value in the first thread of the process, as only that thread can make the first other one.
+// Its destructor is called as that thread ends, but not as it returns from main(), which ends the
+// process.
+static pthread_key_t first_thread;
+
+static void at_first_end(void* value);
+
 static void in_forked_child(void)
 {
     __atomic_store_n(&is_started, false, __ATOMIC_RELAXED);
     __atomic_store_n(&is_there, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&first_has_ended, false, __ATOMIC_RELAXED);
 }
 
 static bool is_wanted(void)
@@ -92,7 +104,8 @@ static bool is_wanted(void)
     if (setting != NULL && strcmp(setting, "calls") == 0) {
         return false;
     }
-    return has_asked || (has_asked = pthread_atfork(NULL, NULL, in_forked_child) == 0);
+    return has_asked || (has_asked = pthread_key_create(&first_thread, at_first_end) == 0 &&
+                                     pthread_atfork(NULL, NULL, in_forked_child) == 0);
 }
 
 // Its own thread comes after the first one of the program. Refused, it is not tried again: the
@@ -102,13 +115,14 @@ EXPORT int pthread_create(
 )
 {
     const int status = next_pthread_create()(thread, attributes, start, argument);
-    if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted()) {
+    if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
+        pthread_setspecific(first_thread, &is_there) == 0) {
         start_purger(next_pthread_create());
     }
     return status;
 }
 
-// ---- namespaces ---------------------------------------------------------------------------------
+// ---- its end ------------------------------------------------------------------------------------
 
 // Whether the system still counts it among the threads of this process.
 static bool is_running(void)
@@ -137,6 +151,18 @@ static bool end_purger(void)
     (void)pthread_setcancelstate(before, NULL);
     return true;
 }
+
+// The calls of the threads that are left do the work.
+static void at_first_end(void* value)
+{
+    (void)value;
+    __atomic_store_n(&first_has_ended, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_started, true, __ATOMIC_RELAXED);
+    (void)end_purger();
+    egb_heap_purge_ends_();
+}
+
+// ---- namespaces ---------------------------------------------------------------------------------
 
 // The next thread of the program brings another purger. If the program has threads itself the
 // system refuses again, and the purger comes back at once.

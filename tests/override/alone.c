@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Enters namespaces that the system opens to a process with one thread only, after a thread of its
-// own has ended. Says how that went.
+// own has ended. Says how that went. Or its first thread ends, and it goes on until its last one
+// ends.
 //
-// usage: override_alone user|setns|kept|stopped
+// usage: override_alone user|setns|kept|stopped|ends|child_ends
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -168,6 +169,49 @@ static void enter_while_it_is_stopped(void)
     printf("%d threads\n", threads_of_process());
 }
 
+// ---- the first thread ends ----------------------------------------------------------------------
+
+static void* say_and_end(void* first)
+{
+    (void)pthread_join(*(pthread_t*)first, NULL);
+    printf("the last thread ends\n");
+    return NULL;
+}
+
+static void end_before_another(void)
+{
+    static pthread_t first;
+    pthread_t        last;
+    first = pthread_self();
+    if (pthread_create(&last, NULL, say_and_end, &first) != 0) {
+        exit(2);
+    }
+    pthread_exit(NULL);
+}
+
+// The first thread of the child is this one.
+static void* fork_and_end(void* unused)
+{
+    (void)unused;
+    const pid_t child = fork();
+    if (child == 0) {
+        begin_and_end_a_thread();
+        return NULL;
+    }
+    int status = -1;
+    (void)waitpid(child, &status, 0);
+    printf("the child ends: %d\n", status);
+    return NULL;
+}
+
+static void end_in_a_child(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, fork_and_end, NULL) == 0) {
+        (void)pthread_join(thread, NULL);
+    }
+}
+
 int main(int count, char** words)
 {
     const char* const what = count > 1 ? words[1] : "";
@@ -178,6 +222,10 @@ int main(int count, char** words)
         enter_that_of_a_child();
     } else if (strcmp(what, "stopped") == 0) {
         enter_while_it_is_stopped();
+    } else if (strcmp(what, "ends") == 0) {
+        end_before_another();
+    } else if (strcmp(what, "child_ends") == 0) {
+        end_in_a_child();
     } else {
         enter_a_new_one();
     }

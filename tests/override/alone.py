@@ -1,19 +1,28 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The system lets only a process with one thread enter some namespaces. The library's own thread is
-not in the way of a program whose threads have ended.
+not in the way of a program whose threads have ended. Nor does it keep a process whose first thread
+has ended.
 
 usage: alone.py LIBRARY ALONE
 """
 
 import sys
 
-from both import check, failures, run
+from both import check, failures, run, same
 
 LIBRARY, ALONE = sys.argv[1:3]
 
 
+# Such a process went on for ever, and no signal but SIGKILL ended it.
+def the_last_thread_ends():
+    for what in ("ends", "child_ends"):
+        for setting in ({}, {"EGGBOX_CHECK": "guard"}, {"EGGBOX_PURGE": "calls"}):
+            same(f"{what}, {setting}", [ALONE, what], LIBRARY, extra=setting)
+
+
 def main():
+    the_last_thread_ends()
     for what in ("user", "setns", "kept"):
         plain = run([ALONE, what])
         check(plain.returncode == 0, f"{what}: it cannot be tried here", plain)

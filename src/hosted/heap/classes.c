@@ -39,7 +39,7 @@ EGB_AMONG_DATA_ static egb_level      large_level;
 // The child of a fork has no thread that calls egb_heap_purge().
 static void reset_classes(void)
 {
-    egb_keep_note_purger_(false);
+    egb_keep_is_forked_();
     egb_os_lock_reset_(&classes_lock);
 }
 

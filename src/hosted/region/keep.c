@@ -160,7 +160,12 @@ void egb_keep_note_purger_(bool is_there)
 {
     EGB_STORE_(has_purger, is_there);
     if (!is_there) {
-        EGB_STORE_(limit, 0);       // in the child of a fork nobody looks at the clock for more,
-        EGB_STORE_(is_reading, 0);  // and nobody is reading
+        EGB_STORE_(limit, 0);  // nobody looks at the clock for more
     }
+}
+
+void egb_keep_is_forked_(void)
+{
+    egb_keep_note_purger_(false);
+    EGB_STORE_(is_reading, 0);
 }

@@ -46,8 +46,10 @@ bool egb_keep_expects_sandbox_(void);
 // An epoch of the purge has ended.
 void egb_keep_end_epoch_(void);
 
-// From now on somebody calls egb_heap_purge() again and again; or nobody does any more, as in the
-// child of a fork.
+// From now on somebody calls egb_heap_purge() again and again; or nobody does any more.
 void egb_keep_note_purger_(bool is_there);
+
+// In the child of a fork nobody does, and nobody reads limits.
+void egb_keep_is_forked_(void);
 
 #endif  // EGGBOX_SRC_HOSTED_REGION_KEEP_H
