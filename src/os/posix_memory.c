@@ -13,6 +13,8 @@
   #include <sys/syscall.h>
   #include <unistd.h>
 
+  #include "posix_proc.h"
+
   #include "posix_calls.h"
 
 enum { TEXT_BYTES = 4096, LINE_BYTES = 256, THREAD_PATH = 64 };
@@ -61,8 +63,8 @@ bool egb_os_memory_open_(egb_os_memory* memory)
 {
     memory->known      = 0;
     memory->is_failed  = false;
-    memory->file       = open_in_proc("/proc/self/mem", 0);
-    memory->flags_file = open_in_proc("/proc/self/pagemap", 0);
+    memory->file       = open_in_proc(EGB_POSIX_OWN_FILE_("mem"), 0);
+    memory->flags_file = open_in_proc(EGB_POSIX_OWN_FILE_("pagemap"), 0);
     if (memory->file < 0 || memory->flags_file < 0) {
         egb_os_memory_close_(memory);
         return false;
@@ -185,7 +187,7 @@ bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* use
     char      text[TEXT_BYTES];
     char      line[LINE_BYTES];  // the path at its end may be cut
     size_t    length = 0;
-    const int file   = open_in_proc("/proc/self/maps", 0);
+    const int file   = open_in_proc(EGB_POSIX_OWN_FILE_("maps"), 0);
     long      got;
     if (file < 0) {
         return false;

@@ -3,6 +3,7 @@
 #include "posix_features.h"
 
 #include "posix_clock.h"
+#include "posix_proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 
 #if defined(__linux__)
   #include <link.h>
+  #include <sys/syscall.h>
 #endif
 
 #include "posix_calls.h"
@@ -84,6 +86,20 @@ bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offs
 
 // ---- files ------------------------------------------------------------------------------------
 
+static bool is_link(const char* path)
+{
+    char       first;
+    const int  before = errno;
+    const bool is     = syscall(SYS_readlinkat, AT_FDCWD, path, &first, sizeof first) >= 0;
+    errno             = before;
+    return is;
+}
+
+bool egb_posix_first_has_ended_(void)
+{
+    return !is_link("/proc/self/exe") && is_link("/proc/thread-self/exe");
+}
+
 // Not among the first three: there another thread may just now be writing.
 static int above_the_standard_ones(int file)
 {
@@ -105,7 +121,7 @@ static int open_to_read(const char* path)
 
 int egb_os_open_arguments_(void)
 {
-    return open_to_read("/proc/self/cmdline");
+    return open_to_read(EGB_POSIX_OWN_FILE_("cmdline"));
 }
 
 int egb_os_create_(const char* path)
@@ -238,7 +254,7 @@ static uint64_t peak_resident_bytes(const struct rusage* used)
 {
     static const char name[] = "\nVmHWM:";
     char              text[STATUS_BYTES_MAX];
-    read_text("/proc/self/status", text);
+    read_text(EGB_POSIX_OWN_FILE_("status"), text);
     const char* const line = strstr(text, name);
     const uint64_t    kib  = line == NULL ? 0 : number_at(line + sizeof name - 1);
     return (kib != 0 ? kib : (uint64_t)used->ru_maxrss) * 1024;
@@ -282,7 +298,7 @@ bool egb_os_process_exists_(uint64_t pid)
 size_t egb_os_program_(char* out, size_t bytes)
 {
     const int     before = errno;
-    const ssize_t length = readlink("/proc/self/exe", out, bytes);
+    const ssize_t length = readlink(EGB_POSIX_OWN_FILE_("exe"), out, bytes);
     errno                = before;
     return length < 0 ? 0 : (size_t)length;
 }

@@ -8,17 +8,26 @@ usage: alone.py LIBRARY ALONE
 """
 
 import sys
+import tempfile
 
-from both import check, failures, run, same
+from both import check, failures, processes, run, same
 
 LIBRARY, ALONE = sys.argv[1:3]
 
 
-# Such a process went on for ever, and no signal but SIGKILL ended it.
+# Such a process went on for ever, and no signal but SIGKILL ended it. Its report did not know the
+# program, nor what could still be reached.
 def the_last_thread_ends():
     for what in ("ends", "child_ends"):
         for setting in ({}, {"EGGBOX_CHECK": "guard"}, {"EGGBOX_PURGE": "calls"}):
-            same(f"{what}, {setting}", [ALONE, what], LIBRARY, extra=setting)
+            for each in same(f"{what}, {setting}", [ALONE, what], LIBRARY, extra=setting):
+                check(each["program"] == ALONE and each["arguments"] == [ALONE, what],
+                      f"{what}, {setting}: its name", each)
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([ALONE, "ends"], LIBRARY, folder, extra={"EGGBOX_CHECK": "track"})
+        written = processes(folder)
+        check(done.returncode == 0 and len(written) == 1 and "reachable" in written[0],
+              "what can be reached at the end", done, written)
 
 
 def main():
