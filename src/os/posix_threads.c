@@ -396,11 +396,62 @@ bool egb_os_arm_thread_exit_(void* argument)
 
 // ---- forks --------------------------------------------------------------------------------------
 
+#if defined(__GLIBC__)
+
+// The lock of the list of all streams. A flush of all holds it and may call a function of the
+// program, of a stream from fopencookie(), which may allocate. A fork takes it, too, but only after
+// the functions that are called before a fork. It is recursive.
+extern void _IO_list_lock(void) __attribute__((weak));
+extern void _IO_list_unlock(void) __attribute__((weak));
+extern void _IO_list_resetlock(void) __attribute__((weak));
+
+static unsigned stream_locks;  // under that lock
+
+static void lock_streams(void)
+{
+    if (!egb_posix_is_only_thread_() && _IO_list_lock != NULL) {
+        _IO_list_lock();
+        stream_locks++;
+    }
+}
+
+static void unlock_streams(void)
+{
+    if (stream_locks != 0) {
+        stream_locks--;
+        _IO_list_unlock();
+    }
+}
+
+static void reset_streams(void)
+{
+    if (stream_locks != 0) {
+        stream_locks = 0;
+        _IO_list_resetlock();
+    }
+}
+
+// Those that are set last are called first before a fork, and last after it.
+static bool set_around_forks(void)
+{
+    return pthread_atfork(lock_streams, unlock_streams, reset_streams) == 0;
+}
+
+#else
+
+static bool set_around_forks(void)
+{
+    return true;
+}
+
+#endif
+
 bool egb_os_at_fork_(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
     const int  before = errno;
-    const bool is_set = pthread_atfork(prepare, parent, child) == 0;
-    errno             = before;
+    const bool is_set =
+        pthread_atfork(prepare, parent, child) == 0 && (prepare == NULL || set_around_forks());
+    errno = before;
     return is_set;
 }
 
