@@ -100,10 +100,11 @@ void egb_os_note_(const char* text, const char* path)
     (void)path;
 }
 
-bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offset)
+bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset)
 {
     (void)address;
     (void)path;
+    (void)bytes;
     (void)offset;
     return false;
 }

@@ -59,8 +59,10 @@ void egb_os_remove_(const char* path);
 void egb_os_note_(const char* text, const char* path);
 
 // The file whose code or data an address is in, and how far from where that starts in memory.
-// False: not known. The path lives as long as the file is loaded; that of the program is "".
-bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offset);
+// False: not known. The path is the system's for the file that is loaded, as far as it fits, with a
+// 0 at its end; " (deleted)" follows if that file is no longer there. Where the system tells none,
+// it is the loader's; "": there is none.
+bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset);
 
 // ---- the calls of a thread ----------------------------------------------------------------------
 

@@ -17,7 +17,6 @@
 
 #if defined(__linux__)
   #include <link.h>
-  #include <sys/syscall.h>
 #endif
 
 #include "posix_calls.h"
@@ -49,10 +48,37 @@ bool egb_os_lock_soon_(egb_os_mutex* mutex)
 
 // ---- which file an address is in ----------------------------------------------------------------
 
+// 0: it cannot be read.
+static size_t read_link(const char* path, char* out, size_t bytes)
+{
+    const int     before = errno;
+    const ssize_t length = readlink(path, out, bytes);
+    errno                = before;
+    return length < 0 ? 0 : (size_t)length;
+}
+
+static bool is_link(const char* path)
+{
+    char first;
+    return read_link(path, &first, sizeof first) != 0;
+}
+
+bool egb_posix_first_has_ended_(void)
+{
+    return !is_link("/proc/self/exe") && is_link("/proc/thread-self/exe");
+}
+
+size_t egb_os_program_(char* out, size_t bytes)
+{
+    return read_link(EGB_POSIX_OWN_FILE_("exe"), out, bytes);
+}
+
 typedef struct wanted_module {
     uintptr_t   address;
-    const char* path;
     uintptr_t   offset;
+    uintptr_t   start;  // of the part of the file that the address is in
+    uintptr_t   end;
+    const char* name;  // "": the program
 } wanted_module;
 
 static int is_in_module(struct dl_phdr_info* module, size_t bytes, void* user)
@@ -63,42 +89,71 @@ static int is_in_module(struct dl_phdr_info* module, size_t bytes, void* user)
         const ElfW(Phdr)* const part  = &module->dlpi_phdr[i];
         const uintptr_t         start = module->dlpi_addr + part->p_vaddr;
         if (part->p_type == PT_LOAD && wanted->address - start < part->p_memsz) {
-            wanted->path   = module->dlpi_name;
             wanted->offset = wanted->address - module->dlpi_addr;
+            wanted->start  = start;
+            wanted->end    = start + part->p_filesz;
+            wanted->name   = module->dlpi_name;
             return 1;
         }
     }
     return 0;
 }
 
-bool egb_os_find_module_(const void* address, const char** path, uintptr_t* offset)
+static char* add_hexadecimal(char* to, uintptr_t number)
 {
-    wanted_module wanted = {(uintptr_t)address, NULL, 0};
+    enum { BITS = 4 };
+    unsigned digits = 2 * sizeof number;
+    while (digits > 1 && number >> (BITS * (digits - 1)) == 0) {
+        digits--;
+    }
+    while (digits-- > 0) {
+        *to++ = "0123456789abcdef"[(number >> (BITS * digits)) & 15];
+    }
+    return to;
+}
+
+// The loader's name may be relative to a folder that the process has left, or be that of another
+// file by now. "" is the program for it, also where the program of the system is the loader itself,
+// which was told to run another file.
+static size_t path_of_mapping(uintptr_t start, uintptr_t end, char* out, size_t bytes)
+{
+    static const char folder[] = "/proc/self/map_files/";
+    const uintptr_t   page     = egb_os_page_bytes_();
+    char              link[sizeof folder + 4 * sizeof(uintptr_t) + 1];
+    char*             to = link;
+    for (const char* from = folder; *from != '\0'; from++) {
+        *to++ = *from;
+    }
+    to    = add_hexadecimal(to, start / page * page);
+    *to++ = '-';
+    to    = add_hexadecimal(to, (end + page - 1) / page * page);
+    *to   = '\0';
+    return read_link(link, out, bytes);
+}
+
+bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset)
+{
+    wanted_module wanted = {(uintptr_t)address, 0, 0, 0, NULL};
     const int     before = errno;
     const bool    found  = dl_iterate_phdr(is_in_module, &wanted) != 0;
     errno                = before;
-    if (found) {
-        *path   = wanted.path;
-        *offset = wanted.offset;
+    if (!found) {
+        return false;
     }
-    return found;
+    size_t length = path_of_mapping(wanted.start, wanted.end, path, bytes - 1);
+    if (length == 0) {
+        length = strnlen(wanted.name, bytes - 1);
+        (void)memcpy(path, wanted.name, length);
+    }
+    if (length == 0) {
+        length = egb_os_program_(path, bytes - 1);
+    }
+    path[length] = '\0';
+    *offset      = wanted.offset;
+    return true;
 }
 
 // ---- files ------------------------------------------------------------------------------------
-
-static bool is_link(const char* path)
-{
-    char       first;
-    const int  before = errno;
-    const bool is     = syscall(SYS_readlinkat, AT_FDCWD, path, &first, sizeof first) >= 0;
-    errno             = before;
-    return is;
-}
-
-bool egb_posix_first_has_ended_(void)
-{
-    return !is_link("/proc/self/exe") && is_link("/proc/thread-self/exe");
-}
 
 // Not among the first three: there another thread may just now be writing.
 static int above_the_standard_ones(int file)
@@ -293,14 +348,6 @@ bool egb_os_process_exists_(uint64_t pid)
     const bool exists = kill((pid_t)pid, 0) == 0 || errno != ESRCH;
     errno             = before;
     return exists;
-}
-
-size_t egb_os_program_(char* out, size_t bytes)
-{
-    const int     before = errno;
-    const ssize_t length = readlink(EGB_POSIX_OWN_FILE_("exe"), out, bytes);
-    errno                = before;
-    return length < 0 ? 0 : (size_t)length;
 }
 
 int egb_os_rename_(const char* from, const char* to)

@@ -132,6 +132,32 @@ def between_units(folder):
                        found.get("4,321 bytes in 1 block", "")), "between units", done.stderr)
 
 
+def loaded_files(folder):
+    """A place is in the file that is loaded: although its path is relative to another folder, or is
+    that of another file by now, or the loader was told to run it."""
+    there = folder / "there"
+    there.mkdir()
+    (there / "plug.c").write_text("void* malloc(unsigned long);\nvoid* volatile kept;\n"
+                                  "void plug(void) { kept = malloc(4321); kept = 0; }\n")
+    (there / "host.c").write_text(
+        "#include <dlfcn.h>\n#include <stdio.h>\nint main(int count, char** words) {\n"
+        "  void* plug = dlopen(\"./plug.so\", RTLD_NOW);\n"
+        "  ((void (*)(void))dlsym(plug, \"plug\"))();\n"
+        "  return count > 1 && rename(words[1], \"plug.so\"); }\n")
+    host = compiled(CC, there / "host.c", there / "host", "-g", "-ldl")
+    for library in "plug.so", "other.so":
+        compiled(CC, there / "plug.c", there / library, "-g", "-shared", "-fPIC")
+    loader = re.search(rb"/[\w./-]+/ld[\w.-]*\.so\.\d", host.read_bytes())[0].decode()
+    names = "plug plug.c:3 < main host.c:5"
+    for how, command, expected in (
+            ("in another folder", "exec ./host", names),
+            ("by the loader", f"exec {loader} ./host", names),
+            ("replaced", "exec ./host other.so",
+             rf"{there}/plug\.so \(deleted\)\+0x\w+ < main host.c:5")):
+        found, done = leaks("sh", "-c", f"cd {there} && {command}")
+        check(re.fullmatch(expected, found.get("4,321 bytes in 1 block", "")), how, done.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
@@ -143,6 +169,7 @@ def main():
         without_lines(folder)
         short_names(folder)
         between_units(folder)
+        loaded_files(folder)
         without_an_unwinder(folder)
         with_little_room(folder)
     print("\n".join(failures))

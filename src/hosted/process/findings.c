@@ -7,30 +7,20 @@
 #include "../pool/redzone.h"
 #include "../report/misuse.h"
 #include "../stacks/stacks.h"
+#include "live_slot.h"
 
 enum { PLACES_LISTED = 50, MODULE_BYTES_MAX = 4096 };
 
-// The module loaded first, the program, has no name in the list of modules.
-static void write_module(egb_json* out, const char* path)
-{
-    static char own[MODULE_BYTES_MAX];  // one thread at a time writes a report
-    if (*path != '\0') {
-        egb_json_word_(out, "module", path);
-    } else {
-        egb_json_member_(out, "module", own, egb_os_program_(own, sizeof own));
-    }
-}
-
 static void write_one_place(egb_json* out, const char* file, uint64_t line, const void* site)
 {
-    const char* path;
+    static char path[MODULE_BYTES_MAX];  // one thread at a time writes a report
     uintptr_t   offset;
     egb_json_open_(out, '{');
     if (file != NULL) {
         egb_json_word_(out, "file", file);
         egb_json_number_(out, "line", line);
-    } else if (egb_os_find_module_(site, &path, &offset)) {
-        write_module(out, path);
+    } else if (egb_os_find_module_(site, path, sizeof path, &offset)) {
+        egb_json_word_(out, "module", *path != '\0' ? path : egb_live_program_());
         egb_json_number_(out, "offset", offset);
     } else {
         egb_json_number_(out, "address", (uintptr_t)site);

@@ -49,29 +49,18 @@ void egb_text_address_(egb_text_line* line, const void* address)
     add_digits(line, (uintptr_t)address, 16);
 }
 
-static void add_module(egb_text_line* line, const char* path, uintptr_t offset)
-{
-    char name[EGB_TEXT_BYTES_MAX / 2];
-    if (*path == '\0') {
-        const size_t bytes = egb_os_program_(name, sizeof name - 1);
-        name[bytes]        = '\0';
-        path               = name;
-    }
-    egb_text_add_(line, path);
-    egb_text_add_(line, "+");
-    egb_text_address_(line, (const void*)offset);
-}
-
 void egb_text_place_(egb_text_line* line, const char* file, unsigned number, const void* site)
 {
-    const char* path;
-    uintptr_t   offset;
+    char      path[EGB_TEXT_BYTES_MAX];
+    uintptr_t offset;
     if (file != NULL) {
         egb_text_add_(line, file);
         egb_text_add_(line, ":");
         egb_text_number_(line, number);
-    } else if (egb_os_find_module_(site, &path, &offset)) {
-        add_module(line, path, offset - 1);
+    } else if (egb_os_find_module_(site, path, sizeof path, &offset)) {
+        egb_text_add_(line, path);
+        egb_text_add_(line, "+");
+        egb_text_address_(line, (const void*)(offset - 1));
     } else {
         egb_text_address_(line, site);
     }
