@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -288,6 +289,44 @@ TEST(harvest, a_library_that_the_program_links_has_a_record_of_its_own)
     EXPECT_TRUE(run.silent[0].is_linked);
     EXPECT_EQ(tool::sum_up({run}).processes, 2u);
     EXPECT_EQ(tool::sum_up({run}).silent, 0u);
+}
+
+// The child has a lease on the report of the first process, and the signal of whoever opens that
+// file ends it: it runs when the last look begins, and has ended before the look is at its mark.
+TEST(harvest, a_process_that_ends_during_the_last_look_was_still_running)
+{
+    const folder  place;
+    tool::harvest harvest{place.path()};
+    const auto    first = ended_process();
+    place.write(first, 5, 1000);
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const std::string path   = place.path() + "/" + std::to_string(first) + "-1000.json";
+        const int         file   = open(path.c_str(), O_RDWR);
+        const char        answer = fcntl(file, F_SETLEASE, F_WRLCK) == 0 ? 'y' : 'n';
+        while (write(ends[1], &answer, 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    char has_lease = 'n';
+    ASSERT_EQ(read(ends[0], &has_lease, 1), 1);
+    if (has_lease == 'y') {
+        place.note(std::to_string(child) + "-77.begun", "/usr/bin/late");
+        const tool::run_record run = finished(harvest, first);
+        ASSERT_EQ(run.silent.size(), 1u);
+        EXPECT_EQ(run.silent[0].program, "/usr/bin/late");
+        EXPECT_EQ(run.silent[0].reason, "still running");
+    }
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    close(ends[0]);
+    close(ends[1]);
+    if (has_lease != 'y') {
+        GTEST_SKIP() << "the file system has no leases";
+    }
 }
 
 TEST(harvest, processes_that_are_silent_alike_are_one_while_the_run_goes_on)

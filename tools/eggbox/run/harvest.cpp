@@ -446,9 +446,33 @@ void harvest::add_silent(run_record& run) const
     }
 }
 
+// The processes that have ended, of all that files, slots and records tell of.
+std::set<std::uint64_t> harvest::ended_now()
+{
+    std::set<std::uint64_t> out;
+    for (const auto& [pid, files] : list()) {
+        out.insert(pid);
+    }
+    for (const auto& [pid, records] : lost_) {
+        out.insert(pid);
+    }
+    if (live_ != nullptr && live_->is_there()) {
+        live_->forget_places();
+        for (const std::uint32_t place : live_->places()) {
+            out.insert(live_->pid_at(place));
+        }
+    }
+    for (auto pid = out.begin(); pid != out.end();) {
+        pid = has_not_ended(*pid) ? out.erase(pid) : std::next(pid);
+    }
+    return out;
+}
+
+// A process that ends meanwhile may have its report behind what is read here: it was still running.
 void harvest::finish(run_record& run, std::uint64_t first, const seen_end& its_end)
 {
-    file_names left = list();
+    const std::set<std::uint64_t> ended = ended_now();
+    file_names                    left  = list();
     if (live_ != nullptr) {
         live_->forget_places();
     }
@@ -463,8 +487,8 @@ void harvest::finish(run_record& run, std::uint64_t first, const seen_end& its_e
         add_silent(run);
         silent_ = others;
     }
-    const auto end_of = [](std::uint64_t pid) {
-        return has_not_ended(pid) ? still_running : unseen;
+    const auto end_of = [&](std::uint64_t pid) {
+        return ended.count(pid) != 0 ? unseen : still_running;
     };
     for (const auto& [pid, files] : left) {
         take(pid, files, end_of(pid));

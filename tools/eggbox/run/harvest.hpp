@@ -71,7 +71,9 @@ class harvest
     using file_names = std::map<std::uint64_t, std::vector<std::string>>;  // by pid
 
     file_names list();
-    void       take(std::uint64_t pid, const std::vector<std::string>& files, const seen_end& end);
+
+    std::set<std::uint64_t> ended_now();
+    void take(std::uint64_t pid, const std::vector<std::string>& files, const seen_end& end);
     void
     take_reports(const std::vector<std::string>& files, std::vector<process_record> without_report);
     void take_slot(std::uint32_t place, bool has_ended, file_names* left);
