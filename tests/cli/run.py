@@ -185,6 +185,21 @@ def the_terminal_interrupts_once(folder):
     check((folder / "e.json").stat().st_size > 0, "the report of an interrupted program")
 
 
+def the_terminal_interrupts_a_group_of_its_own(folder):
+    """The interrupt key reaches eggbox alone if its program is in another process group."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(EGGBOX, [EGGBOX, "run", "--report", str(folder / "o.json"), "--", *PYTHON,
+                           "import os; os.setpgid(0, 0)\n" + INTERRUPTED], environment())
+    seen = read_until(terminal, b"ready")
+    os.write(terminal, b"\x03")
+    seen += read_until(terminal, b"next:")
+    state = os.waitpid(child, 0)[1]
+    os.close(terminal)
+    check(seen.count(b"got 2") == 1, "it gets the interrupt", seen)
+    check(os.WIFEXITED(state) and os.WEXITSTATUS(state) == 41, "its exit status", state, seen)
+
+
 def the_terminal_stops_and_continues(folder):
     """Eggbox stops when its program is stopped, for the shell to notice, and goes on with it."""
     script = ("import os, time, signal\n"
@@ -446,8 +461,8 @@ def static_programs_run_all_the_same(folder):
 def main():
     tests = [output_and_input_pass, arguments_and_environment_pass, options_end_at_the_program,
              exit_status_passes, signals_are_passed_on, the_terminal_interrupts_once,
-             the_terminal_stops_and_continues, late_signals_do_no_harm,
-             ignored_signals_stay_ignored, children_are_covered,
+             the_terminal_interrupts_a_group_of_its_own, the_terminal_stops_and_continues,
+             late_signals_do_no_harm, ignored_signals_stay_ignored, children_are_covered,
              files_are_taken_while_the_program_runs, broken_and_missing_reports,
              our_own_failures, the_folders_searched_for_the_library_are_named,
              a_report_that_cannot_be_written_changes_no_exit_status,

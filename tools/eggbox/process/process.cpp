@@ -142,12 +142,17 @@ bool has_ended(pid_t child, int& status)
     return WIFEXITED(status) || WIFSIGNALED(status);
 }
 
-// A signal of the terminal goes to the whole process group, so the program has it already. A signal
-// that the program itself sends to its group must not come back to it.
+// A signal of the terminal goes to the whole process group, so the program has it already, unless
+// it made a group of its own, as timeout does. A signal that the program itself sends to its group
+// must not come back to it.
 bool is_for_program(const siginfo_t& about, pid_t child)
 {
-    return (about.si_code == SI_USER || about.si_code == SI_QUEUE || about.si_code == SI_TKILL) &&
-           about.si_pid != child && about.si_signo != SIGCHLD;
+    if (about.si_signo == SIGCHLD) {
+        return false;
+    }
+    const bool is_sent =
+        about.si_code == SI_USER || about.si_code == SI_QUEUE || about.si_code == SI_TKILL;
+    return is_sent ? about.si_pid != child : getpgid(child) != getpgrp();
 }
 
 timespec until(moment next)
