@@ -3,6 +3,7 @@
 #include "posix_features.h"
 
 #include "posix_clock.h"
+#include "posix_loader.h"
 #include "posix_proc.h"
 
 #include <errno.h>
@@ -131,13 +132,25 @@ static size_t path_of_mapping(uintptr_t start, uintptr_t end, char* out, size_t 
     return read_link(link, out, bytes);
 }
 
+static bool find_module(const void* address, wanted_module* wanted)
+{
+    const int before = errno;
+    wanted->address  = (uintptr_t)address;
+    const bool found = dl_iterate_phdr(is_in_module, wanted) != 0;
+    errno            = before;
+    return found;
+}
+
+const char* egb_posix_loaded_as_(const void* address)
+{
+    wanted_module wanted;
+    return find_module(address, &wanted) ? wanted.name : "";
+}
+
 bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset)
 {
-    wanted_module wanted = {(uintptr_t)address, 0, 0, 0, NULL};
-    const int     before = errno;
-    const bool    found  = dl_iterate_phdr(is_in_module, &wanted) != 0;
-    errno                = before;
-    if (!found) {
+    wanted_module wanted;
+    if (!find_module(address, &wanted)) {
         return false;
     }
     size_t length = path_of_mapping(wanted.start, wanted.end, path, bytes - 1);

@@ -21,6 +21,8 @@
 
 #if defined(__linux__)
   #include "posix_futex.h"
+  #include "posix_loader.h"
+  #include <dlfcn.h>
   #include <sys/syscall.h>
 #endif
 
@@ -393,6 +395,24 @@ bool egb_os_arm_thread_exit_(void* argument)
     errno = before;
     return is_set;
 }
+
+#if defined(__linux__) && !EGB_IS_MALLOC
+
+  // A static program has no loader.
+  #pragma weak dlopen
+
+// The library can be a part of a plugin. The ends of threads, forks and signals call into it later:
+// the plugin must not be unloaded. The malloc library says so to the linker. This thread has the
+// loader's lock here; another one could wait for that as long as the constructor of a plugin runs.
+__attribute__((constructor)) static void stay_loaded(void)
+{
+    const char* const name = egb_posix_loaded_as_(&thread_exit_key);
+    if (dlopen != NULL && name[0] != '\0') {
+        (void)dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
+#endif
 
 // ---- forks --------------------------------------------------------------------------------------
 

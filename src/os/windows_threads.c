@@ -114,11 +114,24 @@ static void WINAPI on_thread_exit(void* argument)
     (void)FlsSetValue(thread_exit_slot, NULL);
 }
 
+// The library can be a part of a DLL. The ends of threads call into it later: the DLL must not be
+// unloaded.
+static void stay_loaded(void)
+{
+    HMODULE own;
+    (void)GetModuleHandleExA(
+        GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+        (const char*)&thread_exit_slot,
+        &own
+    );
+}
+
 bool egb_os_at_thread_exit_(void (*function)(void* argument))
 {
     const DWORD before   = GetLastError();
     thread_exit_function = function;
-    thread_exit_slot     = FlsAlloc(on_thread_exit);
+    stay_loaded();
+    thread_exit_slot = FlsAlloc(on_thread_exit);
     SetLastError(before);
     return thread_exit_slot != FLS_OUT_OF_INDEXES;
 }
