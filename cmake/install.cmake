@@ -10,6 +10,8 @@ if(TARGET eggbox_compat)
 endif()
 install(EXPORT eggbox-targets NAMESPACE eggbox:: FILE eggbox-targets.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/eggbox)
+# The folder of the build has the file that find_package() looks for.
+export(EXPORT eggbox-targets NAMESPACE eggbox::)
 
 # The user has to find the libraries that the static library needs.
 set(eggbox_needs)

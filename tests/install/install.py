@@ -218,6 +218,8 @@ def main():
             use_modules(folder, compiler, prefix, f"pkg-config, shared {shared}, names with d")
             use(folder, root, f"find_package, shared {shared}", FOUND, compilers,
                 f"-DCMAKE_PREFIX_PATH={prefix}")
+        use(folder, root, "find_package, not installed", FOUND, compilers,
+            f"-Deggbox_DIR={folder}/build-OFF")
         subdirectory = SUBDIRECTORY.format(root=root)
         use(folder, root, "subdirectory", subdirectory, compilers)
         # What the project does to its own sources does not reach the library.
