@@ -241,8 +241,9 @@ def _refusal(status: int, busy: str) -> Error:
 
 
 REASONS = {
-    1: "out of range: a name has no slash but at its begin, shape and count are 1 or more, keep is "
-    "at most count, note_bytes at most 56, and a descriptor is open for reading and writing",
+    1: "out of range: a name has no slash but at its begin and no zero byte, shape and count are 1 "
+    "or more, keep is at most count, note_bytes at most 56, and a descriptor is open for reading "
+    "and writing",
     2: "the system refused memory, a file or a permission; make count smaller or /dev/shm larger",
     3: "62 processes have it open, or it is larger than this process can address",
     4: "there is no pool of this name",
@@ -264,7 +265,7 @@ class FramePool(_Ending):
 
     def __init__(
         self,
-        name: str | None = None,
+        name: str | os.PathLike[str] | None = None,
         *,
         shape: tuple[int, ...],
         dtype: DTypeLike = "uint8",
@@ -288,6 +289,7 @@ class FramePool(_Ending):
         about = {"shape": shape, "dtype": _descr_of_dtype(kind), "on_full": on_full}
         flags = (PREFAULT if prefault else 0) | (HUGE_PAGES if huge_pages else 0)
         what = f"pool {name!r}" if name is not None else "pool"
+        file = os.fsencode(name) if name is not None else None
         text = json.dumps(about, separators=(",", ":")).encode()
         if len(text) > ABOUT_BYTES_MAX:
             raise InvalidError(
@@ -295,7 +297,7 @@ class FramePool(_Ending):
             )
         try:
             made = _core.create(
-                name,
+                file,
                 math.prod(shape) * kind.itemsize,
                 count,
                 keep,
@@ -307,7 +309,7 @@ class FramePool(_Ending):
             )
         except TypeError:
             raise InvalidError(f"{what}: a number is larger than 64 bits, or is none") from None
-        self._take_over(_opened(made, what), name)
+        self._take_over(_opened(made, what), None if file is None else os.fsdecode(file))
 
     def _take_over(self, core: _core.Pool, name: str | None) -> None:
         numbers = core.stats()
@@ -472,11 +474,14 @@ class FramePool(_Ending):
         return f"<eggbox.FramePool {self._name!r} {self._shape} {self._dtype}>"
 
 
-def attach(name: str, read_only: bool = True, *, prefault: bool = True) -> FramePool:
+def attach(
+    name: str | os.PathLike[str], read_only: bool = True, *, prefault: bool = True
+) -> FramePool:
     """The pool of this name. Raises StaleError if there is none, CorruptError if the file is no
     pool, LimitError if 62 processes have it open."""
     flags = (READ_ONLY if read_only else 0) | (PREFAULT if prefault else 0)
-    return FramePool._of(_opened(_core.attach(name, flags), f"pool {name!r}"), name)
+    file = os.fsencode(name)
+    return FramePool._of(_opened(_core.attach(file, flags), f"pool {name!r}"), os.fsdecode(file))
 
 
 def attach_fd(fd: int, read_only: bool = True, *, prefault: bool = True) -> FramePool:
@@ -521,7 +526,7 @@ def ls() -> list[dict[str, Any]]:
     for file in sorted(os.listdir(FOLDER) if os.path.isdir(FOLDER) else []):
         if file.startswith(PREFIX):
             entry: dict[str, Any] = {"name": file[len(PREFIX) :]}
-            seen = _core.look(entry["name"])
+            seen = _core.look(os.fsencode(entry["name"]))
             if isinstance(seen, int):
                 entry["error"] = REASONS.get(seen, _core.status_text(seen))
             else:

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -410,6 +411,12 @@ class pool
     std::atomic<unsigned> cancels_{0};
 };
 
+// A name as C reads it: up to a zero byte. A text with one is refused, as the empty name is.
+const char* c_name(const nb::bytes& name)
+{
+    return std::strlen(name.c_str()) == name.size() ? name.c_str() : "";
+}
+
 // The pool that `call` makes or opens, or its status. To map all pages may take long.
 template <class Call>
 nb::object opened(unsigned flags, Call call)
@@ -427,19 +434,19 @@ nb::object opened(unsigned flags, Call call)
 }
 
 nb::object create(
-    std::optional<std::string> name,
-    size_t                     block_bytes,
-    size_t                     count,
-    size_t                     keep,
-    size_t                     note_bytes,
-    int                        on_full,
-    unsigned                   permissions,
-    unsigned                   flags,
-    nb::bytes                  about
+    std::optional<nb::bytes> name,
+    size_t                   block_bytes,
+    size_t                   count,
+    size_t                   keep,
+    size_t                   note_bytes,
+    int                      on_full,
+    unsigned                 permissions,
+    unsigned                 flags,
+    nb::bytes                about
 )
 {
     egb_shared_options options = {};
-    options.name               = name ? name->c_str() : nullptr;
+    options.name               = name ? c_name(*name) : nullptr;
     options.block_bytes        = block_bytes;
     options.count              = count;
     options.feed_count         = keep;
@@ -453,10 +460,10 @@ nb::object create(
     return opened(flags, [&](egb_shared** out) { return egb_shared_create(out, &options); });
 }
 
-nb::object attach(const std::string& name, unsigned flags)
+nb::object attach(const nb::bytes& name, unsigned flags)
 {
     return opened(flags, [&](egb_shared** out) {
-        return egb_shared_attach(out, name.c_str(), flags);
+        return egb_shared_attach(out, c_name(name), flags);
     });
 }
 
@@ -466,11 +473,11 @@ nb::object attach_fd(int fd, unsigned flags)
 }
 
 // The numbers and the holders of a pool, without an attachment to it; or the status.
-nb::object look(const std::string& name)
+nb::object look(const nb::bytes& name)
 {
     egb_shared_numbers numbers = {};
     attachments        holders = room_for_holders();
-    const egb_status   status  = egb_shared_look(name.c_str(), &numbers, add_holder, &holders);
+    const egb_status   status  = egb_shared_look(c_name(name), &numbers, add_holder, &holders);
     return status == EGB_OK ? nb::object(nb::make_tuple(dict_of(numbers), list_of(holders)))
                             : nb::int_(int{status});
 }

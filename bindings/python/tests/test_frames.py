@@ -236,9 +236,11 @@ class Errors(unittest.TestCase):
     def test_come_from_wrong_arguments(self):
         for options in ({"count": 0}, {"count": -1}, {"count": 1 << 70}, {"shape": (0,)},
                         {"on_full": "explode"}, {"keep": 9}, {"note_bytes": 60},
-                        {"name": "a/b"}, {"name": ""}):
+                        {"name": "a/b"}, {"name": ""}, {"name": f"{name_of('zero')}\0b"}):
             with self.subTest(options), self.assertRaises(eggbox.InvalidError):
                 small_pool(**options)
+        self.assertRaises(eggbox.InvalidError, eggbox.attach, "a\0b")
+        self.assertRaises(TypeError, small_pool, name=5)
         self.assertRaises((eggbox.OutOfMemoryError, eggbox.LimitError), small_pool,
                           shape=(1 << 50,))
         with small_pool() as pool:
@@ -249,6 +251,14 @@ class Errors(unittest.TestCase):
         with small_pool(keep=0) as pool:
             self.assertRaises(eggbox.UnsupportedError, pool.next)
             self.assertRaises(eggbox.UnsupportedError, pool.alloc().publish)
+
+    def test_none_comes_from_names_that_files_can_have(self):
+        odd = os.fsdecode(os.fsencode(name_of("odd")) + b"\xff")
+        for name in (odd, pathlib.Path("/dev/shm") / name_of("path")):
+            with small_pool(name) as pool, eggbox.attach(name) as reader:
+                self.assertEqual((pool.name, reader.name), (str(name), str(name)))
+                self.assertEqual(pickle.loads(pickle.dumps(pool)).name, str(name))
+                self.assertEqual(name in [each["name"] for each in eggbox.ls()], name == odd)
 
     def test_a_file_that_is_no_pool_is_corrupt(self):
         path = f"/dev/shm/eggbox-{name_of('file')}"
