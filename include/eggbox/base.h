@@ -136,6 +136,7 @@
 #elif defined(__cplusplus) && defined(__GNUC__)
   #define EGB_QUIET_BEGIN_                                                \
       _Pragma("GCC diagnostic push")                                      \
+      _Pragma("GCC diagnostic ignored \"-Weffc++\"")                      \
       _Pragma("GCC diagnostic ignored \"-Wold-style-cast\"")              \
       _Pragma("GCC diagnostic ignored \"-Wpadded\"")                      \
       _Pragma("GCC diagnostic ignored \"-Wuseless-cast\"")                \

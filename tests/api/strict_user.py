@@ -18,8 +18,9 @@ from headers_alone import ELSEWHERE
 BOTH = ["-Wcast-qual", "-Wdouble-promotion", "-Wextra-semi", "-Wfloat-equal", "-Wformat=2",
         "-Wmissing-declarations", "-Wnon-virtual-dtor", "-Wold-style-cast", "-Woverloaded-virtual",
         "-Wpadded", "-Wredundant-decls", "-Wswitch-enum", "-Wzero-as-null-pointer-constant"]
-GCC = ["-Wctor-dtor-privacy", "-Wduplicated-branches", "-Wduplicated-cond", "-Wlogical-op",
-       "-Wnoexcept", "-Wstrict-null-sentinel", "-Wsuggest-override", "-Wuseless-cast"]
+GCC = ["-Weffc++", "-Wctor-dtor-privacy", "-Wduplicated-branches", "-Wduplicated-cond",
+       "-Wlogical-op", "-Wnoexcept", "-Wstrict-null-sentinel", "-Wsuggest-override",
+       "-Wuseless-cast"]
 CLANG = ["-Weverything", "-Wno-c++98-compat", "-Wno-c++98-compat-pedantic"]
 IN_C = ["-Wbad-function-cast", "-Wc++-compat", "-Wcast-qual", "-Wdeclaration-after-statement",
         "-Wdouble-promotion", "-Wfloat-equal", "-Wformat=2", "-Wmissing-prototypes",
