@@ -348,6 +348,10 @@ TEST(allocator, A08_a_class_may_have_a_pool_and_its_name_is_the_allocators)
     EXPECT_EQ(new (std::nothrow) one_of_two, nullptr);
 }
 
+#if defined(__linux__) && defined(__LP64__)
+static_assert(sizeof(Allocator) == 160, "docs/guide/migrate.md says so");
+#endif
+
 TEST(allocator, A09_the_data_types)
 {
     static_assert(sizeof(INT8) == 1 && sizeof(UINT8) == 1 && sizeof(BYTE) == 1);

@@ -17,6 +17,10 @@
 namespace
 {
 
+#if defined(__linux__) && defined(__LP64__)
+static_assert(sizeof(Pool_c) == 80, "docs/guide/migrate.md says so");
+#endif
+
 unsigned char* bytes_of(void* block)
 {
     return static_cast<unsigned char*>(block);
