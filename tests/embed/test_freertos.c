@@ -274,6 +274,13 @@ static void check_priorities(void)
     CHECK(low.is_done && low.answer == EGB_OK && low.block == held[1] && is_whole(2));
 }
 
+static int hook_calls;
+
+void vApplicationMallocFailedHook(void)
+{
+    hook_calls++;
+}
+
 // The kernel's own objects are in the heap for boards.
 static void check_heap_of_kernel(void)
 {
@@ -285,7 +292,8 @@ static void check_heap_of_kernel(void)
     CHECK(xPortGetFreeHeapSize() == 256 && xPortGetMinimumEverFreeHeapSize() == 256);
     vSemaphoreDelete(made);
     CHECK(xPortGetFreeHeapSize() == 384 && xPortGetMinimumEverFreeHeapSize() == 256);
-    CHECK(pvPortMalloc(129) == NULL);
+    CHECK(pvPortMalloc(129) == NULL && hook_calls == 1);
+    CHECK(pvPortCalloc(3, 43) == NULL && hook_calls == 2);
     void* const zeros = pvPortCalloc(4, 4);
     CHECK(zeros != NULL && *(uint32_t*)zeros == 0);
     vPortFree(zeros);

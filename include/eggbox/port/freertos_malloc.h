@@ -6,7 +6,8 @@
 //     #define EGB_BOARD_HEAP heap
 //     #include <eggbox/port/freertos_malloc.h>
 //
-// Call egb_board_init() with egb_port_freertos before the first task is made.
+// Call egb_board_init() with egb_port_freertos before the first task is made. There is no
+// vPortGetHeapStats(): the numbers of each class are in board_heap.h.
 #ifndef EGGBOX_PORT_FREERTOS_MALLOC_H
 #define EGGBOX_PORT_FREERTOS_MALLOC_H
 
@@ -17,9 +18,8 @@
 #include "../board_heap.h"
 #include "freertos.h"
 
-void* pvPortMalloc(size_t bytes)
+static void* egb_board_or_hook_(void* block)
 {
-    void* const block = egb_board_alloc(&EGB_BOARD_HEAP, bytes);
 #if configUSE_MALLOC_FAILED_HOOK == 1
     if (block == NULL) {
         vApplicationMallocFailedHook();
@@ -28,9 +28,14 @@ void* pvPortMalloc(size_t bytes)
     return block;
 }
 
+void* pvPortMalloc(size_t bytes)
+{
+    return egb_board_or_hook_(egb_board_alloc(&EGB_BOARD_HEAP, bytes));
+}
+
 void* pvPortCalloc(size_t count, size_t bytes)
 {
-    return egb_board_calloc(&EGB_BOARD_HEAP, count, bytes);
+    return egb_board_or_hook_(egb_board_calloc(&EGB_BOARD_HEAP, count, bytes));
 }
 
 void vPortFree(void* block)

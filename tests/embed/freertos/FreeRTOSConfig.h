@@ -11,6 +11,7 @@ void board_check(_Bool truth, const char* what, const char* file, unsigned line)
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 0
 #define configUSE_IDLE_HOOK                     0
 #define configUSE_TICK_HOOK                     0
+#define configUSE_MALLOC_FAILED_HOOK            1
 #define configCPU_CLOCK_HZ                      16000000
 #define configTICK_RATE_HZ                      1000
 #define configTICK_TYPE_WIDTH_IN_BITS           TICK_TYPE_WIDTH_32_BITS
