@@ -5,7 +5,11 @@
 
 #include "os.h"
 
-void egb_os_prepare_calls_(void) {}
+bool egb_os_prepare_calls_(const void* site)
+{
+    (void)site;
+    return true;
+}
 
 bool egb_os_calls_(const egb_os_call* first, const void* site, egb_os_calls* out, bool is_fast)
 {

@@ -52,35 +52,15 @@ void egb_os_write_error_(const char* text, size_t bytes)
 
 // ---- the loader ---------------------------------------------------------------------------------
 
+// The C library's constructor sets the name.
+bool egb_posix_may_open_(void)
+{
 #if EGB_IS_MALLOC && defined(__GLIBC__)
-
-// From glibc 2.35 on the loader tells debuggers of each namespace. So early, a second one is an
-// auditor's: of LD_AUDIT, of the loader's option --audit, or of the program's file (DT_AUDIT).
-static bool has_second_namespace(void)
-{
-    enum { FIRST_WITH_NEXT = 2 };
-    typedef struct {
-        struct r_debug base;
-        void*          next;
-    } namespace_list;  // older headers have no r_debug_extended
-    const namespace_list* const own = dlsym(RTLD_DEFAULT, "_r_debug");
-    return own != NULL && own->base.r_version >= FIRST_WITH_NEXT && own->next != NULL;
-}
-
-// An older loader is known to have an auditor by the variable alone.
-bool egb_posix_may_open_(void)
-{
-    return !has_second_namespace() && egb_os_variable_("LD_AUDIT") == NULL;
-}
-
+    return program_invocation_name[0] != '\0';
 #else
-
-bool egb_posix_may_open_(void)
-{
     return true;
-}
-
 #endif
+}
 
 // ---- the C library's own functions --------------------------------------------------------------
 
@@ -88,7 +68,7 @@ bool egb_posix_may_open_(void)
 
 static void* find_in_c_library(const char* name)
 {
-    void* const library = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+    void* const library = egb_posix_may_open_() ? dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     return library == NULL ? NULL : dlsym(library, name);
 }
 
@@ -146,42 +126,44 @@ typedef int clock_function(clockid_t clock, struct timespec* now);
 
 EGB_AMONG_DATA_ static clock_function* c_library_clock;  // atomic
 
-  #if !defined(SYS_clock_gettime)
+  #if defined(__GLIBC__)
+
+    #if !defined(SYS_clock_gettime)
 enum { CLOCK_CALL = SYS_clock_gettime64 };
-  #elif defined(SYS_clock_gettime64)
+    #elif defined(SYS_clock_gettime64)
 enum { CLOCK_CALL = sizeof(time_t) > sizeof(long) ? SYS_clock_gettime64 : SYS_clock_gettime };
-  #else
+    #else
 enum { CLOCK_CALL = SYS_clock_gettime };
-  #endif
+    #endif
 
 static int ask_kernel_for_time(clockid_t clock, struct timespec* now)
 {
     return (int)syscall(CLOCK_CALL, clock, now);
 }
 
-// Where no library may be opened, the next function of this name is the C library's as a rule.
+// As long as no library may be opened, the next function of this name is the C library's as a rule.
 static clock_function* find_next_clock(void)
 {
     clock_function* found;
-    Dl_info         its;
-    Dl_info         c_library;
-    void* const     known  = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
-    void* const     next   = dlsym(RTLD_NEXT, "clock_gettime");
-    const bool      is_own = dladdr(next, &its) != 0 && dladdr(known, &c_library) != 0 &&
-                        its.dli_fbase == c_library.dli_fbase;
-    *(void**)&found = next;
-    return is_own ? found : ask_kernel_for_time;
+    void* const     known = dlsym(RTLD_DEFAULT, "gnu_get_libc_version");
+    *(void**)&found       = dlsym(RTLD_NEXT, "clock_gettime");
+    return egb_posix_is_one_library_(*(void**)&found, known) ? found : ask_kernel_for_time;
 }
+
+  #else
+
+static clock_function* find_next_clock(void)
+{
+    clock_function* found;
+    *(void**)&found = find_in_c_library("clock_gettime");
+    return found;
+}
+
+  #endif
 
 static void find_clock(void)
 {
-    clock_function* found;
-    if (egb_posix_may_open_()) {
-        *(void**)&found = find_in_c_library("clock_gettime");
-    } else {
-        found = find_next_clock();
-    }
-    __atomic_store_n(&c_library_clock, found, __ATOMIC_RELEASE);
+    __atomic_store_n(&c_library_clock, find_next_clock(), __ATOMIC_RELEASE);
 }
 
 void egb_posix_clock_(clockid_t clock, struct timespec* now)

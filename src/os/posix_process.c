@@ -147,6 +147,14 @@ const char* egb_posix_loaded_as_(const void* address)
     return find_module(address, &wanted) ? wanted.name : "";
 }
 
+bool egb_posix_is_one_library_(const void* address, const void* other)
+{
+    wanted_module its;
+    wanted_module others;
+    return find_module(address, &its) && find_module(other, &others) &&
+           its.address - its.offset == others.address - others.offset;
+}
+
 bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset)
 {
     wanted_module wanted;

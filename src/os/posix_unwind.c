@@ -36,6 +36,7 @@ typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn visit, void* user);
 static backtrace_fn* unwind_backtrace;
 static register_fn*  unwind_address;
 static register_fn*  unwind_top;
+static bool          is_sought;   // atomic: a call looks for them, or did
 static bool          can_unwind;  // atomic
 
 // The process whose threads may take the loader's lock to unwind. 0: none is taken, since the C
@@ -146,7 +147,7 @@ static void find_unwinder(void)
     unwind_backtrace = _Unwind_Backtrace;
     unwind_address   = _Unwind_GetIP;
     unwind_top       = _Unwind_GetCFA;
-    if (unwind_backtrace != NULL || dlopen == NULL || dlsym == NULL || !egb_posix_may_open_()) {
+    if (unwind_backtrace != NULL || dlopen == NULL || dlsym == NULL) {
         return;
     }
     void* const library = dlopen("libgcc_s.so.1", RTLD_NOW);
@@ -167,12 +168,21 @@ static bool takes_lock(void)
   #endif
 }
 
-void egb_os_prepare_calls_(void)
+static bool is_of_loader(const void* site)
 {
-    static bool has_begun;  // atomic
-    if (__atomic_exchange_n(&has_begun, true, __ATOMIC_RELAXED)) {
-        return;
-    }
+    const void* const own = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_r_debug");
+    return own != NULL && egb_posix_is_one_library_(site, own);
+}
+
+// A call of the loader may be about to open a library itself.
+static bool may_seek(const void* site)
+{
+    return _Unwind_Backtrace != NULL ||
+           (egb_posix_may_open_() && (site == NULL || !is_of_loader(site)));
+}
+
+static void prepare_calls(void)
+{
     is_unwinding = true;  // what the loader allocates needs no stack
     find_unwinder();
     locking_process        = takes_lock() ? getpid() : 0;
@@ -184,6 +194,17 @@ void egb_os_prepare_calls_(void)
         unwind(&all);  // it prepares itself at its first call
         __atomic_store_n(&can_unwind, true, __ATOMIC_RELEASE);
     }
+}
+
+bool egb_os_prepare_calls_(const void* site)
+{
+    static bool is_prepared;  // atomic
+    if (!__atomic_load_n(&is_sought, __ATOMIC_RELAXED) && may_seek(site) &&
+        !__atomic_exchange_n(&is_sought, true, __ATOMIC_RELAXED)) {
+        prepare_calls();
+        __atomic_store_n(&is_prepared, true, __ATOMIC_RELEASE);
+    }
+    return __atomic_load_n(&is_prepared, __ATOMIC_ACQUIRE);
 }
 
 // The addresses of the calls that were found, beside those of the stack before.

@@ -115,6 +115,20 @@ def early_constructors():
         check(done.returncode == 0, f"{case}, behind a library that took all places", done)
 
 
+# The constructor of the C library ran too early, without the arguments of the program.
+def the_program_has_its_name():
+    say = "import ctypes; print(*(ctypes.c_char_p.in_dll(ctypes.CDLL(None), name).value for name " \
+          "in ('program_invocation_name', 'program_invocation_short_name')))"
+    if not HAS_SHELL or platform.libc_ver()[0] != "glibc":
+        return
+    for program in ([sys.executable, "-c", say], ["cat", "/no/where"]):
+        plain = run(program)
+        for level in ("check", "off", "guard", "track", "sample"):
+            done = run(program, LIBRARY, extra={"EGGBOX_CHECK": level})
+            check((done.returncode, done.stdout) == (plain.returncode, plain.stdout) and
+                  done.stderr.startswith(plain.stderr), f"the name at {level}", plain, done)
+
+
 def loader_of(program):
     with open(program, "rb") as file:
         return re.search(rb"(/[^\0]*/ld[^\0/]*)\0", file.read(4096)).group(1).decode()
@@ -187,7 +201,8 @@ def nowhere_to_write():
 def main():
     for test in (plain_cases, ends, forked_children_count_from_the_fork, limits,
                  stacks_are_a_part_of_the_limit,
-                 hardly_any_addresses, early_constructors, watched_by_an_auditor, misuse,
+                 hardly_any_addresses, early_constructors, the_program_has_its_name,
+                 watched_by_an_auditor, misuse,
                  sized_frees, the_pattern_is_not_known_beforehand, nowhere_to_write):
         test()
     print("\n".join(failures))

@@ -2,6 +2,7 @@
 // A plugin with memory of its own, some of it freed when it is unloaded.
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -11,6 +12,14 @@ namespace
 {
 std::vector<std::string> held(100, std::string(300, 'p'));
 }
+
+#if defined(__GLIBC__)
+// It gives the arguments of the program to constructors.
+__attribute__((constructor)) void say_arguments(int count, char** words)
+{
+    std::printf("%d arguments, of %s\n", count, count < 1 ? "none" : words[0]);
+}
+#endif
 
 extern "C" __attribute__((visibility("default"))) unsigned long use_plugin();
 unsigned long                                                   use_plugin()

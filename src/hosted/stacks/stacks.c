@@ -49,6 +49,7 @@ typedef struct stack_memory {
 } stack_memory;
 
 static stack_memory* stacks;            // atomic; NULL: there are no stacks
+static bool          are_wanted;        // atomic
 static bool          no_stacks_at_all;  // atomic: there was no memory for them
 static uint64_t      stacks_unknown;    // atomic: requests without a stack
 
@@ -142,10 +143,22 @@ node_of_site(egb_call_tree* tree, last_stack* last, const egb_os_call* first, co
     return place == last->calls.count ? 0 : node_at_place(tree, last, place);
 }
 
+static void begin_stacks(const void* site);
+
+static stack_memory* memory_for(const void* site)
+{
+    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    if (all != NULL || site == NULL || !__atomic_load_n(&are_wanted, __ATOMIC_RELAXED)) {
+        return all;
+    }
+    begin_stacks(site);
+    return __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+}
+
 __attribute__((noinline)) const void* egb_stack_here_(const void* site)
 {
     const egb_os_call   first = EGB_OS_CALL_HERE_();
-    stack_memory* const all   = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
+    stack_memory* const all   = memory_for(site);
     if (site == NULL || (all == NULL && !__atomic_load_n(&no_stacks_at_all, __ATOMIC_RELAXED))) {
         return site;
     }
@@ -218,14 +231,15 @@ uintptr_t egb_stacks_end_(uintptr_t address)
     return address - start < bytes_of_parts(all) ? start + bytes_of_parts(all) : 0;
 }
 
-void egb_stacks_begin_(void)
+// The malloc library begins before the unwinder can be found: then the first request after that
+// begins with the stacks.
+static void begin_stacks(const void* site)
 {
     static stack_memory only;
     static bool         has_begun;  // atomic
-    if (__atomic_exchange_n(&has_begun, true, __ATOMIC_RELAXED)) {
+    if (!egb_os_prepare_calls_(site) || __atomic_exchange_n(&has_begun, true, __ATOMIC_RELAXED)) {
         return;
     }
-    egb_os_prepare_calls_();
     choose_stack_sizes(&only);
     const size_t bytes = bytes_of_parts(&only);
     void* const  fresh = bytes == 0 ? NULL : egb_os_reserve_(bytes, egb_os_page_bytes_());
@@ -236,6 +250,12 @@ void egb_stacks_begin_(void)
     } else {
         __atomic_store_n(&no_stacks_at_all, true, __ATOMIC_RELAXED);
     }
+}
+
+void egb_stacks_begin_(void)
+{
+    __atomic_store_n(&are_wanted, true, __ATOMIC_RELAXED);
+    begin_stacks(NULL);
 }
 
 __attribute__((constructor)) static void begin_early(void)
