@@ -64,6 +64,10 @@ def programs(folder):
     stripped = build(folder, "own_stripped", OWN, "-s")
     expect("own malloc, stripped", stripped, "own-malloc")
     expect("missing", folder / "nothing", "missing", "no such file")
+    (folder / "loop").symlink_to("loop")
+    expect("a link to itself", folder / "loop", "missing", "cannot be reached", "symbolic links")
+    expect("without its loader", build(folder, "alien", EMPTY, "-Wl,--dynamic-linker=/no/ld.so"),
+           "no-interpreter", "its loader /no/ld.so does not exist")
     expect("missing in PATH", "no-such-program", "missing", "in PATH")
     expect("a folder of a folder in PATH", "bin", "missing", "in PATH",
            extra={"PATH": f"/usr:{os.environ['PATH']}"})

@@ -310,10 +310,15 @@ def our_own_failures(folder):
             ("a folder", ["/tmp"], [], {}, b"it is a folder"),
             ("no library", touch, [], {"EGGBOX_MALLOC_LIB": "/no/where.so"}, b"No such file"),
             ("no report", touch, ["--report", "/no/where.json"], {}, b"cannot be written"),
-            ("no folder", touch, [], {"TMPDIR": "/no/where"}, b"No such file")):
+            ("no folder", touch, [], {"TMPDIR": "/no/where"}, b"set TMPDIR")):
         done = run(command, *options, extra=extra)
         check(done.returncode == 2 and words in done.stderr, what, done)
         check(done.stdout == b"" and not there.exists(), f"{what}: the program ran all the same")
+    (folder / "script").write_text("#!/no/interpreter\n")
+    (folder / "script").chmod(0o755)
+    done = run([folder / "script"])
+    check(done.returncode == 2 and b"/no/interpreter does not exist" in done.stderr,
+          "the interpreter that is missing", done)
     blank = folder / "a blank.so"
     blank.write_bytes(pathlib.Path(DOUBLE).read_bytes())
     done = run(touch, extra={"EGGBOX_MALLOC_LIB": str(blank)})

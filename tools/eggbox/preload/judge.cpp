@@ -332,6 +332,14 @@ void judge_elf(
             "link it with glibc"
         );
     }
+    if (access(elf.interpreter.c_str(), F_OK) != 0) {
+        block(
+            out,
+            "no-interpreter",
+            fmt::format("its loader {} does not exist", shown(elf.interpreter)),
+            "install the C library that it is built for"
+        );
+    }
     judge_sanitizers(out, elf);
     judge_allocators(out, path, elf);
 }
@@ -437,16 +445,28 @@ std::string find_program(const std::string& program)
     return first;
 }
 
+namespace
+{
+
+std::string why_missing(const std::string& program)
+{
+    if (program.find('/') == std::string::npos) {
+        return "there is no such program in PATH";
+    }
+    const bool is_there = access(program.c_str(), F_OK) == 0 || errno != ENOENT;
+    return is_there ? fmt::format("it cannot be reached: {}", std::strerror(errno))
+                    : "there is no such file";
+}
+
+}  // namespace
+
 verdict judge(const std::string& program, const std::string& library)
 {
     verdict out;
     out.asked = program;
     out.path  = find_program(program);
     if (out.path.empty()) {
-        const bool is_bare = program.find('/') == std::string::npos;
-        block(
-            out, "missing", is_bare ? "there is no such program in PATH" : "there is no such file"
-        );
+        block(out, "missing", why_missing(program));
     } else if (!is_executable_file(out.path)) {
         block(
             out,

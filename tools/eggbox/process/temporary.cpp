@@ -88,7 +88,11 @@ void remove_older_than_the_newest(const std::string& path)
 temporary_folder::temporary_folder() : path_(temporary_name())
 {
     if (mkdtemp(path_.data()) == nullptr) {
-        throw failure(fmt::format("{}: {}", shown(path_), std::strerror(errno)));
+        throw failure(fmt::format(
+            "the folder {} cannot be made: {}; set TMPDIR to one that can be written to",
+            shown(path_),
+            std::strerror(errno)
+        ));
     }
     lock_ = lock_folder(path_);
     close(open((path_ + mark).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));

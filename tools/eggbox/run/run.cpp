@@ -479,9 +479,15 @@ int run_command(const run_options& wanted)
     }
     harvest processes{folder.path(), 1000, 200000, &live};
     watch   watching{processes, live};
-    of.end = run_through(wanted.command, changes_for(wanted, preload, folder.path(), live), [&] {
-        return watching.look();
-    });
+    try {
+        of.end =
+            run_through(wanted.command, changes_for(wanted, preload, folder.path(), live), [&] {
+                return watching.look();
+            });
+    } catch (const failure& error) {
+        const finding* const blocker = of.judged.blocker();
+        throw failure(error.what() + (blocker == nullptr ? "" : ": " + blocker->text));
+    }
 
     of.run.command     = wanted.command;
     of.run.exit_status = of.end.exit_status();
