@@ -132,6 +132,19 @@ def between_units(folder):
                        found.get("4,321 bytes in 1 block", "")), "between units", done.stderr)
 
 
+def split_debug_information(folder):
+    """The functions of a unit may be described in a .dwo file beside the program."""
+    source = folder / "split.c"
+    source.write_text("void* malloc(unsigned long);\nvoid* volatile kept;\n"
+                      "static inline __attribute__((always_inline)) void* within(void)\n"
+                      "{ return malloc(4321); }\n"
+                      "__attribute__((noinline)) void around(void) { kept = within(); kept = 0; }\n"
+                      "int main(void) { around(); kept = 0; return 0; }\n")
+    found, done = leaks(compiled(CC, source, folder / "split", "-O1", "-g", "-gsplit-dwarf"))
+    check(found.get("4,321 bytes in 1 block") ==
+          "within (inlined) split.c:4 < around split.c:5 < main split.c:6", "split", done.stderr)
+
+
 def loaded_files(folder):
     """A place is in the file that is loaded: although its path is relative to another folder, or is
     that of another file by now, or the loader was told to run it."""
@@ -169,6 +182,7 @@ def main():
         without_lines(folder)
         short_names(folder)
         between_units(folder)
+        split_debug_information(folder)
         loaded_files(folder)
         without_an_unwinder(folder)
         with_little_room(folder)

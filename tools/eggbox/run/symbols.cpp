@@ -162,6 +162,16 @@ void go_to_call(Dwarf_Die& unit, Dwarf_Die& inlined, place_record& place)
     }
 }
 
+// The DIE with the functions of a unit: another one if the unit's own are in a .dwo file.
+Dwarf_Die with_functions(const Dwarf_Die& unit)
+{
+    Dwarf_Die    split = {};
+    std::uint8_t kind  = 0;
+    const bool   is_known =
+        dwarf_cu_info(unit.cu, nullptr, &kind, nullptr, &split, nullptr, nullptr, nullptr) == 0;
+    return is_known && kind == DW_UT_skeleton && split.addr != nullptr ? split : unit;
+}
+
 // One program or library, with its debug information if the file or the system has any.
 class module_file
 {
@@ -204,7 +214,8 @@ class module_file
         Dwarf_Die* const unit = unit_of(address, bias);
         if (unit != nullptr) {
             find_line(*unit, address - bias, place);
-            find_inlined(*unit, address - bias, place, out);
+            Dwarf_Die functions = with_functions(*unit);
+            find_inlined(functions, address - bias, place, out);
         }
         out.push_back(place);
     }
