@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/symbols.hpp"
 
+#include "run/rust_names.hpp"
+
 #if defined(EGGBOX_HAS_DW)
   #include <cstdlib>
   #include <cstring>
@@ -25,6 +27,9 @@ namespace
 // The demangler takes a short name of C for a type: `f` would be `float`.
 std::string readable(const char* name)
 {
+    if (const std::string path = rust_path(name); !path.empty()) {
+        return path;
+    }
     if (std::strncmp(name, "_Z", 2) != 0) {
         return name;
     }
@@ -32,7 +37,7 @@ std::string readable(const char* name)
     const std::unique_ptr<char, void (*)(void*)> text{
         abi::__cxa_demangle(name, nullptr, nullptr, &status), std::free
     };
-    return text == nullptr ? name : text.get();
+    return text == nullptr ? name : as_rust_name(text.get());
 }
 
 // The scopes around a DIE, itself first.

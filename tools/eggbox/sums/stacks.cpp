@@ -52,7 +52,9 @@ std::string short_name(const std::string& name)
             break;
         }
         depth += each == '<' || each == '(' || each == '{' ? 1 : 0;
-        if (depth == 0) {
+        const bool is_separated =
+            each == ':' && out.size() > 1 && out.substr(out.size() - 2) == "::";
+        if (depth == 0 && !is_separated) {  // what was between the two is left out
             out = each == ' ' ? "" : out + each;
         }
         depth -= each == '>' || each == ')' || each == '}' ? 1 : 0;
@@ -68,6 +70,13 @@ bool is_word_of(std::string_view name, std::string_view word)
            }) != name.end();
 }
 
+// The part of Rust's library that allocates. It has functions of others in front of its own.
+bool is_of_rust(std::string_view function)
+{
+    return begins_with(function, "alloc::") || begins_with(function, "<alloc::") ||
+           function.find(" as alloc::vec::spec_") != std::string_view::npos;
+}
+
 // Operator new, the C++ library, and wrappers such as xmalloc, g_malloc0, zmalloc,
 // _PyObject_Malloc, CRYPTO_zalloc, pg_strdup.
 bool has_name_of_wrapper(const place_record& place)
@@ -79,7 +88,7 @@ bool has_name_of_wrapper(const place_record& place)
 
     const std::string name = short_name(place.function);
     if (begins_with(name, "operator new") || begins_with(name, "std::") ||
-        begins_with(name, "__gnu_cxx::")) {
+        begins_with(name, "__gnu_cxx::") || is_of_rust(place.function)) {
         return true;
     }
     const std::string own = name.substr(name.rfind(':') + 1);
@@ -102,9 +111,9 @@ bool only_starts(const place_record& place)
     const std::string name   = short_name(place.function);
     const std::string module = last_part(place.module);
     return name == "_start" || begins_with(name, "std::") || begins_with(module, "libc.so") ||
-           begins_with(module, "libpthread") || begins_with(module, "libstdc++") ||
-           begins_with(module, "libc++") || begins_with(module, "ld-linux") ||
-           begins_with(module, "ld-musl");
+           begins_with(name, "core::ops::function::FnOnce") || begins_with(module, "libpthread") ||
+           begins_with(module, "libstdc++") || begins_with(module, "libc++") ||
+           begins_with(module, "ld-linux") || begins_with(module, "ld-musl");
 }
 
 // ---- stacks -------------------------------------------------------------------------------------
@@ -119,8 +128,10 @@ struct part {
 
 part shown_part(const stack_record& stack)
 {
+    // Rust marks what calls its main() and its threads.
     const auto  main_at = std::find_if(stack.begin(), stack.end(), [](const place_record& place) {
-        return place.function == "main";
+        return place.function == "main" ||
+               place.function.find("__rust_begin_short_backtrace") != std::string::npos;
     });
     std::size_t end     = stack.size();
     if (main_at != stack.end()) {
