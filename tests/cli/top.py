@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -170,6 +171,22 @@ def by_itself(program):
               "no such process", done)
 
 
+def in_a_namespace(program):
+    """Such as a container's: the process is found by the number that it has outside."""
+    command = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
+    if shutil.which("unshare") is None or \
+            subprocess.run([*command, "true"], check=False).returncode != 0:
+        print("in a namespace: not tested, none can be made here")
+        return
+    with started(*command, program, "wait", LD_PRELOAD=str(LIBRARY), EGGBOX_LIVE="1"):
+        done = top(program.name, "--json")
+        seen = json.loads(done.stdout or '{"processes": []}')["processes"]
+        check(len(seen) == 1, "in a namespace", done)
+        for each in seen:
+            name = pathlib.Path(f"/proc/{each['pid']}/comm").read_text().strip()
+            check(name == program.name[:15], "its number outside", name, each["pid"])
+
+
 def nonsense():
     for kind, sentence in (("random", "is no live file"), ("short", "is no live file"),
                            ("unsealed", "is no live file"), ("slots", "is no live file"),
@@ -197,6 +214,7 @@ def main():
                         "-pthread", "-o", program], check=True)
         under_run(program)
         by_itself(program)
+        in_a_namespace(program)
         nonsense()
     print("\n".join(failures) or "all is well")
     return 1 if failures else 0

@@ -29,8 +29,8 @@ constexpr const char* name_of_files = "/memfd:eggbox (deleted)";
 
 // A live file by its number in the system, and the processes that have it as memory.
 struct mapped_file {
-    std::set<std::uint64_t>  pids;
-    std::vector<std::string> paths;  // any that opens will do
+    std::map<std::uint64_t, std::uint64_t> pids;   // by the number that each has for itself
+    std::vector<std::string>               paths;  // any that opens will do
 };
 
 using mapped_files = std::map<std::string, mapped_file>;
@@ -44,6 +44,18 @@ bool ends_with(const std::string& text, const std::string& end)
 {
     return text.size() >= end.size() &&
            text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// A process in a namespace of its own, such as a container's, has another number for itself.
+std::uint64_t number_inside(std::uint64_t pid)
+{
+    std::ifstream file{proc(pid, "status")};
+    for (std::string line; std::getline(file, line);) {
+        if (line.compare(0, 6, "NSpid:") == 0) {
+            return std::strtoull(line.c_str() + line.find_last_of(" \t"), nullptr, 10);
+        }
+    }
+    return pid;
 }
 
 // Descriptors that lead to a file of this name. A process of another user shows none.
@@ -94,7 +106,7 @@ void note_mappings(mapped_files& to, std::uint64_t pid)
         std::istringstream words{line};
         std::string        range, rights, offset, device, inode;
         words >> range >> rights >> offset >> device >> inode;
-        to[inode].pids.insert(pid);
+        to[inode].pids.emplace(number_inside(pid), pid);
         to[inode].paths.push_back(proc(pid, "map_files/" + range));
         inodes.insert(inode);
     }
@@ -126,18 +138,22 @@ void read_slots(
     const std::string&  wanted
 )
 {
-    const bool is_run =
-        file.run() != 0 && std::to_string(file.run()) == wanted && from.pids.count(file.run()) != 0;
+    const auto maker  = from.pids.find(file.run());
+    const bool is_run = maker != from.pids.end() && std::to_string(maker->second) == wanted;
     std::set<std::pair<std::uint32_t, bool>> seen;
     to.refused = plus(to.refused, file.refused());
     for (const std::uint32_t place : file.places()) {
         if (from.pids.count(file.pid_at(place)) == 0) {
             continue;
         }
-        const live_slot slot   = file.copy(place);
-        const bool      is_new = seen.insert({slot.data.pid, slot.data.is_linked != 0}).second;
-        if (from.pids.count(slot.data.pid) != 0 && is_new && to.slots.size() < slots_max &&
-            (is_run || is_wanted(slot.data, wanted))) {
+        live_slot  slot   = file.copy(place);
+        const auto own    = from.pids.find(slot.data.pid);
+        const bool is_new = seen.insert({slot.data.pid, slot.data.is_linked != 0}).second;
+        if (own == from.pids.end() || !is_new || to.slots.size() >= slots_max) {
+            continue;
+        }
+        slot.data.pid = static_cast<std::uint32_t>(own->second);
+        if (is_run || is_wanted(slot.data, wanted)) {
             to.slots.push_back(slot.data);
         }
     }
@@ -158,7 +174,7 @@ void read_file(recorded_processes& to, const mapped_file& from, const std::strin
         }
     }
     // Shared pools have files of this name, too.
-    for (const std::uint64_t pid : from.pids) {
+    for (const auto& [inside, pid] : from.pids) {
         if (std::to_string(pid) == wanted) {
             to.problems.push_back(
                 fmt::format("process {} has no live file that can be read: {}", pid, problem)
