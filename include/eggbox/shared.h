@@ -75,11 +75,12 @@ typedef struct egb_shared_options {
     size_t feed_count;   // frames that the feed keeps, at most `count`; 0: there is no feed
     size_t note_bytes;   // bytes with each published frame, at most EGB_SHARED_NOTE_BYTES_MAX
     egb_shared_full on_full;
-    uint64_t        wait_ns;      // for EGB_SHARED_WAIT; EGB_SHARED_FOREVER: no limit
-    unsigned        permissions;  // of the named file; 0: 0600
-    unsigned        flags;        // EGB_SHARED_PREFAULT | EGB_SHARED_HUGE_PAGES
-    const void*     about;  // what the blocks are, for those who attach; copied. NULL: nothing
-    size_t          about_bytes;  // at most EGB_SHARED_ABOUT_BYTES_MAX
+    uint64_t        wait_ns;  // for EGB_SHARED_WAIT; EGB_SHARED_FOREVER: no limit
+    unsigned permissions;     // of the named file; 0: 0600. Every process writes to it, also one
+                              // with EGB_SHARED_READ_ONLY
+    unsigned    flags;        // EGB_SHARED_PREFAULT | EGB_SHARED_HUGE_PAGES
+    const void* about;        // what the blocks are, for those who attach; copied. NULL: nothing
+    size_t      about_bytes;  // at most EGB_SHARED_ABOUT_BYTES_MAX
 } egb_shared_options;
 
 /// Makes a pool and attaches to it. All of its memory is allocated before the call returns: a full
