@@ -4,6 +4,10 @@
 // libraries are in eggbox_compat.c. Without an operating system define EGB_FREESTANDING to 1: then
 // it is the core alone, and the program supplies egb_misuse(). For Windows define EGB_OWN_MISUSE to
 // 1 if the program supplies it: no function gives way to another one of the same name there.
+#if defined(__cplusplus)
+  #error "eggbox.c is C: compile it with a compiler for C, or with -x c"
+#endif
+
 #if !defined(EGB_FREESTANDING)
   #define EGB_FREESTANDING 0
 #endif

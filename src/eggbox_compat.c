@@ -3,6 +3,10 @@
 // alone if the program links the library eggbox, with include/ on the include path. It is apart
 // from eggbox.c because it exports names that other programs and libraries have as well: GNU
 // readline, for one, has an xmalloc() of its own.
+#if defined(__cplusplus)
+  #error "eggbox_compat.c is C: compile it with a compiler for C, or with -x c"
+#endif
+
 #include "compat/elr_mtx.c"  // first: it tells the system's headers what it needs
 
 #include "compat/elr_mpl.c"

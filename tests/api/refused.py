@@ -64,6 +64,16 @@ def short_size_failures(root, cc):
         yield f"fixed.h with a size_t of 16 bits: {said}"
 
 
+def source_in_cxx_failures(root, cxx):
+    """A compiler for C++ says first that the library's sources are C."""
+    for file in ("eggbox", "eggbox_compat"):
+        text = f'#include "{root.resolve()}/src/{file}.c"\n'
+        said = compile_text(cxx, "c++17", ".cpp", text, root)
+        errors = [line for line in (said or "").splitlines() if "error:" in line]
+        if not errors or "is C" not in errors[0]:
+            yield f"{file}.c as C++: {errors[:1] or 'it compiles'}"
+
+
 def main():
     asked, cc, cxx = arguments()
     root = asked.root
@@ -78,6 +88,7 @@ def main():
             failures.append(f"does not compile: {good}\n{said}")
     failures += older_cxx_failures(root, cxx)
     failures += short_size_failures(root, cc)
+    failures += source_in_cxx_failures(root, cxx)
     print("\n".join(failures) or f"{len(cases)} impossible pools are refused, their neighbours not")
     return 1 if failures else 0
 
