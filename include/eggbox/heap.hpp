@@ -147,7 +147,10 @@ class heap
     {
         const std::size_t index = sizes::class_for(bytes, align);
         if (EGB_LIKELY(index != sizes::none)) {
-            egb_pool_free(egb_pool_of_key_(key_of(index)), block);
+            const std::uint64_t key = key_of(index);
+            if (EGB_UNLIKELY(!egb_pool_undo_(egb_magazine_of_key_(key), key, block))) {
+                free_other(key, block);
+            }
         } else {
             free_large(block);
         }
@@ -308,6 +311,12 @@ class heap
         const std::size_t past =
             reinterpret_cast<std::uintptr_t>(block) & (extra == 0 ? 0 : extra - 1);
         return static_cast<char*>(block) + (past == 0 ? 0 : extra - past);
+    }
+
+    // A class without a pool has given out no block: the pool above refuses it.
+    void free_other(std::uint64_t key, void* block) noexcept
+    {
+        egb_pool_free_other_(key != 0 ? egb_pool_of_key_(key) : top_, block);
     }
 
     EGB_COLD void free_large(void* block) noexcept

@@ -182,6 +182,23 @@ TEST(OwnHeap, RefusesSizesBeyondAllAddresses)
     EXPECT_EQ(own.stats().pools, 1u);
 }
 
+// A class without blocks has no pool yet.
+TEST(OwnHeap, RefusesBlocksOfASizeThatItHasNotUsed)
+{
+    events      seen;
+    heap        own, other;
+    void* const block = own.alloc(100);
+    other.free(block, 100);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
+    own.free(block, 1000);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_WRONG_POOL);
+    other.free(&seen, 100);
+    EXPECT_EQ(seen.take_kind(), EGB_MISUSE_FOREIGN);
+    other.free(nullptr, 100);
+    own.free(block, 100);
+    EXPECT_TRUE(seen.none());
+}
+
 TEST(OwnHeap, RefusesLargeBlocksThatAreNotItsOwn)
 {
     events      seen;
