@@ -47,19 +47,18 @@ struct heap_classes_ {
         return (8 + step) << (doubling + 4);
     }
 
-    // The first class that is large enough and a multiple of the alignment: a power of two is
-    // among any eight.
+    // The first class that is large enough and a multiple of the alignment: that of the size
+    // rounded up to it. Classes near that size are all multiples of the alignment, or it is a class
+    // itself. No loop: compilers would keep one, also for a size that is a constant.
     EGB_ALWAYS_INLINE static constexpr std::size_t
     class_for(std::size_t bytes, std::size_t align) noexcept
     {
         if (EGB_UNLIKELY(bytes > bytes_max || align > align_max)) {
             return none;
         }
-        std::size_t index = class_of(bytes < align ? align : bytes);
-        while (align > step_bytes && (bytes_of(index) & (align - 1)) != 0) {
-            index++;
-        }
-        return index;
+        const std::size_t least = bytes < align ? align : bytes;
+        const std::size_t rest  = align > step_bytes ? align - 1 : 0;
+        return class_of((least + rest) & ~rest);
     }
 
     // The largest power of two that divides the size, up to a page.

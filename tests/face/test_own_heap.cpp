@@ -182,6 +182,22 @@ TEST(OwnHeap, RefusesSizesBeyondAllAddresses)
     EXPECT_EQ(own.stats().pools, 1u);
 }
 
+TEST(OwnHeap, TheClassOfASizeIsTheFirstThatIsLargeEnoughAndAligned)
+{
+    using sizes = eggbox::heap_classes_;
+    for (std::size_t align = 1; align <= sizes::align_max; align *= 2) {
+        for (std::size_t index = 0; index < sizes::count; index++) {
+            for (const std::size_t bytes : {sizes::bytes_of(index) - 1, sizes::bytes_of(index)}) {
+                std::size_t first = 0;
+                while (sizes::bytes_of(first) < bytes || sizes::bytes_of(first) % align != 0) {
+                    first++;
+                }
+                EXPECT_EQ(sizes::class_for(bytes, align), first) << bytes << ", " << align;
+            }
+        }
+    }
+}
+
 // A class without blocks has no pool yet.
 TEST(OwnHeap, RefusesBlocksOfASizeThatItHasNotUsed)
 {
