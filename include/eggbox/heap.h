@@ -72,7 +72,8 @@ EGB_NODISCARD void* egb_realloc(void* block, size_t bytes);
 EGB_NODISCARD void* egb_aligned_alloc(size_t align, size_t bytes);
 
 /// The pool above all size classes. It gives no blocks itself: it is the root of their subtree. The
-/// null pool as long as there was no request to the heap, or if the pool could not be made.
+/// null pool as long as there was no request to the heap, or if the pool could not be made. Its
+/// failures are the requests whose size class could not get a pool.
 ///
 /// EGB_DESTROY_FORCE on it, or on the pool of a class, ends the blocks of that pool: the heap makes
 /// new pools for the next requests. Do not destroy them while another thread uses the heap.

@@ -173,8 +173,16 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 // The state that callers see, before and after a call that failed. How much is kept may be less
 // then.
 struct picture {
-    std::size_t    in_use  = heap_in_use();
-    egb_heap_stats numbers = heap_numbers();
+    std::size_t    in_use   = heap_in_use();
+    egb_heap_stats numbers  = heap_numbers();
+    std::uint64_t  failures = numbers.large_failures + failures_of_classes();
+
+    static std::uint64_t failures_of_classes()
+    {
+        egb_pool_stats sum = {};
+        (void)egb_pool_get_subtree_stats(egb_heap_pool(), &sum);
+        return sum.failures;
+    }
 
     void expect_same(const picture& other) const
     {
@@ -183,6 +191,14 @@ struct picture {
         EXPECT_EQ(numbers.large_bytes, other.numbers.large_bytes);
         EXPECT_EQ(numbers.large_allocations, other.numbers.large_allocations);
         EXPECT_EQ(numbers.large_frees, other.numbers.large_frees);
+    }
+
+    // A heap that could not be made counts large requests only.
+    void expect_one_failure_more(const picture& before, std::size_t bytes) const
+    {
+        const bool is_large   = numbers.large_failures != before.numbers.large_failures;
+        const bool is_counted = is_large || egb_heap_pool().generation != 0;
+        EXPECT_EQ(failures, before.failures + (is_counted ? 1 : 0)) << bytes;
     }
 };
 
@@ -210,10 +226,13 @@ void* try_take(std::size_t bytes, Take take)
 {
     const picture before;
     void* const   block = take(bytes);
+    const picture after;
     if (block == nullptr) {
-        before.expect_same(picture());
+        before.expect_same(after);
+        after.expect_one_failure_more(before, bytes);
         return nullptr;
     }
+    EXPECT_EQ(after.failures, before.failures) << bytes;
     EXPECT_GE(egb_block_bytes(block), bytes);
     fill_ends(block, bytes, bytes);
     return block;
@@ -229,11 +248,16 @@ void* try_change(void* block, std::size_t from, std::size_t to)
     EXPECT_TRUE(has_ends(changed != nullptr ? changed : block, from, from));
     if (changed == nullptr) {
         EXPECT_GT(to, room);
-        before.expect_same(picture());
+        const picture after;
+        before.expect_same(after);
+        after.expect_one_failure_more(before, to);
         EXPECT_EQ(egb_block_bytes(static_cast<char*>(block) + room - 1), room);
         return block;
     }
-    EXPECT_EQ(picture().in_use, before.in_use);
+    const picture after;
+    EXPECT_EQ(after.in_use, before.in_use);
+    // A smaller block may have been refused; the one that is there is served for it.
+    EXPECT_LE(after.failures, before.failures + (to <= room ? 1 : 0)) << from << " to " << to;
     const std::size_t now = egb_block_bytes(changed);
     EXPECT_GE(now, to);
     EXPECT_EQ(egb_block_bytes(static_cast<char*>(changed) + now - 1), now);
@@ -349,13 +373,15 @@ TEST(heap_refused, what_the_heap_keeps_is_no_reason_to_refuse)
     if (child == 0) {
         regions = new address_book;
         egb_free(egb_malloc(1));
-        most_bytes = 16 * MiB;
+        most_bytes            = 16 * MiB;
+        std::uint64_t refused = 0;
         for (const std::size_t bytes : sizes{100, 5000, 200000, 30000, 3 * MiB, 50, MiB}) {
             std::vector<void*> blocks;
             for (void* block = egb_malloc(bytes); block != nullptr; block = egb_malloc(bytes)) {
                 blocks.push_back(block);
             }
             EXPECT_GT(blocks.size() * bytes, 8 * MiB) << bytes;
+            EXPECT_EQ(picture().failures, ++refused) << "each once, however often it was tried";
             for (void* const block : blocks) {
                 egb_free(block);
             }

@@ -278,7 +278,16 @@ static void* alloc_from_pool(size_t index, size_t bytes, const void* site)
         return block;
     }
     egb_request request = {.bytes = bytes, .site = site};
-    return egb_pool_alloc_request_(pool, &request);
+    (void)egb_pool_alloc_now_(pool, &request, &block);
+    return block;
+}
+
+// Once for each request, however many attempts were made. A class that got no pool has no number of
+// its own.
+static void count_refusal(size_t index)
+{
+    const egb_pool pool = egb_heap_pool_of_class_(index);
+    egb_pool_fail_(egb_is_null_(pool) ? egb_heap_pool() : pool);
 }
 
 // Blocks that this thread hands out before it comes by here again: the new block, and those that
@@ -327,7 +336,9 @@ static void* alloc_from_class(size_t index, size_t align, size_t bytes, const vo
     if (egb_guard_page_samples_()) {
         egb_guard_page_count_(blocks_till_next(index));
     }
-    if (block != NULL && EGB_LOAD_(is_measured)) {
+    if (block == NULL) {
+        count_refusal(index);
+    } else if (EGB_LOAD_(is_measured)) {
         count_request(index, bytes);
     }
     return block;

@@ -237,7 +237,8 @@ static void write_numbers(egb_json* out, const pool_numbers* of)
     egb_json_close_(out, '}');
 }
 
-// Returns the pool's failures if it is a size class, else 0.
+// Returns the failures of requests to the heap: those of its size classes, and of the pool above
+// them, for classes without a pool. Other pools have none.
 static uint64_t write_pool(egb_json* out, egb_pool pool)
 {
     egb_pool_stats one;
@@ -257,7 +258,8 @@ static uint64_t write_pool(egb_json* out, egb_pool pool)
             : 0;
     const pool_numbers numbers = {&one, above.name, level, is_class, false, asked};
     write_numbers(out, &numbers);
-    return is_class ? one.failures : 0;
+    const bool is_heap = egb_pool_key_(pool) == egb_pool_key_(egb_heap_pool());
+    return is_class || is_heap ? one.failures : 0;
 }
 
 static void write_ended(egb_json* out)
