@@ -19,7 +19,8 @@ static bool is_word_aligned(const void* address)
 
 size_t egb_fixed_bytes(size_t block_bytes, size_t count)
 {
-    return EGB_FIXED_BYTES(block_bytes, count);
+    const uint64_t many = count;  // a comparison of 32 bits with more is a warning of compilers
+    return EGB_FIXED_BYTES(block_bytes, many);
 }
 
 // How many blocks of `block_bytes`, a multiple of 4, a pool makes of a region.
@@ -29,8 +30,8 @@ count_blocks(const void* region, size_t region_bytes, size_t block_bytes, uint32
     if (wraps(region, region_bytes)) {
         return EGB_INVALID;
     }
-    if ((uint64_t)region_bytes > EGB_FIXED_BYTES_MAX ||
-        block_bytes / EGB_WORD_BYTES >= EGB_FIXED_COUNT_MAX) {
+    const uint64_t bytes = region_bytes;
+    if (bytes > EGB_FIXED_BYTES_MAX || block_bytes / EGB_WORD_BYTES >= EGB_FIXED_COUNT_MAX) {
         return EGB_LIMIT;
     }
     const size_t fitting = region_bytes / block_bytes;

@@ -69,9 +69,9 @@ static egb_status check_options(const egb_pool_options* options)
         (options->memory == NULL) != (options->memory_bytes == 0)) {
         return EGB_INVALID;
     }
-    const bool is_too_large =
-        options->block_bytes > SIZE_MAX / 2 || (uint64_t)options->block_bytes > EGB_FIXED_BYTES_MAX;
-    const bool is_too_many =
+    const uint64_t bytes        = options->block_bytes;
+    const bool     is_too_large = bytes > SIZE_MAX / 2 || bytes > EGB_FIXED_BYTES_MAX;
+    const bool     is_too_many =
         options->max_blocks != 0 && options->reserve_blocks > options->max_blocks;
     return is_too_large || is_too_many ? EGB_LIMIT : EGB_OK;
 }
