@@ -108,20 +108,6 @@ static bool is_wanted(void)
                                      pthread_atfork(NULL, NULL, in_forked_child) == 0);
 }
 
-// Its own thread comes after the first one of the program. Refused, it is not tried again: the
-// calls of the program do the work.
-EXPORT int pthread_create(
-    pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
-)
-{
-    const int status = next_pthread_create()(thread, attributes, start, argument);
-    if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
-        pthread_setspecific(first_thread, &is_there) == 0) {
-        start_purger(next_pthread_create());
-    }
-    return status;
-}
-
 // ---- its end ------------------------------------------------------------------------------------
 
 // Whether the system still counts it among the threads of this process.
@@ -160,6 +146,28 @@ static void at_first_end(void* value)
     __atomic_store_n(&is_started, true, __ATOMIC_RELAXED);
     (void)end_purger();
     egb_heap_purge_ends_();
+}
+
+// ---- threads of the program ---------------------------------------------------------------------
+
+// Its own thread comes after the first one of the program. Refused, it is not tried again: the
+// calls of the program do the work. If the system refuses a thread of the program, perhaps because
+// there are as many as may be, the place of this one is free for it.
+EXPORT int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
+)
+{
+    const create_function create = next_pthread_create();
+    int                   status = create(thread, attributes, start, argument);
+    if (status == EAGAIN && end_purger()) {
+        egb_heap_purge_ends_();
+        status = create(thread, attributes, start, argument);
+    }
+    if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
+        pthread_setspecific(first_thread, &is_there) == 0) {
+        start_purger(create);
+    }
+    return status;
 }
 
 // ---- namespaces ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 // own has ended. Says how that went. Or its first thread ends, and it goes on until its last one
 // ends.
 //
-// usage: override_alone user|setns|kept|stopped|ends|child_ends
+// usage: override_alone user|setns|kept|stopped|ends|child_ends|all
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -212,6 +213,32 @@ static void end_in_a_child(void)
     }
 }
 
+// ---- as many threads as may be ------------------------------------------------------------------
+
+static void* stay(void* unused)
+{
+    (void)pause();
+    return unused;
+}
+
+// The user is hardly that of another process, and the limit does not bind the superuser.
+static void begin_all_threads(void)
+{
+    const struct rlimit limit = {9, 9};
+    int                 count = 0;
+    pthread_t           thread;
+    if (setuid(100000 + (uid_t)getpid()) != 0 || setrlimit(RLIMIT_NPROC, &limit) != 0) {
+        printf("not the superuser\n");
+        return;
+    }
+    while (pthread_create(&thread, NULL, stay, NULL) == 0) {
+        count++;
+    }
+    printf("%d threads\n", count);
+    (void)fflush(stdout);
+    _exit(0);
+}
+
 int main(int count, char** words)
 {
     const char* const what = count > 1 ? words[1] : "";
@@ -226,6 +253,8 @@ int main(int count, char** words)
         end_before_another();
     } else if (strcmp(what, "child_ends") == 0) {
         end_in_a_child();
+    } else if (strcmp(what, "all") == 0) {
+        begin_all_threads();
     } else {
         enter_a_new_one();
     }

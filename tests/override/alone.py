@@ -30,7 +30,16 @@ def the_last_thread_ends():
               "what can be reached at the end", done, written)
 
 
+# The last one was refused.
+def the_program_has_all_threads():
+    plain = run([ALONE, "all"])
+    done = run([ALONE, "all"], LIBRARY)
+    check((done.returncode, done.stdout) == (plain.returncode, plain.stdout), "all threads", done,
+          plain)
+
+
 def main():
+    the_program_has_all_threads()
     the_last_thread_ends()
     for what in ("user", "setns", "kept"):
         plain = run([ALONE, what])
