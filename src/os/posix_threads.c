@@ -416,7 +416,7 @@ __attribute__((constructor)) static void stay_loaded(void)
 
 // ---- forks --------------------------------------------------------------------------------------
 
-#if defined(__GLIBC__)
+#if EGB_IS_MALLOC && defined(__GLIBC__)
 
 // The lock of the list of all streams. A flush of all holds it and may call a function of the
 // program, of a stream from fopencookie(), which may allocate. A fork takes it, too, but only after
@@ -425,40 +425,46 @@ extern void _IO_list_lock(void) __attribute__((weak));
 extern void _IO_list_unlock(void) __attribute__((weak));
 extern void _IO_list_resetlock(void) __attribute__((weak));
 
-static unsigned stream_locks;  // under that lock
+static bool has_streams;  // under that lock
 
 static void lock_streams(void)
 {
     if (!egb_posix_is_only_thread_() && _IO_list_lock != NULL) {
         _IO_list_lock();
-        stream_locks++;
+        has_streams = true;
     }
 }
 
 static void unlock_streams(void)
 {
-    if (stream_locks != 0) {
-        stream_locks--;
+    if (has_streams) {
+        has_streams = false;
         _IO_list_unlock();
     }
 }
 
 static void reset_streams(void)
 {
-    if (stream_locks != 0) {
-        stream_locks = 0;
+    if (has_streams) {
+        has_streams = false;
         _IO_list_resetlock();
     }
 }
 
-// Those that are set last are called first before a fork, and last after it.
+// Functions that are set later are called earlier before a fork, and later after it. Those of the
+// program are set later: its locks are taken before this one, as by a thread that opens a stream
+// while it holds them.
 static bool set_around_forks(void)
 {
-    return pthread_atfork(lock_streams, unlock_streams, reset_streams) == 0;
+    static bool is_set;
+    is_set = is_set || pthread_atfork(lock_streams, unlock_streams, reset_streams) == 0;
+    return is_set;
 }
 
 #else
 
+// The program may have set functions already, and its locks would be taken behind that of the
+// streams.
 static bool set_around_forks(void)
 {
     return true;

@@ -8,11 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
-#include <cstdio>
 #include <cstring>
-#include <thread>
-
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,58 +115,6 @@ void fork_while_threads_use_it(std::uint64_t forks)
     egb_free(ours.small);
     egb_free(ours.large);
 }
-
-#if defined(__GLIBC__)
-std::atomic<bool> is_forking;
-
-// The stream of a program, whose data this is.
-ssize_t allocate(void* user, const char* text, std::size_t bytes)
-{
-    (void)user;
-    (void)text;
-    for (int i = 0; i < 100 && !is_forking; i++) {
-        (void)usleep(1000);
-    }
-    stress::random                     random(bytes);
-    std::array<unsigned char*, BLOCKS> blocks{};
-    for (int i = 0; i < 300; i++) {
-        use(&random, &blocks);
-    }
-    for (unsigned char* const block : blocks) {
-        egb_free(block);
-    }
-    return static_cast<ssize_t>(bytes);
-}
-
-// The flush holds a lock that the fork waited for, with those of the heap.
-TEST(heap_fork, a_stream_of_the_program_may_allocate_while_all_are_flushed)
-{
-    egb_free(egb_malloc(1));
-    is_forking = false;
-    std::thread flusher([] {
-        cookie_io_functions_t functions = {};
-        functions.write                 = allocate;
-        std::FILE* const stream         = fopencookie(nullptr, "w", functions);
-        for (int i = 0; i < 20; i++) {
-            (void)std::fputs("text", stream);
-            (void)std::fflush(nullptr);
-        }
-        (void)std::fclose(stream);
-    });
-    (void)usleep(2000);
-    is_forking = true;
-    for (int i = 0; i < 20; i++) {
-        const pid_t child = fork();
-        if (child == 0) {
-            (void)std::fflush(nullptr);
-            egb_free(egb_malloc(100));
-            _exit(0);
-        }
-        wait_for_child(child);
-    }
-    flusher.join();
-}
-#endif
 
 }  // namespace
 
