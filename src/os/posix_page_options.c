@@ -3,6 +3,7 @@
 #include "posix_features.h"
 
 #include "posix_page_options.h"
+#include "posix_proc.h"
 
 #if defined(__linux__)
 
@@ -128,7 +129,7 @@ static bool read_mapping(const char* line, uintptr_t first, size_t bytes, mappin
 size_t egb_posix_huge_(const void* region, size_t bytes)
 {
     static const char  field[] = "AnonHugePages:";
-    line_reader        reader  = {.file = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC)};
+    line_reader        reader  = {.file = open(EGB_POSIX_OWN_FILE_("smaps"), O_RDONLY | O_CLOEXEC)};
     mapping_part       part    = {0, 0};
     unsigned long long found   = 0;
     if (reader.file < 0) {

@@ -25,6 +25,7 @@
 
   #include "posix_calls.h"
   #include "posix_futex.h"
+  #include "posix_proc.h"
 
 // By their numbers, because headers older than the kernel do not have them.
 enum { OFD_GETLK = 36, OFD_SETLK = 37, POPULATE_READ = 22, POPULATE_SHARED_WRITE = 23 };
@@ -71,7 +72,7 @@ typedef struct descriptor_path {
 static descriptor_path path_of_descriptor(int file)
 {
     descriptor_path path;
-    (void)snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", file);
+    (void)snprintf(path.text, sizeof path.text, "%s%d", EGB_POSIX_OWN_FILE_("fd/"), file);
     return path;
 }
 

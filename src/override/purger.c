@@ -59,6 +59,9 @@ static void* purge(void* own)
     while (turns_since(own) == 0 && !__atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE)) {
         egb_heap_purge_wait_(egb_heap_purge());
     }
+    if (__atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE)) {
+        egb_heap_purge_ends_();  // the first thread may not have waited so long
+    }
     return NULL;
 }
 
@@ -83,9 +86,9 @@ static void start_purger(create_function create)
     (void)pthread_attr_destroy(&attributes);
 }
 
-// Has a value in the first thread of the process, as only that thread can make the first other one.
-// Its destructor is called as that thread ends, but not as it returns from main(), which ends the
-// process.
+// Has a value in the thread that made the first other one by pthread_create(), as a rule the first
+// of the process. Its destructor is called as that thread ends, but not as it returns from main(),
+// which ends the process.
 static pthread_key_t first_thread;
 
 static void at_first_end(void* value);
