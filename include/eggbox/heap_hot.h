@@ -52,6 +52,9 @@ void egb_free_aligned_sized_(void* block, size_t align, size_t bytes);
 // has one thread. Before that a request is served out of 1 MiB of static memory.
 void egb_heap_begin_(void);
 
+// Of that library: main() begins soon. The constructors of all libraries are over.
+void egb_heap_main_begins_(void);
+
 // Serves a small request out of this thread's magazine. False: call egb_malloc_more_().
 EGB_INLINE bool egb_malloc_pop_(size_t bytes, void** block)
 {

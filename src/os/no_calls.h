@@ -5,9 +5,8 @@
 
 #include "os.h"
 
-bool egb_os_prepare_calls_(const void* site)
+bool egb_os_prepare_calls_(void)
 {
-    (void)site;
     return true;
 }
 

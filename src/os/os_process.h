@@ -125,9 +125,12 @@ typedef struct egb_os_calls {
   #define EGB_OS_CALL_HERE_() {NULL, 0, 0, 0, 0}
 #endif
 
-// Finds the unwinder, once, for a request from `site`; NULL: for nobody's. Others may allocate
-// here. False: it is too early, or another call is at it. A system without an unwinder says true.
-bool egb_os_prepare_calls_(const void* site);
+// From now on libraries can be opened: the C library's constructor is over.
+void egb_os_c_library_has_begun_(void);
+
+// Finds the unwinder, once. Others may allocate here. False: it is too early, or another call is at
+// it. A system without an unwinder says true.
+bool egb_os_prepare_calls_(void);
 
 // The calls that this thread is in, from the outermost to `first`, which is one of them. Those
 // farther in than the innermost one with the return address `site` may be left out. False: not

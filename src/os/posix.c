@@ -52,15 +52,36 @@ void egb_os_write_error_(const char* text, size_t bytes)
 
 // ---- the loader ---------------------------------------------------------------------------------
 
-// The C library's constructor sets the name.
+#if EGB_IS_MALLOC && defined(__GLIBC__)
+
+EGB_AMONG_DATA_ static bool c_library_has_begun;  // atomic
+
+void egb_os_c_library_has_begun_(void)
+{
+    __atomic_store_n(&c_library_has_begun, true, __ATOMIC_RELAXED);
+}
+
+// The C library's constructor sets the name. A program may empty it later.
 bool egb_posix_may_open_(void)
 {
-#if EGB_IS_MALLOC && defined(__GLIBC__)
-    return program_invocation_name[0] != '\0';
-#else
-    return true;
-#endif
+    bool has_begun = __atomic_load_n(&c_library_has_begun, __ATOMIC_RELAXED);
+    if (!has_begun && program_invocation_name[0] != '\0') {
+        egb_os_c_library_has_begun_();
+        has_begun = true;
+    }
+    return has_begun;
 }
+
+#else
+
+bool egb_posix_may_open_(void)
+{
+    return true;
+}
+
+void egb_os_c_library_has_begun_(void) {}
+
+#endif
 
 // ---- the C library's own functions --------------------------------------------------------------
 

@@ -151,8 +151,7 @@ bool egb_posix_is_one_library_(const void* address, const void* other)
 {
     wanted_module its;
     wanted_module others;
-    return find_module(address, &its) && find_module(other, &others) &&
-           its.address - its.offset == others.address - others.offset;
+    return find_module(address, &its) && find_module(other, &others) && its.name == others.name;
 }
 
 bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset)

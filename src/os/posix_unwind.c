@@ -36,7 +36,6 @@ typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn visit, void* user);
 static backtrace_fn* unwind_backtrace;
 static register_fn*  unwind_address;
 static register_fn*  unwind_top;
-static bool          is_sought;   // atomic: a call looks for them, or did
 static bool          can_unwind;  // atomic
 
 // The process whose threads may take the loader's lock to unwind. 0: none is taken, since the C
@@ -168,19 +167,6 @@ static bool takes_lock(void)
   #endif
 }
 
-static bool is_of_loader(const void* site)
-{
-    const void* const own = dlsym == NULL ? NULL : dlsym(RTLD_DEFAULT, "_r_debug");
-    return own != NULL && egb_posix_is_one_library_(site, own);
-}
-
-// A call of the loader may be about to open a library itself.
-static bool may_seek(const void* site)
-{
-    return _Unwind_Backtrace != NULL ||
-           (egb_posix_may_open_() && (site == NULL || !is_of_loader(site)));
-}
-
 static void prepare_calls(void)
 {
     is_unwinding = true;  // what the loader allocates needs no stack
@@ -196,10 +182,11 @@ static void prepare_calls(void)
     }
 }
 
-bool egb_os_prepare_calls_(const void* site)
+bool egb_os_prepare_calls_(void)
 {
+    static bool is_sought;    // atomic: a call looks for it, or did
     static bool is_prepared;  // atomic
-    if (!__atomic_load_n(&is_sought, __ATOMIC_RELAXED) && may_seek(site) &&
+    if ((_Unwind_Backtrace != NULL || egb_posix_may_open_()) &&
         !__atomic_exchange_n(&is_sought, true, __ATOMIC_RELAXED)) {
         prepare_calls();
         __atomic_store_n(&is_prepared, true, __ATOMIC_RELEASE);

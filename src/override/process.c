@@ -104,6 +104,24 @@ begin(int argument_count, char** arguments, char** environment)
     }
 }
 
+#if defined(__GLIBC__)
+
+// Libraries can be opened from now on. Hardly a program has threads yet, or a filter of system
+// calls, or another root. The parameters depend on the processor: they are at most seven words.
+typedef int start_function(void*, void*, void*, void*, void*, void*, void*);
+EGB_NEXT_(start_function*, __libc_start_main)
+
+EXPORT int
+__libc_start_main(void* a, void* b, void* c, void* d, void* e, void* f, void* g);  // of no header
+
+EXPORT int __libc_start_main(void* a, void* b, void* c, void* d, void* e, void* f, void* g)
+{
+    egb_heap_main_begins_();
+    return next___libc_start_main()(a, b, c, d, e, f, g);
+}
+
+#endif
+
 // ---- ends without exit handlers -----------------------------------------------------------------
 
 EXPORT void _exit(int status)

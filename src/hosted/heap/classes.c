@@ -13,6 +13,7 @@
 #include "../region/obtain.h"
 #include "../report/text.h"
 #include "../settings/settings.h"
+#include "../stacks/stacks.h"
 #include "heap.h"
 
 EGB_ALIGNAS_(8) uint64_t egb_heap_small_[EGB_HEAP_SMALL_BYTES_ / EGB_HEAP_STEP_BYTES_ + 1];
@@ -258,6 +259,12 @@ void egb_heap_begin_(void)
     (void)egb_heap_is_made_();
     __atomic_store_n(&egb_early_is_over_, true, __ATOMIC_RELEASE);
     egb_free(egb_heap_alloc_(1, 1, false, EGB_CALLER()));
+}
+
+void egb_heap_main_begins_(void)
+{
+    egb_os_c_library_has_begun_();
+    egb_stacks_begin_late_();
 }
 #endif
 

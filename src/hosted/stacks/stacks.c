@@ -143,22 +143,10 @@ node_of_site(egb_call_tree* tree, last_stack* last, const egb_os_call* first, co
     return place == last->calls.count ? 0 : node_at_place(tree, last, place);
 }
 
-static void begin_stacks(const void* site);
-
-static stack_memory* memory_for(const void* site)
-{
-    stack_memory* const all = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-    if (all != NULL || site == NULL || !__atomic_load_n(&are_wanted, __ATOMIC_RELAXED)) {
-        return all;
-    }
-    begin_stacks(site);
-    return __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
-}
-
 __attribute__((noinline)) const void* egb_stack_here_(const void* site)
 {
     const egb_os_call   first = EGB_OS_CALL_HERE_();
-    stack_memory* const all   = memory_for(site);
+    stack_memory* const all   = __atomic_load_n(&stacks, __ATOMIC_ACQUIRE);
     if (site == NULL || (all == NULL && !__atomic_load_n(&no_stacks_at_all, __ATOMIC_RELAXED))) {
         return site;
     }
@@ -231,13 +219,11 @@ uintptr_t egb_stacks_end_(uintptr_t address)
     return address - start < bytes_of_parts(all) ? start + bytes_of_parts(all) : 0;
 }
 
-// The malloc library begins before the unwinder can be found: then the first request after that
-// begins with the stacks.
-static void begin_stacks(const void* site)
+static void begin_stacks(void)
 {
     static stack_memory only;
     static bool         has_begun;  // atomic
-    if (!egb_os_prepare_calls_(site) || __atomic_exchange_n(&has_begun, true, __ATOMIC_RELAXED)) {
+    if (!egb_os_prepare_calls_() || __atomic_exchange_n(&has_begun, true, __ATOMIC_RELAXED)) {
         return;
     }
     choose_stack_sizes(&only);
@@ -255,7 +241,14 @@ static void begin_stacks(const void* site)
 void egb_stacks_begin_(void)
 {
     __atomic_store_n(&are_wanted, true, __ATOMIC_RELAXED);
-    begin_stacks(NULL);
+    begin_stacks();
+}
+
+void egb_stacks_begin_late_(void)
+{
+    if (__atomic_load_n(&are_wanted, __ATOMIC_RELAXED)) {
+        begin_stacks();
+    }
 }
 
 __attribute__((constructor)) static void begin_early(void)

@@ -19,6 +19,9 @@ enum { EGB_STACK_CALLS_MAX = 512, EGB_STACK_CALLS_CUT = 64 };
 // request.
 void egb_stacks_begin_(void);
 
+// The same, if that was wanted when it was too early to find the unwinder.
+void egb_stacks_begin_late_(void);
+
 // The stack of this thread from `site` on, a return address in it; or `site`, if the stack is not
 // known. No lock is held, and no signal handler of this library calls it. Lock-free.
 const void* egb_stack_here_(const void* site);
