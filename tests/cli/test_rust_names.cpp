@@ -60,6 +60,7 @@ TEST(rust_names, what_is_no_symbol_of_rust_has_no_path)
           "_R",
           "main",
           "_RB_",
+          "_RIC1aKB4_E",
           "_RNvB_1a",
           "_RNvC9a",
           "_RNvC4shop",

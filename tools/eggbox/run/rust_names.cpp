@@ -32,20 +32,27 @@ class symbol_reader
 
     bool path(std::string& out)
     {
+        return bounded(out, [&] { return path_of(next(), out); });
+    }
+
+  private:
+    // A reference may lead to others, and to itself.
+    static constexpr int         depth_max = 100;
+    static constexpr int         steps_max = 10000;
+    static constexpr std::size_t bytes_max = 4000;
+
+    // Reads a part that may have others in it.
+    template <class reading>
+    bool bounded(const std::string& out, reading read)
+    {
         if (depth_ == depth_max || steps_++ == steps_max || out.size() > bytes_max) {
             return false;
         }
         depth_++;
-        const bool fits = path_of(next(), out);
+        const bool fits = read();
         depth_--;
         return fits;
     }
-
-  private:
-    // A reference may lead to others.
-    static constexpr int         depth_max = 100;
-    static constexpr int         steps_max = 10000;
-    static constexpr std::size_t bytes_max = 4000;
 
     char peek() const
     {
@@ -121,7 +128,7 @@ class symbol_reader
             return false;
         }
         const std::size_t back = std::exchange(at_, to);
-        const bool        fits = (this->*read)(out);
+        const bool        fits = bounded(out, [&] { return (this->*read)(out); });
         at_                    = back;
         return fits;
     }
@@ -188,13 +195,7 @@ class symbol_reader
 
     bool type(std::string& out)
     {
-        if (depth_ == depth_max || steps_++ == steps_max) {
-            return false;
-        }
-        depth_++;
-        const bool fits = type_of(next(), out);
-        depth_--;
-        return fits;
+        return bounded(out, [&] { return type_of(next(), out); });
     }
 
     bool type_of(char kind, std::string& out)

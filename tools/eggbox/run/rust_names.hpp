@@ -7,12 +7,12 @@
 namespace tool
 {
 
-/// Of a symbol of the kind that begins with _R: the path of the function, without generic arguments
-/// and the numbers of crates. Empty if the symbol is of no known kind.
+/// The path of the function whose symbol begins with _R, without generic arguments and the numbers
+/// of crates. Empty if the symbol is of no known kind.
 std::string rust_path(const std::string& symbol);
 
-/// Of a name that was read as one of C++: without the number at its end, and with the signs that
-/// such a name cannot have. Any other name stays as it is.
+/// A name that was read as one of C++, without the number at its end, and with the signs that names
+/// of C++ cannot have. Any other name stays as it is.
 std::string as_rust_name(const std::string& name);
 
 }  // namespace tool
