@@ -34,7 +34,8 @@ header = struct.pack("<QIIQIIIIQ", magic, version + (kind == "version"),
                      10 ** 6 if kind == "reports" else 0)
 body = random.Random(kind).randbytes(size - len(header))
 at = start - len(header)
-body = body[:at] + struct.pack("<I", os.getpid()) + body[at + 4:]
+started = 0  # not known
+body = body[:at] + struct.pack("<IIQQ", os.getpid(), 0, 0, started) + body[at + 24:]
 if kind == "long":
     body += bytes(20 << 20)
 data = random.Random(1).randbytes(size) if kind == "random" else header + body
@@ -171,20 +172,33 @@ def by_itself(program):
               "no such process", done)
 
 
-def in_a_namespace(program):
-    """Such as a container's: the process is found by the number that it has outside."""
+def in_namespaces(program):
+    """Such as containers': processes are found by the number that they have outside."""
     command = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"]
     if shutil.which("unshare") is None or \
             subprocess.run([*command, "true"], check=False).returncode != 0:
         print("in a namespace: not tested, none can be made here")
         return
-    with started(*command, program, "wait", LD_PRELOAD=str(LIBRARY), EGGBOX_LIVE="1"):
-        done = top(program.name, "--json")
-        seen = json.loads(done.stdout or '{"processes": []}')["processes"]
-        check(len(seen) == 1, "in a namespace", done)
+
+    def see(what, names):
+        done = top("--json")
+        seen = [each for each in json.loads(done.stdout or '{"processes": []}')["processes"]
+                if pathlib.Path(each["program"]).parent == program.parent]
+        found = sorted(pathlib.Path(each["program"]).name for each in seen)
+        check(found == names, what, found, done.stderr)
         for each in seen:
             name = pathlib.Path(f"/proc/{each['pid']}/comm").read_text().strip()
-            check(name == program.name[:15], "its number outside", name, each["pid"])
+            check(name == pathlib.Path(each["program"]).name[:15], f"{what}: its number outside",
+                  name, each["pid"])
+    with started(*command, program, "wait", LD_PRELOAD=str(LIBRARY), EGGBOX_LIVE="1"):
+        see("in a namespace", [program.name])
+    # Each is number 1 of its own namespace, and has the file of the run.
+    other = pathlib.Path(shutil.copy(program, f"{program}b"))
+    script = f'{" ".join(command)} "$0" wait & sleep 0.1; {" ".join(command)} "$1" wait'
+    with started(EGGBOX, "run", "--report", program.parent / "n.json", "--", "sh", "-c", script,
+                 other, program) as run:
+        run.stdout.readline()  # of the second one
+        see("in two namespaces", [program.name, other.name])
 
 
 def nonsense():
@@ -214,7 +228,7 @@ def main():
                         "-pthread", "-o", program], check=True)
         under_run(program)
         by_itself(program)
-        in_a_namespace(program)
+        in_namespaces(program)
         nonsense()
     print("\n".join(failures) or "all is well")
     return 1 if failures else 0

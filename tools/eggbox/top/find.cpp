@@ -29,8 +29,8 @@ constexpr const char* name_of_files = "/memfd:eggbox (deleted)";
 
 // A live file by its number in the system, and the processes that have it as memory.
 struct mapped_file {
-    std::map<std::uint64_t, std::uint64_t> pids;   // by the number that each has for itself
-    std::vector<std::string>               paths;  // any that opens will do
+    std::map<std::uint64_t, std::set<std::uint64_t>> pids;   // by the number each has for itself
+    std::vector<std::string>                         paths;  // any that opens will do
 };
 
 using mapped_files = std::map<std::string, mapped_file>;
@@ -56,6 +56,40 @@ std::uint64_t number_inside(std::uint64_t pid)
         }
     }
     return pid;
+}
+
+// The 22nd value of stat; 0: not known. The second, the program's name, is in brackets and may hold
+// anything.
+std::uint64_t started_ticks(std::uint64_t pid)
+{
+    std::ifstream file{proc(pid, "stat")};
+    std::string   text;
+    std::getline(file, text, '\0');
+    std::size_t at = text.rfind(')');
+    for (int value = 2; at != std::string::npos && value < 22; value++) {
+        at = text.find(' ', at + 1);
+    }
+    return at == std::string::npos ? 0 : std::strtoull(text.c_str() + at, nullptr, 10);
+}
+
+// The process that has the slot; 0: not known. Processes of several namespaces may have the same
+// number for themselves, and the child of a fork does not say when it started.
+std::uint64_t owner_of(const egb_live_slot& slot, const mapped_file& from)
+{
+    const auto    same = from.pids.find(slot.pid);
+    std::uint64_t out  = 0;
+    if (same == from.pids.end()) {
+        return 0;
+    }
+    for (const std::uint64_t each : same->second) {
+        if (slot.process_started == 0 || slot.process_started == started_ticks(each)) {
+            if (out != 0) {
+                return 0;
+            }
+            out = each;
+        }
+    }
+    return out;
 }
 
 // Descriptors that lead to a file of this name. A process of another user shows none.
@@ -106,7 +140,7 @@ void note_mappings(mapped_files& to, std::uint64_t pid)
         std::istringstream words{line};
         std::string        range, rights, offset, device, inode;
         words >> range >> rights >> offset >> device >> inode;
-        to[inode].pids.emplace(number_inside(pid), pid);
+        to[inode].pids[number_inside(pid)].insert(pid);
         to[inode].paths.push_back(proc(pid, "map_files/" + range));
         inodes.insert(inode);
     }
@@ -138,21 +172,22 @@ void read_slots(
     const std::string&  wanted
 )
 {
-    const auto maker  = from.pids.find(file.run());
-    const bool is_run = maker != from.pids.end() && std::to_string(maker->second) == wanted;
-    std::set<std::pair<std::uint32_t, bool>> seen;
+    const auto maker = from.pids.find(file.run());
+    const bool is_run =
+        maker != from.pids.end() && std::to_string(*maker->second.begin()) == wanted;
+    std::set<std::pair<std::uint64_t, bool>> seen;
     to.refused = plus(to.refused, file.refused());
     for (const std::uint32_t place : file.places()) {
         if (from.pids.count(file.pid_at(place)) == 0) {
             continue;
         }
-        live_slot  slot   = file.copy(place);
-        const auto own    = from.pids.find(slot.data.pid);
-        const bool is_new = seen.insert({slot.data.pid, slot.data.is_linked != 0}).second;
-        if (own == from.pids.end() || !is_new || to.slots.size() >= slots_max) {
+        live_slot           slot = file.copy(place);
+        const std::uint64_t own  = owner_of(slot.data, from);
+        if (own == 0 || !seen.insert({own, slot.data.is_linked != 0}).second ||
+            to.slots.size() >= slots_max) {
             continue;
         }
-        slot.data.pid = static_cast<std::uint32_t>(own->second);
+        slot.data.pid = static_cast<std::uint32_t>(own);
         if (is_run || is_wanted(slot.data, wanted)) {
             to.slots.push_back(slot.data);
         }
@@ -174,11 +209,13 @@ void read_file(recorded_processes& to, const mapped_file& from, const std::strin
         }
     }
     // Shared pools have files of this name, too.
-    for (const auto& [inside, pid] : from.pids) {
-        if (std::to_string(pid) == wanted) {
-            to.problems.push_back(
-                fmt::format("process {} has no live file that can be read: {}", pid, problem)
-            );
+    for (const auto& [inside, pids] : from.pids) {
+        for (const std::uint64_t pid : pids) {
+            if (std::to_string(pid) == wanted) {
+                to.problems.push_back(
+                    fmt::format("process {} has no live file that can be read: {}", pid, problem)
+                );
+            }
         }
     }
 }
