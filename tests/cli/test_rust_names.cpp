@@ -123,3 +123,18 @@ TEST(rust_names, a_stack_is_from_the_first_call_of_the_program_to_its_main)
     stack.front().function = "core::num::<impl usize>::add";
     EXPECT_EQ(tool::call_name(stack.front()), "core::num::add");
 }
+
+TEST(rust_names, the_library_of_rust_is_no_namespace_of_the_program)
+{
+    const auto is_left_out = [](const char* function, const char* file) {
+        tool::place_record place;
+        place.function = function;
+        place.file     = file;
+        return tool::only_allocates(place);
+    };
+    EXPECT_TRUE(is_left_out("alloc::vec::from_elem", "library/alloc/src/vec/mod.rs"));
+    EXPECT_TRUE(is_left_out("alloc::vec::from_elem", ""));
+    EXPECT_FALSE(is_left_out("alloc::open(int)", "shop.cpp"));
+    EXPECT_FALSE(is_left_out("alloc::open", "shop.cpp"));
+    EXPECT_FALSE(is_left_out("alloc::open(int) const", ""));
+}

@@ -70,9 +70,21 @@ bool is_word_of(std::string_view name, std::string_view word)
            }) != name.end();
 }
 
-// The part of Rust's library that allocates. It has functions of others in front of its own.
-bool is_of_rust(std::string_view function)
+bool ends_with(std::string_view text, std::string_view end)
 {
+    return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// The part of Rust's library that allocates. It has functions of others in front of its own. A
+// program in C++ may have a namespace of this name: its functions have parameters.
+bool is_of_rust(const place_record& place)
+{
+    const std::string_view function = place.function;
+    const bool may_be = place.file.empty() ? function.find('(') == std::string_view::npos
+                                           : ends_with(place.file, ".rs");
+    if (!may_be) {
+        return false;
+    }
     return begins_with(function, "alloc::") || begins_with(function, "<alloc::") ||
            function.find(" as alloc::vec::spec_") != std::string_view::npos;
 }
@@ -88,7 +100,7 @@ bool has_name_of_wrapper(const place_record& place)
 
     const std::string name = short_name(place.function);
     if (begins_with(name, "operator new") || begins_with(name, "std::") ||
-        begins_with(name, "__gnu_cxx::") || is_of_rust(place.function)) {
+        begins_with(name, "__gnu_cxx::") || is_of_rust(place)) {
         return true;
     }
     const std::string own = name.substr(name.rfind(':') + 1);
