@@ -160,8 +160,12 @@ def other_machines(folder):
     other.write_bytes(data)
     other.chmod(0o755)
     expect("other machine", other, "other-machine", "built for 64-bit ARM", "64-bit x86-64")
+    other.write_bytes(data.replace(b"/ld-linux", b"/no-linux"))
+    alien = expect("other machine, without its loader", other, "other-machine", "64-bit ARM")
     text = build(folder, "musl", EMPTY, "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
-    expect("musl", text, "other-libc", "musl")
+    musl = expect("musl", text, "other-libc", "musl")
+    for answer in (alien, musl):
+        check(len(answer["findings"]) == 1, "one reason", answer)
     expect("no library", "true", "no-library", extra={"EGGBOX_MALLOC_LIB": "/no/where.so"})
     expect("no ELF library", "true", "no-library", extra={"EGGBOX_MALLOC_LIB": __file__})
 

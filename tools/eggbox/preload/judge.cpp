@@ -331,8 +331,7 @@ void judge_elf(
             "it is linked with musl, and the library is built for glibc",
             "link it with glibc"
         );
-    }
-    if (access(elf.interpreter.c_str(), F_OK) != 0) {
+    } else if (access(elf.interpreter.c_str(), F_OK) != 0 && !out.has("other-machine")) {
         block(
             out,
             "no-interpreter",
