@@ -10,6 +10,7 @@ import os
 import pathlib
 import pty
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ import time
 
 EGGBOX, DOUBLE = sys.argv[1], sys.argv[2]
 PYTHON = [sys.executable, "-S", "-E", "-c"]
+NOBODY = 65534
 HERE = pathlib.Path(__file__).resolve().parent
 failures = []
 
@@ -302,6 +304,16 @@ def broken_and_missing_reports(folder):
           line)
 
 
+def as_one_process_too_many(folder, program):
+    """The limit holds for users without rights alone."""
+    os.chmod(folder, 0o777)  # others may read and write there
+    command, double = (shutil.copy(each, folder) for each in (EGGBOX, DOUBLE))
+    return subprocess.run([command, "run", "--", program], check=False, capture_output=True,
+                          user=NOBODY if os.getuid() == 0 else None, cwd=folder,
+                          env=environment(EGGBOX_MALLOC_LIB=str(double), TMPDIR=str(folder)),
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (0, 0)))
+
+
 def our_own_failures(folder):
     there = folder / "not-touched"
     touch = ["touch", str(there)]
@@ -319,6 +331,9 @@ def our_own_failures(folder):
     done = run([folder / "script"])
     check(done.returncode == 2 and b"/no/interpreter does not exist" in done.stderr,
           "the interpreter that is missing", done)
+    done = as_one_process_too_many(folder, folder / "script")
+    check(b"cannot create a process" not in done.stderr or b"interpreter" not in done.stderr,
+          "a process too many", done)
     blank = folder / "a blank.so"
     blank.write_bytes(pathlib.Path(DOUBLE).read_bytes())
     done = run(touch, extra={"EGGBOX_MALLOC_LIB": str(blank)})

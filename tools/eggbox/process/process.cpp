@@ -95,7 +95,7 @@ void require_started(pid_t child, int failed, const std::string& program)
     close(failed);
     if (received == sizeof error) {
         waitpid(child, nullptr, 0);
-        throw failure(fmt::format("cannot run {}: {}", shown(program), std::strerror(error)));
+        throw not_executed(fmt::format("cannot run {}: {}", shown(program), std::strerror(error)));
     }
 }
 

@@ -3,6 +3,8 @@
 // same as without eggbox.
 #pragma once
 
+#include "text/failure.hpp"
+
 #include <chrono>
 #include <functional>
 #include <string>
@@ -27,13 +29,18 @@ struct process_end {
     std::string text() const;         // "exit status 1", "signal 9 (Killed)"
 };
 
+/// The system does not execute the program.
+struct not_executed : failure {
+    using failure::failure;
+};
+
 /// Runs `command`, found as a shell finds it, with `changes` to the environment, and waits for it.
 /// Signals sent to this process are passed on, except those of the terminal, which the program gets
 /// directly. If the terminal stops the program, this process stops too. `meanwhile` is called while
 /// the program runs, and returns the moment of its next call. If the moment is more than a second
 /// away, the call comes after a second. Signals wait until `meanwhile` returns.
 ///
-/// Throws failure if the program cannot be started.
+/// Throws failure if there can be no process, and not_executed if it cannot become the program.
 process_end run_through(
     const std::vector<std::string>& command,
     const environment&              changes,

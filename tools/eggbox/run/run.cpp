@@ -484,7 +484,7 @@ int run_command(const run_options& wanted)
             run_through(wanted.command, changes_for(wanted, preload, folder.path(), live), [&] {
                 return watching.look();
             });
-    } catch (const failure& error) {
+    } catch (const not_executed& error) {
         const finding* const blocker = of.judged.blocker();
         throw failure(error.what() + (blocker == nullptr ? "" : ": " + blocker->text));
     }
