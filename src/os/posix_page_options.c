@@ -26,8 +26,9 @@ void egb_posix_ask_huge_(void* region, size_t bytes)
     (void)madvise(region, bytes, MADV_HUGEPAGE);
 }
 
-// Bytes of the range that are in memory.
-static size_t resident_bytes(char* region, size_t bytes)
+// Bytes of the range that are in memory. Not inlined, as others with long arrays are not: a call of
+// malloc that commits memory would then need as much of its stack.
+static EGB_COLD size_t resident_bytes(char* region, size_t bytes)
 {
     unsigned char flags[4096];  // one for each page
     const size_t  page  = egb_os_page_bytes_();
@@ -126,7 +127,7 @@ static bool read_mapping(const char* line, uintptr_t first, size_t bytes, mappin
 
 // Bytes of the range that certainly are in large pages: of a mapping that reaches beyond the range
 // the system says only how many there are in all, so as many as fit are taken to lie outside.
-size_t egb_posix_huge_(const void* region, size_t bytes)
+EGB_COLD size_t egb_posix_huge_(const void* region, size_t bytes)
 {
     static const char  field[] = "AnonHugePages:";
     line_reader        reader  = {.file = open(EGB_POSIX_OWN_FILE_("smaps"), O_RDONLY | O_CLOEXEC)};
@@ -170,7 +171,7 @@ egb_posix_populated egb_posix_populate_(void* region, size_t bytes)
     return EGB_POSIX_UNKNOWN;
 }
 
-size_t egb_posix_huge_(const void* region, size_t bytes)
+EGB_COLD size_t egb_posix_huge_(const void* region, size_t bytes)
 {
     (void)region;
     (void)bytes;

@@ -348,7 +348,7 @@ void egb_os_thread_is_forked_(void)
 #if defined(__linux__)
 
 // As get_nprocs() of the C library, which malloc of glibc calls, too.
-size_t egb_os_processors_(void)
+EGB_COLD size_t egb_os_processors_(void)
 {
     unsigned char mask[1024];
     const int     before = errno;
@@ -363,7 +363,7 @@ size_t egb_os_processors_(void)
 
 #else
 
-size_t egb_os_processors_(void)
+EGB_COLD size_t egb_os_processors_(void)
 {
     const int  before = errno;
     const long count  = sysconf(_SC_NPROCESSORS_ONLN);
