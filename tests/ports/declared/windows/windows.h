@@ -46,15 +46,17 @@ typedef struct SYSTEM_INFO {
     uint16_t  wProcessorRevision;
 } SYSTEM_INFO;
 
-#define FLS_OUT_OF_INDEXES ((DWORD)0xFFFFFFFF)
-#define INFINITE           0xFFFFFFFF
-#define MEM_COMMIT         0x1000
-#define MEM_RESERVE        0x2000
-#define MEM_RELEASE        0x8000
-#define MEM_RESET          0x80000
-#define PAGE_NOACCESS      0x01
-#define PAGE_READWRITE     0x04
-#define STD_ERROR_HANDLE   ((DWORD) - 12)
+#define FLS_OUT_OF_INDEXES                     ((DWORD)0xFFFFFFFF)
+#define INFINITE                               0xFFFFFFFF
+#define GET_MODULE_HANDLE_EX_FLAG_PIN          0x1
+#define GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS 0x4
+#define MEM_COMMIT                             0x1000
+#define MEM_RESERVE                            0x2000
+#define MEM_RELEASE                            0x8000
+#define MEM_RESET                              0x80000
+#define PAGE_NOACCESS                          0x01
+#define PAGE_READWRITE                         0x04
+#define STD_ERROR_HANDLE                       ((DWORD) - 12)
 
 WINIMPORT void WINAPI AcquireSRWLockExclusive(SRWLOCK* lock);
 WINIMPORT HANDLE WINAPI
@@ -67,6 +69,7 @@ WINIMPORT void WINAPI     FlushProcessWriteBuffers(void);
 WINIMPORT HANDLE WINAPI   GetCurrentProcess(void);
 WINIMPORT DWORD WINAPI    GetCurrentThreadId(void);
 WINIMPORT DWORD WINAPI    GetLastError(void);
+WINIMPORT BOOL WINAPI     GetModuleHandleExA(DWORD flags, const char* name, HMODULE* module);
 WINIMPORT HMODULE WINAPI  GetModuleHandleW(const wchar_t* name);
 WINIMPORT FARPROC WINAPI  GetProcAddress(HMODULE module, const char* name);
 WINIMPORT HANDLE WINAPI   GetStdHandle(DWORD handle);
