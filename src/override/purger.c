@@ -81,8 +81,12 @@ static void start_purger(create_function create)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    __atomic_store_n(&is_there, create(&thread, &attributes, purge, own) == 0, __ATOMIC_RELEASE);
+    const bool is_made = create(&thread, &attributes, purge, own) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    __atomic_store_n(&is_there, is_made, __ATOMIC_RELEASE);
+    if (!is_made) {
+        egb_heap_purge_ends_();
+    }
     (void)pthread_attr_destroy(&attributes);
 }
 
@@ -155,7 +159,8 @@ static void at_first_end(void* value)
 
 // Its own thread comes after the first one of the program. Refused, it is not tried again: the
 // calls of the program do the work. If the system refuses a thread of the program, perhaps because
-// there are as many as may be, the place of this one is free for it.
+// there are as many as may be, the place of this one is free for it. If that was not the reason
+// this one comes back.
 EXPORT int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
 )
@@ -163,8 +168,12 @@ EXPORT int pthread_create(
     const create_function create = next_pthread_create();
     int                   status = create(thread, attributes, start, argument);
     if (status == EAGAIN && end_purger()) {
-        egb_heap_purge_ends_();
         status = create(thread, attributes, start, argument);
+        if (status == 0) {
+            egb_heap_purge_ends_();
+        } else {
+            start_purger(create);
+        }
     }
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
         pthread_setspecific(first_thread, &is_there) == 0) {

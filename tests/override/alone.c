@@ -3,7 +3,7 @@
 // own has ended. Says how that went. Or its first thread ends, and it goes on until its last one
 // ends.
 //
-// usage: override_alone user|setns|kept|stopped|ends|child_ends|all
+// usage: override_alone user|setns|kept|stopped|ends|child_ends|all|refused
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -239,6 +239,18 @@ static void begin_all_threads(void)
     _exit(0);
 }
 
+// No system has so much memory. The refusal has nothing to do with the number of threads.
+static void ask_for_a_huge_stack(void)
+{
+    pthread_attr_t attributes;
+    pthread_t      thread;
+    (void)pthread_attr_init(&attributes);
+    (void)pthread_attr_setstacksize(&attributes, (size_t)1 << (sizeof(size_t) * 8 - 2));
+    const int status = pthread_create(&thread, &attributes, stay, NULL);
+    printf("%s, %d threads\n", strerror(status), threads_of_process());
+    (void)pthread_attr_destroy(&attributes);
+}
+
 int main(int count, char** words)
 {
     const char* const what = count > 1 ? words[1] : "";
@@ -255,6 +267,8 @@ int main(int count, char** words)
         end_in_a_child();
     } else if (strcmp(what, "all") == 0) {
         begin_all_threads();
+    } else if (strcmp(what, "refused") == 0) {
+        ask_for_a_huge_stack();
     } else {
         enter_a_new_one();
     }

@@ -38,8 +38,18 @@ def the_program_has_all_threads():
           plain)
 
 
+# The library's thread had gone for good.
+def a_refused_thread_has_another_reason():
+    for setting, threads in (({}, 2), ({"EGGBOX_PURGE": "calls"}, 1)):
+        done = run([ALONE, "refused"], LIBRARY, extra=setting)
+        expected = run([ALONE, "refused"]).stdout.replace(b"1 thr", b"%d thr" % threads)
+        check((done.returncode, done.stdout) == (0, expected), f"refused, {setting}", done,
+              expected)
+
+
 def main():
     the_program_has_all_threads()
+    a_refused_thread_has_another_reason()
     the_last_thread_ends()
     for what in ("user", "setns", "kept"):
         plain = run([ALONE, what])
