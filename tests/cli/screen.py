@@ -115,7 +115,8 @@ def main():
             process.stdout.readline()
             tmux("new-session", "-d", "-x", 110, "-y", 24,
                  f"{EGGBOX} top {program.name}; echo status $? >{program}.end; "
-                 f"stty -a >>{program}.end; {EGGBOX} top {program.name}; echo status $?; exec cat")
+                 f"stty -a >>{program}.end; sh -mc '{EGGBOX} top {program.name}; "
+                 "echo stopped $?; fg; echo status $?'; exec cat")
             try:
                 watch(program, process)
                 with subprocess.Popen([HOLDER, name_of_pool], stdin=subprocess.PIPE,
@@ -128,8 +129,8 @@ def main():
                 end_by_signal(pathlib.Path(f"{program}.end"))
                 wait_for(rf"\n{process.pid} ", "the screen once more")
                 process.kill()
-                wait_for(r"\nnone", "its end")
-                wait_for(r"status 0\n", "the end", ["q"])
+                wait_for(r"\nnone", "its end, after a stop of the screen", ["C-z"])
+                wait_for(r"stopped 148\n(.*\n)*status 0\n", "the end", ["q"])
             finally:
                 process.kill()
                 tmux("kill-server")

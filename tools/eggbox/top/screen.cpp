@@ -27,6 +27,7 @@ namespace
 
 constexpr int first_row = 3;
 constexpr int ctrl_c    = 3;
+constexpr int ctrl_z    = 26;
 
 // No key came: the time is over, or the terminal is gone, which need not be told by a signal.
 bool is_terminal_there()
@@ -142,6 +143,7 @@ class screen
             goes_on       = ended_by != 0   ? false
                             : key == ERR    ? is_terminal_there()
                             : key == ctrl_c ? false
+                            : key == ctrl_z ? stop()
                             : is_typing_    ? type(key)
                                             : act(key);
             if (milliseconds_left() <= 0) {
@@ -152,6 +154,13 @@ class screen
 
   private:
     using clock = std::chrono::steady_clock;
+
+    // The shell has the terminal until it lets the program go on: the handler of ncurses.
+    static bool stop()
+    {
+        std::raise(SIGTSTP);
+        return true;
+    }
 
     int milliseconds_left() const
     {
