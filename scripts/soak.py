@@ -17,8 +17,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = (
     r"^(stress|override|os|shared)\.|"
-    r"^hosted\.(pool_(fork|limits|refused|lanes|model|shelf|exhausted)|report|lock|"
-    r"heap_(fork|refused|quiet|model|large|guard_faults))$|"
+    r"^hosted\.(pool_(fork|limits|refused|lanes|model|depot|split|exhausted)|"
+    r"chunk_cache|report|lock|"
+    r"heap_(fork|refused|purge|keep|model|large|guard_faults))$|"
     r"^compat\.program\.threads$|^cli\.(run|size_emit)$"
 )
 CHAOS_EVENTS = "20000"  # of shared.chaos, in each round: about a minute
