@@ -50,11 +50,14 @@ fn each_frame_goes_to_the_other_process_and_its_block_comes_back() {
     let (name, pool) = create("take", 4, 2);
     let mut child = start("worker", &name);
     for number in 1..=FRAMES {
+        // The feed keeps two frames. The worker may be about to take the oldest one, so at most one
+        // other is in use when the next one comes.
         let mut frame = loop {
             match pool.alloc() {
-                Ok(frame) if pool.stats().only_feed < 2 => break frame,
+                Ok(frame) if pool.stats().in_use <= 2 => break frame,
                 _ => std::thread::sleep(Duration::from_micros(200)), // the worker is behind
             }
+            assert!(child.try_wait().unwrap().is_none(), "the worker has ended");
         };
         frame.fill(number as u8);
         let view = frame.publish(&number.to_ne_bytes()).unwrap();
