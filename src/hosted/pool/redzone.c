@@ -377,8 +377,10 @@ static void put_into_quarantine(egb_control* control, void* block, unsigned char
             redzones->bytes + stride > EGB_QUARANTINE_BYTES_MAX)) {
         let_out_oldest(control);
     }
-    const size_t behind = redzones->oldest + control->depot.quarantined;
-    redzones->quarantine[behind % EGB_QUARANTINE_BLOCKS_MAX] = (egb_entry_){block, state};
+    const size_t      behind = redzones->oldest + control->depot.quarantined;
+    egb_entry_* const entry  = &redzones->quarantine[behind % EGB_QUARANTINE_BLOCKS_MAX];
+    entry->block             = block;
+    entry->state             = state;
     control->depot.quarantined++;
     redzones->bytes += stride;
 }
