@@ -245,7 +245,7 @@ static void ask_for_a_huge_stack(void)
     pthread_attr_t attributes;
     pthread_t      thread;
     (void)pthread_attr_init(&attributes);
-    (void)pthread_attr_setstacksize(&attributes, (size_t)1 << (sizeof(size_t) * 8 - 2));
+    (void)pthread_attr_setstacksize(&attributes, (size_t)3 << (sizeof(size_t) * 8 - 2));
     const int status = pthread_create(&thread, &attributes, stay, NULL);
     printf("%s, %d threads\n", strerror(status), threads_of_process());
     (void)pthread_attr_destroy(&attributes);
