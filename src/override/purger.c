@@ -159,8 +159,8 @@ static void at_first_end(void* value)
 
 // Its own thread comes after the first one of the program. Refused, it is not tried again: the
 // calls of the program do the work. If the system refuses a thread of the program, perhaps because
-// there are as many as may be, the place of this one is free for it. If that was not the reason
-// this one comes back.
+// there are as many as may be, the place of this one is free for it. If that was not the
+// reason, this one comes back.
 EXPORT int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
 )

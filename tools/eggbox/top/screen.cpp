@@ -155,7 +155,7 @@ class screen
   private:
     using clock = std::chrono::steady_clock;
 
-    // The shell has the terminal until it lets the program go on: the handler of ncurses.
+    // The handler of ncurses gives the terminal to the shell until the program goes on.
     static bool stop()
     {
         std::raise(SIGTSTP);

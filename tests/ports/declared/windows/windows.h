@@ -47,9 +47,9 @@ typedef struct SYSTEM_INFO {
 } SYSTEM_INFO;
 
 #define FLS_OUT_OF_INDEXES                     ((DWORD)0xFFFFFFFF)
-#define INFINITE                               0xFFFFFFFF
 #define GET_MODULE_HANDLE_EX_FLAG_PIN          0x1
 #define GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS 0x4
+#define INFINITE                               0xFFFFFFFF
 #define MEM_COMMIT                             0x1000
 #define MEM_RESERVE                            0x2000
 #define MEM_RELEASE                            0x8000
