@@ -8,6 +8,7 @@
 
 extern "C" {
 #include "pool/registry.h"
+#include "region/obtain.h"
 }
 #include "address_book.hpp"
 
@@ -118,10 +119,10 @@ egb_status __wrap_egb_os_resize_(void* start, std::size_t bytes, std::size_t new
 egb_status __wrap_egb_os_move_(void* from, std::size_t bytes, void* to, std::size_t to_bytes)
 {
     const std::lock_guard<std::mutex> lock(books);
-    (void)found(regions, to, to_bytes);
+    expect_out(*regions, to, to_bytes);
     if (is_refused()) {
         __real_egb_os_release_(to, to_bytes);
-        regions->erase(to);
+        (void)taken_off(regions, to, to_bytes);
         return EGB_NO_MEMORY;
     }
     const egb_status status =
@@ -130,7 +131,7 @@ egb_status __wrap_egb_os_move_(void* from, std::size_t bytes, void* to, std::siz
         (void)taken_off(regions, from, bytes);
     }
     if (status == EGB_NO_MEMORY) {  // several ranges do not move as one
-        regions->erase(to);
+        (void)taken_off(regions, to, to_bytes);
     }
     return status;
 }
@@ -334,6 +335,7 @@ refused_run run(int from, int to, std::size_t expected)
     scenario();
     scenario();
     (void)egb_batch_slabs_trim_();
+    (void)egb_obtain_trim_();
     const std::lock_guard<std::mutex> lock(books);
     const std::size_t                 out = bytes_out();
     if (expected != 0) {

@@ -287,7 +287,7 @@ refused_run run(int from, int to, std::size_t expected)
 
 TEST(pool_refused, each_request_once_and_from_then_on)
 {
-    refuse_each(run, 100);
+    refuse_each(run, 90);
 }
 
 // Last, in this process itself. The next pool asks for a region that the region cache does not

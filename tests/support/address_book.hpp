@@ -17,14 +17,6 @@ struct region {
 
 using address_book = std::map<void*, region>;
 
-// The region that has these bytes, whole.
-inline region* found(address_book* book, void* start, std::size_t bytes)
-{
-    const auto at = book->find(start);
-    EXPECT_TRUE(at != book->end() && at->second.bytes == bytes) << "not as it was reserved";
-    return at == book->end() ? nullptr : &at->second;
-}
-
 // A region that has these bytes, and perhaps more where the system takes a region back in parts.
 inline void expect_out(const address_book& book, void* start, std::size_t bytes)
 {

@@ -138,5 +138,6 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
     }
     (void)egb_batch_slabs_trim_();
     egb_plain_trim_();
+    (void)egb_obtain_trim_();
     return egb_region_cache_trim_(keep_bytes, SIZE_MAX);
 }

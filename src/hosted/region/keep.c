@@ -145,6 +145,11 @@ void egb_keep_note_got_(size_t bytes)
     learn(bytes);
 }
 
+bool egb_keep_expects_more_(void)
+{
+    return EGB_LOAD_(got) == GOT_LEAST;
+}
+
 void egb_keep_end_epoch_(void)
 {
     const uint32_t lately = EGB_LOAD_(given_lately);

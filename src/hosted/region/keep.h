@@ -32,6 +32,9 @@ size_t egb_keep_share_(void);
 // process, and hence files.
 void egb_keep_note_got_(size_t bytes);
 
+// Whether the process has got some MiB, and will probably get more.
+bool egb_keep_expects_more_(void);
+
 // The bytes beyond which the system refuses, as they are now. SIZE_MAX: there is no limit, it may
 // not be read any more, or another thread is reading it.
 size_t egb_keep_refusal_bytes_(void);

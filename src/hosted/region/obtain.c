@@ -5,6 +5,7 @@
 #include "chunk_cache.h"
 #include "eggbox/atomic_hot.h"
 #include "keep.h"
+#include "pages.h"
 
 EGB_AMONG_DATA_ static bool is_frozen;     // atomic
 EGB_AMONG_DATA_ static bool refused_once;  // atomic: a request was refused, and no report told yet
@@ -28,26 +29,111 @@ bool egb_may_obtain_(void)
     return true;
 }
 
+// ---- pieces of longer ranges --------------------------------------------------------------------
+
+// A start is a multiple of the granule, so the number of granules has room below it.
+static size_t bytes_of_rest(uintptr_t rest, size_t granule)
+{
+    return (rest & (granule - 1)) * granule;
+}
+
+static void* start_of_rest(uintptr_t rest, size_t granule)
+{
+    return (void*)(rest & ~(uintptr_t)(granule - 1));
+}
+
+static uintptr_t rest_from(uintptr_t start, size_t bytes, size_t granule)
+{
+    return bytes == 0 ? 0 : start + bytes / granule;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
+static bool move_rest(uintptr_t* rest, uintptr_t* from, uintptr_t to)
+{
+    return __atomic_compare_exchange_n(rest, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+void* egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes)
+{
+    uintptr_t there = __atomic_load_n(rest, __ATOMIC_ACQUIRE);
+    while (bytes <= bytes_of_rest(there, granule)) {
+        void* const     start = start_of_rest(there, granule);
+        const size_t    left  = bytes_of_rest(there, granule) - bytes;
+        const uintptr_t after = rest_from((uintptr_t)start + bytes, left, granule);
+        if (move_rest(rest, &there, after)) {
+            return start;
+        }
+    }
+    return NULL;
+}
+
+// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
+size_t egb_rest_replace_(uintptr_t* rest, size_t granule, void* start, size_t bytes)
+{
+    const uintptr_t after  = rest_from((uintptr_t)start, bytes, granule);
+    const uintptr_t before = __atomic_exchange_n(rest, after, __ATOMIC_ACQ_REL);
+    const size_t    unused = bytes_of_rest(before, granule);
+    if (unused != 0) {
+        egb_os_release_(start_of_rest(before, granule), unused);
+    }
+    return unused;
+}
+
+// ---- regions ------------------------------------------------------------------------------------
+
+// A span is one request to the system for many short regions. Each request alone would cost a call
+// or more with the lock of a pool held, and threads that touch new pages would wait for it in the
+// kernel.
+enum { SPAN_BYTES = 1 << 20, PIECE_BYTES_MAX = SPAN_BYTES / 4 };
+
+EGB_AMONG_DATA_ static uintptr_t rest_of_span;  // in units
+
+size_t egb_obtain_trim_(void)
+{
+    return egb_rest_replace_(&rest_of_span, EGB_UNIT_BYTES, NULL, 0);
+}
+
+static bool is_piece(size_t bytes, size_t align)
+{
+    return bytes <= PIECE_BYTES_MAX && bytes % EGB_UNIT_BYTES == 0 && align <= EGB_UNIT_BYTES &&
+           egb_os_can_split_() && egb_keep_expects_more_();
+}
+
+// NULL: the system has no range of this length.
+static void* obtain_piece(size_t bytes)
+{
+    void* const piece = egb_rest_take_(&rest_of_span, EGB_UNIT_BYTES, bytes);
+    char* const span  = piece == NULL ? egb_os_reserve_(SPAN_BYTES, EGB_UNIT_BYTES) : NULL;
+    if (span != NULL) {
+        (void)egb_rest_replace_(&rest_of_span, EGB_UNIT_BYTES, span + bytes, SPAN_BYTES - bytes);
+    }
+    return piece != NULL ? piece : span;
+}
+
 void* egb_obtain_table_(size_t bytes, size_t align)
 {
     if (!egb_may_obtain_()) {
         return NULL;
     }
-    // No request needs the region cache: it is emptied before a request is refused.
-    void* const region = egb_os_reserve_(bytes, align);
-    return region == NULL && egb_region_cache_trim_(0, SIZE_MAX) != 0
-               ? egb_os_reserve_(bytes, align)
-               : region;
+    void* region = egb_os_reserve_(bytes, align);
+    // No request needs what is kept: all of it goes before a request is refused.
+    if (region == NULL && egb_obtain_trim_() + egb_region_cache_trim_(0, SIZE_MAX) != 0) {
+        region = egb_os_reserve_(bytes, align);
+    }
+    return region;
 }
 
 void* egb_obtain_region_(size_t bytes, size_t align)
 {
-    void* const region = egb_obtain_table_(bytes, align);
+    void* region = is_piece(bytes, align) && egb_may_obtain_() ? obtain_piece(bytes) : NULL;
+    region       = region != NULL ? region : egb_obtain_table_(bytes, align);
     if (region != NULL) {
         egb_keep_note_got_(bytes);
     }
     return region;
 }
+
+// ---- pages --------------------------------------------------------------------------------------
 
 egb_status
 egb_obtain_pages_(void* region, size_t bytes, unsigned page_options, egb_os_obtained* obtained)

@@ -13,9 +13,21 @@
 // something back. NULL during the freeze, too; that is remembered for the report.
 void* egb_obtain_region_(size_t bytes, size_t align);
 
+// Gives addresses back that no region has come to yet. Returns their bytes.
+size_t egb_obtain_trim_(void);
+
 // The same for a table of the library itself, most of whose pages nobody touches: it tells nothing
 // of the memory that the program needs.
 void* egb_obtain_table_(size_t bytes, size_t align);
+
+// What is left of a range of which pieces are handed out from its start: one atomic word, so that
+// no lock is needed. Nobody has touched its pages. 0: there is none. All is a multiple of
+// `granule`, a power of two; it has less than `granule` of them.
+//
+// Takes a piece; NULL: the rest is too short. And sets a new rest, or none: the one before goes
+// back to the system, and its bytes are returned.
+void*  egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes);
+size_t egb_rest_replace_(uintptr_t* rest, size_t granule, void* start, size_t bytes);
 
 // As egb_os_commit_(); if the system refuses, once more after the region cache of chunks gave
 // something back.

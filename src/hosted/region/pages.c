@@ -4,7 +4,6 @@
 
 #include "../../core/util.h"
 #include "../../os/os.h"
-#include "eggbox/atomic_hot.h"
 #include "obtain.h"
 
 static size_t whole_units(size_t bytes, size_t unit)
@@ -34,57 +33,23 @@ void egb_pages_release_(void* region, size_t bytes)
 
 // ---- the library's own pools --------------------------------------------------------------------
 
-// Where the unused rest of a unit begins, which goes to the end of that unit. A multiple of
-// EGB_UNIT_BYTES: there is none. Atomic; nobody has touched these pages.
-EGB_AMONG_DATA_ static uintptr_t rest_of_unit;
-
-static size_t bytes_of_rest(uintptr_t rest)
-{
-    return (size_t)(0 - rest) & (EGB_UNIT_BYTES - 1);
-}
-
-// NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
-static bool move_rest(uintptr_t* from, uintptr_t to)
-{
-    return __atomic_compare_exchange_n(
-        &rest_of_unit, from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE
-    );
-}
-
-// What is left of a unit goes back: of the one before, or of this one if another thread has begun
-// one as well.
-static void* begin_unit(size_t bytes, uintptr_t rest)
-{
-    char* const unit = egb_obtain_region_(EGB_UNIT_BYTES, EGB_UNIT_BYTES);
-    if (unit == NULL) {
-        return NULL;
-    }
-    if (!move_rest(&rest, (uintptr_t)unit + bytes)) {
-        egb_os_release_(unit + bytes, EGB_UNIT_BYTES - bytes);
-    } else if (bytes_of_rest(rest) != 0) {
-        egb_os_release_((void*)rest, bytes_of_rest(rest));
-    }
-    return unit;
-}
+EGB_AMONG_DATA_ static uintptr_t rest_of_unit;  // in pages
 
 // A piece of a unit, so that the first chunks of several pools are one request to the system.
 static void* take_piece(size_t bytes)
 {
-    uintptr_t rest = __atomic_load_n(&rest_of_unit, __ATOMIC_ACQUIRE);
-    while (bytes <= bytes_of_rest(rest)) {
-        if (move_rest(&rest, rest + bytes)) {
-            return (void*)rest;
-        }
+    const size_t page  = egb_os_page_bytes_();
+    void* const  piece = egb_rest_take_(&rest_of_unit, page, bytes);
+    char* const  unit  = piece == NULL ? egb_obtain_region_(EGB_UNIT_BYTES, EGB_UNIT_BYTES) : NULL;
+    if (unit != NULL) {
+        (void)egb_rest_replace_(&rest_of_unit, page, unit + bytes, EGB_UNIT_BYTES - bytes);
     }
-    return begin_unit(bytes, rest);
+    return piece != NULL ? piece : unit;
 }
 
 void egb_plain_trim_(void)
 {
-    const uintptr_t rest = __atomic_exchange_n(&rest_of_unit, 0, __ATOMIC_ACQ_REL);
-    if (bytes_of_rest(rest) != 0) {
-        egb_os_release_((void*)rest, bytes_of_rest(rest));
-    }
+    (void)egb_rest_replace_(&rest_of_unit, egb_os_page_bytes_(), NULL, 0);
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): a backing's function has this type
