@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTS = (
     r"^(stress|override|os|shared)\.|"
     r"^hosted\.(pool_(fork|limits|refused|lanes|model|depot|split|exhausted)|"
-    r"chunk_cache|report|lock|"
+    r"chunk_cache|obtain|report|lock|"
     r"heap_(fork|refused|purge|keep|model|large|guard_faults))$|"
     r"^compat\.program\.threads$|^cli\.(run|size_emit)$"
 )
