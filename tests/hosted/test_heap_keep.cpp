@@ -11,6 +11,7 @@ namespace
 std::uint64_t now      = 1000000;
 int           requests = 0;
 int           releases = 0;
+std::size_t   reserved = 0;  // bytes
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
@@ -31,6 +32,7 @@ std::uint64_t __wrap_egb_os_milliseconds_(void)
 void* __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align)
 {
     requests++;
+    reserved += bytes;
     return __real_egb_os_reserve_(bytes, align);
 }
 
@@ -123,6 +125,22 @@ TEST(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
         EXPECT_GT(first, 5) << bytes;
         EXPECT_LE(requests_of_phase(bytes, 48 * MiB), 1) << bytes;
     }
+}
+
+// However small a part of the heap they are: they cost nobody anything.
+TEST(heap_keep, a_class_that_grows_takes_chunks_that_another_has_wholly_free)
+{
+    const std::vector<void*> in_use = take(30000, 200 * MiB);
+    for (int i = 0; i < 4; i++) {
+        (void)requests_of_phase(100, 24 * MiB);
+    }
+    const std::size_t        before = reserved;
+    const std::vector<void*> others = take(1000, 20 * MiB);
+    EXPECT_LE(reserved - before, 8 * MiB);
+    give(others);
+    give(in_use);
+    (void)egb_heap_trim(0);
+    pass_epochs(100);
 }
 
 TEST(heap_keep, the_limit_falls_when_nothing_is_needed)

@@ -27,7 +27,7 @@ BOUNDS = {
     "burst 3000": {"after": 20},
     "burst 1000000": {"after": 20},
     "threads_burst 16": {"after": 16, "late": 16},
-    "sizes": {"peak": 200},
+    "sizes": {"peak": 150},
     "waves 1000": {"held": 30, "ended": 22, "waves": 26},
     "idle_threads 40 200 1024": {"idle": 40, "ended": 44, "above": 90},
 }

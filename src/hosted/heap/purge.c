@@ -202,6 +202,45 @@ static size_t trim_classes(void)
     return given;
 }
 
+// ---- wholly free chunks -------------------------------------------------------------------------
+
+// The class with the most bytes in wholly free chunks; EGB_HEAP_CLASSES: there are none. `idle`:
+// the bytes of all classes in such chunks. (egb_pool_reclaim_idle_() is about magazines.)
+static size_t most_idle(size_t* idle)
+{
+    size_t which = EGB_HEAP_CLASSES;
+    size_t most  = 0;
+    *idle        = 0;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        const size_t bytes = egb_pool_idle_(egb_heap_pool_of_class_(i));
+        *idle += bytes;
+        if (bytes > most) {
+            most  = bytes;
+            which = i;
+        }
+    }
+    return which;
+}
+
+// Beyond half of the limit they go to the cache of large regions, where they serve other classes
+// and large blocks. The cache gives back to the system anything over the limit.
+static void limit_idle(void)
+{
+    const size_t limit = egb_keep_bytes_();
+    size_t       idle;
+    size_t       which = most_idle(&idle);
+    if (idle <= limit / 2) {
+        return;
+    }
+    while (which != EGB_HEAP_CLASSES && idle > limit / 4) {
+        const size_t more = egb_smaller_(idle - limit / 4, TRIM_BYTES_MAX);
+        if (egb_pool_give_idle_(egb_heap_pool_of_class_(which), more) == 0) {
+            break;
+        }
+        which = most_idle(&idle);
+    }
+}
+
 // ---- growth -------------------------------------------------------------------------------------
 
 static size_t held_by_classes(void)
@@ -264,6 +303,24 @@ static void pass_on_pages(void)
     }
 }
 
+// Chunks that are wholly free already: no thread loses a block from its magazine for them.
+static bool pass_on_idle(void)
+{
+    size_t       idle;
+    const size_t which = most_idle(&idle);
+    return idle >= GROWTH_BYTES &&
+           egb_pool_give_idle_(egb_heap_pool_of_class_(which), GROWTH_BYTES) != 0;
+}
+
+static void pass_on_spare(void)
+{
+    size_t       spare;
+    const size_t which = class_with_most(&spare, can_pass_on);
+    if (which == EGB_HEAP_CLASSES || trim_class(which, spare, true) == 0) {
+        pass_on_pages();
+    }
+}
+
 // A program that uses other sizes in each phase would in the end hold the sum of all phases: so one
 // class passes on its spare memory. If it has no wholly free chunk, pages between blocks in use go
 // to the system.
@@ -273,13 +330,11 @@ static void pass_on(void)
         return;
     }
     if (has_grown()) {  // still
-        size_t       spare;
-        const size_t which = class_with_most(&spare, can_pass_on);
         if (++growth_checks % CHECKS_PER_TURN == 0) {
             begin_turn();
         }
-        if (which == EGB_HEAP_CLASSES || trim_class(which, spare, true) == 0) {
-            pass_on_pages();
+        if (!pass_on_idle()) {
+            pass_on_spare();
         }
         EGB_STORE_(held_at_check, held_by_classes());
     }
@@ -290,45 +345,6 @@ static void pass_on(void)
 static size_t rest_of(size_t held, size_t room)
 {
     return held > room ? held - room : 0;
-}
-
-// ---- wholly free chunks -------------------------------------------------------------------------
-
-// The class with the most bytes in wholly free chunks; EGB_HEAP_CLASSES: there are none. `idle`:
-// the bytes of all classes in such chunks. (egb_pool_reclaim_idle_() is about magazines.)
-static size_t most_idle(size_t* idle)
-{
-    size_t which = EGB_HEAP_CLASSES;
-    size_t most  = 0;
-    *idle        = 0;
-    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        const size_t bytes = egb_pool_idle_(egb_heap_pool_of_class_(i));
-        *idle += bytes;
-        if (bytes > most) {
-            most  = bytes;
-            which = i;
-        }
-    }
-    return which;
-}
-
-// Beyond half of the limit they go to the cache of large regions, where they serve other classes
-// and large blocks. The cache gives back to the system anything over the limit.
-static void pass_on_idle(void)
-{
-    const size_t limit = egb_keep_bytes_();
-    size_t       idle;
-    size_t       which = most_idle(&idle);
-    if (idle <= limit / 2) {
-        return;
-    }
-    while (which != EGB_HEAP_CLASSES && idle > limit / 4) {
-        const size_t more = egb_smaller_(idle - limit / 4, TRIM_BYTES_MAX);
-        if (egb_pool_give_idle_(egb_heap_pool_of_class_(which), more) == 0) {
-            break;
-        }
-        which = most_idle(&idle);
-    }
 }
 
 // ---- epochs -------------------------------------------------------------------------------------
@@ -403,7 +419,7 @@ void egb_heap_purge_step_(void)
     }
     egb_heap_wake_purger_();
     (void)look_at_clock();
-    pass_on_idle();
+    limit_idle();
 }
 
 size_t egb_heap_purge(void)
