@@ -17,17 +17,21 @@ struct region {
 
 using address_book = std::map<void*, region>;
 
-// A region that has these bytes, and perhaps more where the system takes a region back in parts.
+// These bytes are a region. Where the system takes a region back in parts, they may also be a part
+// of one, or of several that lie side by side.
 inline void expect_out(const address_book& book, void* start, std::size_t bytes)
 {
-    const auto next = book.upper_bound(start);
-    ASSERT_TRUE(next != book.begin()) << "it was not reserved";
-    const auto& [first, one] = *std::prev(next);
-    const auto before =
-        static_cast<std::size_t>(static_cast<char*>(start) - static_cast<char*>(first));
-    EXPECT_LE(before, one.bytes) << "it was not reserved";
-    EXPECT_LE(bytes, one.bytes - before) << "it was not reserved as a whole";
-    EXPECT_TRUE(egb_os_can_split_() || (before == 0 && bytes == one.bytes));
+    auto*       at  = static_cast<char*>(start);
+    char* const end = at + bytes;
+    while (at < end) {
+        const auto next = book.upper_bound(at);
+        ASSERT_TRUE(next != book.begin()) << "it was not reserved";
+        const auto& [first, one] = *std::prev(next);
+        char* const to           = static_cast<char*>(first) + one.bytes;
+        ASSERT_GT(to, at) << "it was not reserved";
+        EXPECT_TRUE(egb_os_can_split_() || (first == start && to == end));
+        at = to;
+    }
 }
 
 // Takes a range off the books: a region, or any part of some that lie side by side.

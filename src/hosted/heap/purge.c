@@ -512,5 +512,6 @@ size_t egb_heap_trim(size_t keep_bytes)
     for (size_t i = 0; i < EGB_HEAP_CLASSES && more + gone < room; i++) {
         more += trim_pages_at_once(i, room - gone - more);
     }
+    (void)egb_obtain_trim_();  // addresses, and memory only if the program locks all it gets
     return given + more;
 }

@@ -230,7 +230,7 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
     const bool is_passed_on = control->source.is_passing_on && may_be_cached(control) &&
                               egb_large_take_over_(region, bytes);
     if (!is_passed_on && (one.region == NULL || !put_in_cache(control, &one))) {
-        egb_os_release_(region, bytes);
+        egb_region_release_(region, bytes);
     }
     egb_uncharge_(control, bytes);
 }

@@ -11,6 +11,7 @@
 #include "../../os/os.h"
 #include "eggbox/pool.h"
 #include "keep.h"
+#include "obtain.h"
 
 enum { REGIONS_MAX = EGB_REGION_CACHE_ADDRESSES_MAX / EGB_UNIT_BYTES };  // no region is smaller
 enum { NONE = REGIONS_MAX };
@@ -235,7 +236,7 @@ static size_t give_to_system(const egb_cached_chunk* one)
 {
     if (one->region != NULL) {
         egb_os_watch_open_(one->region, one->bytes);
-        egb_os_release_(one->region, one->bytes);
+        egb_region_release_(one->region, one->bytes);
     }
     return one->bytes;
 }

@@ -28,11 +28,11 @@ void egb_keep_note_given_(size_t bytes);
 // limit.
 size_t egb_keep_share_(void);
 
-// The system gave so many bytes. A lock may be held. Once a second this reads the limits of the
-// process, and hence files.
+// The system gave so many bytes, now or with a span before. A lock may be held. Once a second this
+// reads the limits of the process, and hence files.
 void egb_keep_note_got_(size_t bytes);
 
-// Whether the process has got some MiB, and will probably get more.
+// Whether the process has got some MiB: a hint that it will get more.
 bool egb_keep_expects_more_(void);
 
 // The bytes beyond which the system refuses, as they are now. SIZE_MAX: there is no limit, it may

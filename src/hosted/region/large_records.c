@@ -3,6 +3,7 @@
 #include "large.h"
 
 #include "../../os/os.h"
+#include "obtain.h"
 
 EGB_AMONG_DATA_ static egb_growing records;
 EGB_AMONG_DATA_ static egb_range*  large_regions;  // of all records but new ones
@@ -83,7 +84,7 @@ size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list)
     size_t given = 0;
     for (egb_large* one = unmap_list->first; one != NULL;) {
         egb_large* const next = one->older;
-        egb_os_release_(one->range.start, one->range.bytes);
+        egb_region_release_(one->range.start, one->range.bytes);
         given += one->range.bytes;
         egb_large_lock_();
         egb_large_drop_record_(one);

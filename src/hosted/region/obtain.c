@@ -29,7 +29,7 @@ bool egb_may_obtain_(void)
     return true;
 }
 
-// ---- pieces of longer ranges --------------------------------------------------------------------
+// ---- what is left of a range --------------------------------------------------------------------
 
 // A start is a multiple of the granule, so the number of granules has room below it.
 static size_t bytes_of_rest(uintptr_t rest, size_t granule)
@@ -42,9 +42,9 @@ static void* start_of_rest(uintptr_t rest, size_t granule)
     return (void*)(rest & ~(uintptr_t)(granule - 1));
 }
 
-static uintptr_t rest_from(uintptr_t start, size_t bytes, size_t granule)
+static uintptr_t rest_from(void* start, size_t bytes, size_t granule)
 {
-    return bytes == 0 ? 0 : start + bytes / granule;
+    return bytes == 0 ? 0 : (uintptr_t)start + bytes / granule;
 }
 
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
@@ -57,11 +57,10 @@ void* egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes)
 {
     uintptr_t there = __atomic_load_n(rest, __ATOMIC_ACQUIRE);
     while (bytes <= bytes_of_rest(there, granule)) {
-        void* const     start = start_of_rest(there, granule);
-        const size_t    left  = bytes_of_rest(there, granule) - bytes;
-        const uintptr_t after = rest_from((uintptr_t)start + bytes, left, granule);
-        if (move_rest(rest, &there, after)) {
-            return start;
+        char* const  start = start_of_rest(there, granule);
+        const size_t left  = bytes_of_rest(there, granule) - bytes;
+        if (move_rest(rest, &there, rest_from(start, left, granule))) {
+            return start + left;
         }
     }
     return NULL;
@@ -70,13 +69,24 @@ void* egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes)
 // NOLINTNEXTLINE(readability-non-const-parameter): it is written to, atomically
 size_t egb_rest_replace_(uintptr_t* rest, size_t granule, void* start, size_t bytes)
 {
-    const uintptr_t after  = rest_from((uintptr_t)start, bytes, granule);
+    const uintptr_t after  = rest_from(start, bytes, granule);
     const uintptr_t before = __atomic_exchange_n(rest, after, __ATOMIC_ACQ_REL);
     const size_t    unused = bytes_of_rest(before, granule);
     if (unused != 0) {
-        egb_os_release_(start_of_rest(before, granule), unused);
+        egb_region_release_(start_of_rest(before, granule), unused);
     }
     return unused;
+}
+
+void egb_rest_add_(uintptr_t* rest, size_t granule, void* start, size_t bytes)
+{
+    uintptr_t    there = __atomic_load_n(rest, __ATOMIC_ACQUIRE);
+    const size_t sum   = bytes + bytes_of_rest(there, granule);
+    const bool   is_beside =
+        start_of_rest(there, granule) == (char*)start + bytes && sum / granule < granule;
+    if (!is_beside || !move_rest(rest, &there, rest_from(start, sum, granule))) {
+        (void)egb_rest_replace_(rest, granule, start, bytes);
+    }
 }
 
 // ---- regions ------------------------------------------------------------------------------------
@@ -88,6 +98,30 @@ enum { SPAN_BYTES = 1 << 20, PIECE_BYTES_MAX = SPAN_BYTES / 4 };
 
 EGB_AMONG_DATA_ static uintptr_t rest_of_span;  // in units
 
+// Bytes that went back in ranges shorter than a span. The system puts a short region in such a
+// place, and no span: a process would have ever more mappings, and Linux allows 65,530. Atomic;
+// lost updates are harmless.
+EGB_AMONG_DATA_ static size_t hole_bytes;
+
+void egb_region_release_(void* region, size_t bytes)
+{
+    const size_t before = EGB_LOAD_(hole_bytes);
+    if (bytes < SPAN_BYTES && before < SIZE_MAX / 2) {
+        EGB_STORE_(hole_bytes, before + bytes);
+    }
+    egb_os_release_(region, bytes);
+}
+
+static bool fits_hole(size_t bytes)
+{
+    const size_t there = EGB_LOAD_(hole_bytes);
+    if (there < bytes) {
+        return false;
+    }
+    EGB_STORE_(hole_bytes, there - bytes);
+    return true;
+}
+
 size_t egb_obtain_trim_(void)
 {
     return egb_rest_replace_(&rest_of_span, EGB_UNIT_BYTES, NULL, 0);
@@ -96,18 +130,23 @@ size_t egb_obtain_trim_(void)
 static bool is_piece(size_t bytes, size_t align)
 {
     return bytes <= PIECE_BYTES_MAX && bytes % EGB_UNIT_BYTES == 0 && align <= EGB_UNIT_BYTES &&
-           egb_os_can_split_() && egb_keep_expects_more_();
+           egb_os_can_split_() && egb_keep_expects_more_() && egb_keep_share_() >= SPAN_BYTES &&
+           !fits_hole(bytes);
 }
 
 // NULL: the system has no range of this length.
 static void* obtain_piece(size_t bytes)
 {
-    void* const piece = egb_rest_take_(&rest_of_span, EGB_UNIT_BYTES, bytes);
-    char* const span  = piece == NULL ? egb_os_reserve_(SPAN_BYTES, EGB_UNIT_BYTES) : NULL;
-    if (span != NULL) {
-        (void)egb_rest_replace_(&rest_of_span, EGB_UNIT_BYTES, span + bytes, SPAN_BYTES - bytes);
+    void* piece = egb_rest_take_(&rest_of_span, EGB_UNIT_BYTES, bytes);
+    while (piece == NULL) {
+        void* const span = egb_os_reserve_(SPAN_BYTES, EGB_UNIT_BYTES);
+        if (span == NULL) {
+            return NULL;
+        }
+        egb_rest_add_(&rest_of_span, EGB_UNIT_BYTES, span, SPAN_BYTES);
+        piece = egb_rest_take_(&rest_of_span, EGB_UNIT_BYTES, bytes);
     }
-    return piece != NULL ? piece : span;
+    return piece;
 }
 
 void* egb_obtain_table_(size_t bytes, size_t align)

@@ -9,24 +9,31 @@
 #include "../../os/os.h"
 #include "eggbox/base.h"
 
-// As egb_os_reserve_(); if the system refuses, once more after the region cache of chunks gave
-// something back. NULL during the freeze, too; that is remembered for the report.
+// As egb_os_reserve_(); if the system refuses, once more after the rest of a span and the region
+// cache of chunks went back. NULL during the freeze, too; that is remembered for the report. A
+// short region is the last part of what is left of a span, a longer range that was one request.
 void* egb_obtain_region_(size_t bytes, size_t align);
 
-// Gives addresses back that no region has come to yet. Returns their bytes.
-size_t egb_obtain_trim_(void);
-
 // The same for a table of the library itself, most of whose pages nobody touches: it tells nothing
-// of the memory that the program needs.
+// of the memory that the program needs, and is a request of its own.
 void* egb_obtain_table_(size_t bytes, size_t align);
 
-// What is left of a range of which pieces are handed out from its start: one atomic word, so that
-// no lock is needed. Nobody has touched its pages. 0: there is none. All is a multiple of
-// `granule`, a power of two; it has less than `granule` of them.
+// Gives a region back to the system, or what is left of one.
+void egb_region_release_(void* region, size_t bytes);
+
+// Gives back what is left of a span, and returns its bytes.
+size_t egb_obtain_trim_(void);
+
+// What is left of a range whose parts are handed out from its end: the rest, an atomic word, so
+// that no lock is needed. 0: nothing is left. Starts and lengths are multiples of `granule`, a
+// power of two, and the rest has fewer than `granule` granules.
 //
-// Takes a piece; NULL: the rest is too short. And sets a new rest, or none: the one before goes
-// back to the system, and its bytes are returned.
+// take: the last part of the rest; NULL: it is too short.
+// add: a new range, in front of the rest if that begins where the range ends. Else the range is the
+// rest from now on, and the one before goes back to the system.
+// replace: a new rest in any case. Returns the bytes that went back.
 void*  egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes);
+void   egb_rest_add_(uintptr_t* rest, size_t granule, void* start, size_t bytes);
 size_t egb_rest_replace_(uintptr_t* rest, size_t granule, void* start, size_t bytes);
 
 // As egb_os_commit_(); if the system refuses, once more after the region cache of chunks gave

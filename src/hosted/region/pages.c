@@ -39,12 +39,16 @@ EGB_AMONG_DATA_ static uintptr_t rest_of_unit;  // in pages
 static void* take_piece(size_t bytes)
 {
     const size_t page  = egb_os_page_bytes_();
-    void* const  piece = egb_rest_take_(&rest_of_unit, page, bytes);
-    char* const  unit  = piece == NULL ? egb_obtain_region_(EGB_UNIT_BYTES, EGB_UNIT_BYTES) : NULL;
-    if (unit != NULL) {
-        (void)egb_rest_replace_(&rest_of_unit, page, unit + bytes, EGB_UNIT_BYTES - bytes);
+    void*        piece = egb_rest_take_(&rest_of_unit, page, bytes);
+    while (piece == NULL) {
+        void* const unit = egb_obtain_region_(EGB_UNIT_BYTES, EGB_UNIT_BYTES);
+        if (unit == NULL) {
+            return NULL;
+        }
+        egb_rest_add_(&rest_of_unit, page, unit, EGB_UNIT_BYTES);
+        piece = egb_rest_take_(&rest_of_unit, page, bytes);
     }
-    return piece != NULL ? piece : unit;
+    return piece;
 }
 
 void egb_plain_trim_(void)
