@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <mutex>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -123,7 +124,9 @@ class refusals : public testing::TestWithParam<setting>
     alignas(64) unsigned char memory_[unit_bytes];
 };
 
-// Threads that each had a block of the pool, and freed it or not, and wait.
+// Threads that each had a block of the pool, and freed it or not, and wait. One after the other:
+// while one of them is inside a call, another's look for the last blocks cannot be sure of it, and
+// looks at its magazine again and again.
 class others
 {
   public:
@@ -131,11 +134,7 @@ class others
     {
         for (std::size_t i = 0; i < count; i++) {
             threads_.emplace_back([this, pool, holds] {
-                void* const block = egb_pool_alloc(pool);
-                MUST(block != nullptr);
-                if (!holds) {
-                    egb_pool_free(pool, block);
-                }
+                void* const block = take_and_give(pool, holds);
                 step_.wait();
                 step_.wait();
                 if (holds) {
@@ -157,6 +156,18 @@ class others
     }
 
   private:
+    void* take_and_give(egb_pool pool, bool holds)
+    {
+        const std::lock_guard<std::mutex> one_at_a_time(turn_);
+        void* const                       block = egb_pool_alloc(pool);
+        MUST(block != nullptr);
+        if (!holds) {
+            egb_pool_free(pool, block);
+        }
+        return block;
+    }
+
+    std::mutex               turn_;
     stress::barrier          step_;
     std::vector<std::thread> threads_;
 };
