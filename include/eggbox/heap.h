@@ -19,10 +19,10 @@
 //
 // When the heap grows, wholly free chunks go from one class to others, if there are 4 MiB of them
 // or a quarter of the heap is free. The purge returns memory to the system that was not used for
-// some time: kept regions, and wholly free chunks. Now and then a call that its thread's magazine could not serve reads the
-// clock, and gives back a bounded part; unused memory over a limit goes at once. A thread that
-// calls egb_heap_purge() takes over the first, and the limit is higher then. egb_heap_trim() gives
-// all back at once.
+// some time: kept regions, and wholly free chunks. Now and then a call that its thread's magazine
+// could not serve reads the clock, and gives back a bounded part; unused memory over a limit goes
+// at once. A thread that calls egb_heap_purge() takes over the first, and the limit is higher then.
+// egb_heap_trim() gives all back at once.
 //
 // Threads  Any thread, any call, at any time.
 // Progress No lock while the thread's magazine of the class serves the call; else as pool.h. Large
