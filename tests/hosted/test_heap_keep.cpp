@@ -127,7 +127,7 @@ TEST(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
     }
 }
 
-// However small a part of the heap they are: they cost nobody anything.
+// However small a part of the heap they are.
 TEST(heap_keep, a_class_that_grows_takes_chunks_that_another_has_wholly_free)
 {
     const std::vector<void*> in_use = take(30000, 200 * MiB);

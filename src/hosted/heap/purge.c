@@ -303,13 +303,14 @@ static void pass_on_pages(void)
     }
 }
 
-// Chunks that are wholly free already: no thread loses a block from its magazine for them.
+// Chunks that are wholly free already: no thread loses a block from its magazine for them. False:
+// there are few, or another class could not have them.
 static bool pass_on_idle(void)
 {
     size_t       idle;
     const size_t which = most_idle(&idle);
-    return idle >= GROWTH_BYTES &&
-           egb_pool_give_idle_(egb_heap_pool_of_class_(which), GROWTH_BYTES) != 0;
+    return egb_os_can_split_() && idle >= GROWTH_BYTES &&
+           egb_pool_give_idle_(egb_heap_pool_of_class_(which), GROWTH_BYTES) >= SPARE_BYTES_MIN;
 }
 
 static void pass_on_spare(void)
@@ -512,6 +513,6 @@ size_t egb_heap_trim(size_t keep_bytes)
     for (size_t i = 0; i < EGB_HEAP_CLASSES && more + gone < room; i++) {
         more += trim_pages_at_once(i, room - gone - more);
     }
-    (void)egb_obtain_trim_();  // addresses, and memory only if the program locks all it gets
+    (void)egb_obtain_trim_();  // addresses, and memory if the program locks all it gets
     return given + more;
 }

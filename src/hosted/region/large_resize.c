@@ -102,6 +102,7 @@ static void copy_in_parts(char* to, char* from, size_t bytes)
         (void)__builtin_memcpy(to + offset, from + offset, part);
         egb_os_release_(from + offset, part);
     }
+    egb_note_hole_(bytes);
 }
 
 // Moves the pages of a block that no address leads to meanwhile. Returns their new place, which has
@@ -117,6 +118,9 @@ static void* move_pages(const egb_large* large, size_t whole)
     }
     if (moved == EGB_NO_MEMORY) {
         to = egb_obtain_region_(whole, EGB_UNIT_BYTES);
+    }
+    if (moved == EGB_OK) {
+        egb_note_hole_(bytes);
     }
     if (to == NULL || moved == EGB_OK) {
         return to;

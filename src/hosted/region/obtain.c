@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "obtain.h"
 
+#include "../../core/util.h"
 #include "../../os/os.h"
 #include "chunk_cache.h"
 #include "eggbox/atomic_hot.h"
@@ -80,13 +81,16 @@ size_t egb_rest_replace_(uintptr_t* rest, size_t granule, void* start, size_t by
 
 void egb_rest_add_(uintptr_t* rest, size_t granule, void* start, size_t bytes)
 {
-    uintptr_t    there = __atomic_load_n(rest, __ATOMIC_ACQUIRE);
-    const size_t sum   = bytes + bytes_of_rest(there, granule);
-    const bool   is_beside =
-        start_of_rest(there, granule) == (char*)start + bytes && sum / granule < granule;
-    if (!is_beside || !move_rest(rest, &there, rest_from(start, sum, granule))) {
-        (void)egb_rest_replace_(rest, granule, start, bytes);
+    char* const end   = (char*)start + bytes;
+    uintptr_t   there = __atomic_load_n(rest, __ATOMIC_ACQUIRE);
+    size_t      sum   = bytes + bytes_of_rest(there, granule);
+    while (start_of_rest(there, granule) == end && sum / granule < granule) {
+        if (move_rest(rest, &there, rest_from(start, sum, granule))) {
+            return;
+        }
+        sum = bytes + bytes_of_rest(there, granule);
     }
+    (void)egb_rest_replace_(rest, granule, start, bytes);
 }
 
 // ---- regions ------------------------------------------------------------------------------------
@@ -99,27 +103,30 @@ enum { SPAN_BYTES = 1 << 20, PIECE_BYTES_MAX = SPAN_BYTES / 4 };
 EGB_AMONG_DATA_ static uintptr_t rest_of_span;  // in units
 
 // Bytes that went back in ranges shorter than a span. The system puts a short region in such a
-// place, and no span: a process would have ever more mappings, and Linux allows 65,530. Atomic;
-// lost updates are harmless.
+// place, and no span: a process would have ever more mappings, and Linux allows 65,530. Atomic; an
+// estimate, since others take such places, too.
 EGB_AMONG_DATA_ static size_t hole_bytes;
 
-void egb_region_release_(void* region, size_t bytes)
+void egb_note_hole_(size_t bytes)
 {
     const size_t before = EGB_LOAD_(hole_bytes);
     if (bytes < SPAN_BYTES && before < SIZE_MAX / 2) {
         EGB_STORE_(hole_bytes, before + bytes);
     }
-    egb_os_release_(region, bytes);
 }
 
-static bool fits_hole(size_t bytes)
+static void note_request(size_t bytes)
 {
-    const size_t there = EGB_LOAD_(hole_bytes);
-    if (there < bytes) {
-        return false;
+    const size_t before = EGB_LOAD_(hole_bytes);
+    if (bytes < SPAN_BYTES) {
+        EGB_STORE_(hole_bytes, before - egb_smaller_(before, bytes));
     }
-    EGB_STORE_(hole_bytes, there - bytes);
-    return true;
+}
+
+void egb_region_release_(void* region, size_t bytes)
+{
+    egb_note_hole_(bytes);
+    egb_os_release_(region, bytes);
 }
 
 size_t egb_obtain_trim_(void)
@@ -131,7 +138,7 @@ static bool is_piece(size_t bytes, size_t align)
 {
     return bytes <= PIECE_BYTES_MAX && bytes % EGB_UNIT_BYTES == 0 && align <= EGB_UNIT_BYTES &&
            egb_os_can_split_() && egb_keep_expects_more_() && egb_keep_share_() >= SPAN_BYTES &&
-           !fits_hole(bytes);
+           EGB_LOAD_(hole_bytes) < bytes && egb_may_obtain_();
 }
 
 // NULL: the system has no range of this length.
@@ -164,8 +171,11 @@ void* egb_obtain_table_(size_t bytes, size_t align)
 
 void* egb_obtain_region_(size_t bytes, size_t align)
 {
-    void* region = is_piece(bytes, align) && egb_may_obtain_() ? obtain_piece(bytes) : NULL;
-    region       = region != NULL ? region : egb_obtain_table_(bytes, align);
+    void* region = is_piece(bytes, align) ? obtain_piece(bytes) : NULL;
+    if (region == NULL) {
+        region = egb_obtain_table_(bytes, align);
+        note_request(region != NULL ? bytes : 0);
+    }
     if (region != NULL) {
         egb_keep_note_got_(bytes);
     }

@@ -21,6 +21,9 @@ void* egb_obtain_table_(size_t bytes, size_t align);
 // Gives a region back to the system, or what is left of one.
 void egb_region_release_(void* region, size_t bytes);
 
+// So many bytes side by side went back to the system in another way.
+void egb_note_hole_(size_t bytes);
+
 // Gives back what is left of a span, and returns its bytes.
 size_t egb_obtain_trim_(void);
 
@@ -29,8 +32,9 @@ size_t egb_obtain_trim_(void);
 // power of two, and the rest has fewer than `granule` granules.
 //
 // take: the last part of the rest; NULL: it is too short.
-// add: a new range, in front of the rest if that begins where the range ends. Else the range is the
-// rest from now on, and the one before goes back to the system.
+// add: a new range, in front of the rest if that begins where the range ends: the system has made
+// one mapping of the two, as a rule. Else the range is the rest from now on, and the one before
+// goes back to the system.
 // replace: a new rest in any case. Returns the bytes that went back.
 void*  egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes);
 void   egb_rest_add_(uintptr_t* rest, size_t granule, void* start, size_t bytes);

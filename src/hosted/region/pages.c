@@ -76,7 +76,7 @@ static egb_status commit_pages(void* user, void* region, size_t bytes)
 static void release_pages(void* user, void* region, size_t bytes)
 {
     (void)user;
-    egb_os_release_(region, bytes);
+    egb_region_release_(region, bytes);
 }
 
 egb_backing egb_plain_backing_(void)
