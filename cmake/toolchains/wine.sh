@@ -4,11 +4,15 @@
 #
 # Two programs that start together may each start wine's server, and one server then looks for the
 # folder of the other. One program at a time therefore starts the server, which stays for a while.
+# The first program starts wine's services, too, which would keep its output open until all tests
+# are done: a test that would wait for them. So that is a program whose output nobody reads.
 export WINEDEBUG="${WINEDEBUG:--all}"
 export WINEPREFIX="${WINEPREFIX:-${TMPDIR:-/tmp}/eggbox-wine}"
 (
     flock 9
     [ -e "$WINEPREFIX/system.reg" ] || wineboot --init 9>&-
-    wineserver -p60 9>&- || true  # there is one already
+    if wineserver -p60 9>&-; then  # else there is one already
+        wine cmd /c exit 9>&-
+    fi
 ) 9>"$WINEPREFIX.lock" > "$WINEPREFIX.log" 2>&1
 exec wine "$@"
