@@ -93,6 +93,22 @@ void egb_rest_add_(uintptr_t* rest, size_t granule, void* start, size_t bytes)
     (void)egb_rest_replace_(rest, granule, start, bytes);
 }
 
+void* egb_rest_cut_(
+    uintptr_t* rest, size_t granule, size_t bytes, size_t whole, egb_obtain_range* obtain
+)
+{
+    void* piece = egb_rest_take_(rest, granule, bytes);
+    while (piece == NULL) {
+        void* const range = obtain(whole, EGB_UNIT_BYTES);
+        if (range == NULL) {
+            return NULL;
+        }
+        egb_rest_add_(rest, granule, range, whole);
+        piece = egb_rest_take_(rest, granule, bytes);
+    }
+    return piece;
+}
+
 // ---- regions ------------------------------------------------------------------------------------
 
 // A span is one request to the system for many short regions. Each request alone would cost a call
@@ -144,16 +160,7 @@ static bool is_piece(size_t bytes, size_t align)
 // NULL: the system has no range of this length.
 static void* obtain_piece(size_t bytes)
 {
-    void* piece = egb_rest_take_(&rest_of_span, EGB_UNIT_BYTES, bytes);
-    while (piece == NULL) {
-        void* const span = egb_os_reserve_(SPAN_BYTES, EGB_UNIT_BYTES);
-        if (span == NULL) {
-            return NULL;
-        }
-        egb_rest_add_(&rest_of_span, EGB_UNIT_BYTES, span, SPAN_BYTES);
-        piece = egb_rest_take_(&rest_of_span, EGB_UNIT_BYTES, bytes);
-    }
-    return piece;
+    return egb_rest_cut_(&rest_of_span, EGB_UNIT_BYTES, bytes, SPAN_BYTES, egb_os_reserve_);
 }
 
 void* egb_obtain_table_(size_t bytes, size_t align)

@@ -36,9 +36,17 @@ size_t egb_obtain_trim_(void);
 // one mapping of the two, as a rule. Else the range is the rest from now on, and the one before
 // goes back to the system.
 // replace: a new rest in any case. Returns the bytes that went back.
+// cut: the last part, after ranges of `whole` bytes were added until it is long enough; NULL: there
+// is no more.
 void*  egb_rest_take_(uintptr_t* rest, size_t granule, size_t bytes);
 void   egb_rest_add_(uintptr_t* rest, size_t granule, void* start, size_t bytes);
 size_t egb_rest_replace_(uintptr_t* rest, size_t granule, void* start, size_t bytes);
+
+typedef void* egb_obtain_range(size_t bytes, size_t align);
+
+void* egb_rest_cut_(
+    uintptr_t* rest, size_t granule, size_t bytes, size_t whole, egb_obtain_range* obtain
+);
 
 // As egb_os_commit_(); if the system refuses, once more after the region cache of chunks gave
 // something back.

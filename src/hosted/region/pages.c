@@ -38,17 +38,8 @@ EGB_AMONG_DATA_ static uintptr_t rest_of_unit;  // in pages
 // A piece of a unit, so that the first chunks of several pools are one request to the system.
 static void* take_piece(size_t bytes)
 {
-    const size_t page  = egb_os_page_bytes_();
-    void*        piece = egb_rest_take_(&rest_of_unit, page, bytes);
-    while (piece == NULL) {
-        void* const unit = egb_obtain_region_(EGB_UNIT_BYTES, EGB_UNIT_BYTES);
-        if (unit == NULL) {
-            return NULL;
-        }
-        egb_rest_add_(&rest_of_unit, page, unit, EGB_UNIT_BYTES);
-        piece = egb_rest_take_(&rest_of_unit, page, bytes);
-    }
-    return piece;
+    const size_t page = egb_os_page_bytes_();
+    return egb_rest_cut_(&rest_of_unit, page, bytes, EGB_UNIT_BYTES, egb_obtain_region_);
 }
 
 void egb_plain_trim_(void)
