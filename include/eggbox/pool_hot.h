@@ -50,7 +50,7 @@ typedef struct egb_magazine_ {
     struct egb_batch* loaded;  // has the entries
     struct egb_batch* spare;   // as a rule full or empty; NULL: none
     uintptr_t         lowest;  // the oldest entry when no other thread takes them
-    uint8_t           refill_max;     // blocks to get at the next refill
+    uint8_t           refill_max;     // blocks to get at the next refill; 0: the first one
     bool              is_unsure;      // counted in its depot's `unsure`: src/hosted/cache/tight.h
     uint8_t           lane;           // the magazine's lane in its depot
     uint8_t           remote_length;  // of the next batch for blocks of other lanes' chunks

@@ -182,7 +182,7 @@ bool egb_magazine_attach_other_(egb_depot* depot, egb_magazine_* magazine, egb_p
         return false;
     }
     magazine->spare         = NULL;
-    magazine->refill_max    = 1;
+    magazine->refill_max    = 0;
     magazine->is_unsure     = false;
     magazine->remote        = NULL;
     magazine->remote_length = (uint8_t)first_length(magazine);
@@ -316,6 +316,14 @@ static size_t run_blocks_max(const egb_depot* depot)
     return egb_larger_(blocks, 1);
 }
 
+// The blocks of the second refill. As a rule refills have 1, 2, 4 blocks and so on. Many threads
+// with a few blocks of a size each would together hold back more than they use: theirs have 1, 1,
+// 2, 4.
+static size_t second_refill(void)
+{
+    return EGB_LOAD_(egb_threads_.count) > EGB_LANES ? 1 : 2;
+}
+
 // Refills take blocks from existing chunks: only for the first block may the system be asked.
 static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batch* batch)
 {
@@ -325,7 +333,7 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
     if (has_own) {
         egb_lane_prefer_own_chunk_(depot, magazine->lane);
     }
-    const size_t wanted = egb_smaller_(magazine->refill_max, batch->room);
+    const size_t wanted = egb_smaller_(egb_larger_(magazine->refill_max, 1), batch->room);
     while (count < wanted && !is_end && (count == 0 || depot->growing.available != NULL)) {
         egb_chunk_* chunk;
         void*       run[EGB_STATES_IN_LINE];
@@ -348,7 +356,7 @@ static void fill_from_chunks(egb_depot* depot, egb_magazine_* magazine, egb_batc
     }
     batch->count = count;
     egb_batch_turn_around_(batch);
-    const size_t twice   = 2 * (size_t)magazine->refill_max;
+    const size_t twice   = egb_larger_(2 * (size_t)magazine->refill_max, second_refill());
     const size_t most    = run_blocks_max(depot);
     magazine->refill_max = (uint8_t)(twice < most ? twice : most);
 }
@@ -363,7 +371,7 @@ static void step_aside(egb_depot* depot, egb_magazine_* magazine)
 {
     const size_t run_bytes    = EGB_STATES_IN_LINE * depot->growing.options.block_bytes;
     const bool   is_unlimited = depot->growing.options.max_blocks == 0;
-    const bool   is_new       = magazine->refill_max == 1 && magazine->spare == NULL;
+    const bool   is_new       = magazine->refill_max == 0 && magazine->spare == NULL;
     const bool is_small = run_bytes <= RUN_BYTES_MAX && run_blocks_max(depot) == EGB_STATES_IN_LINE;
     const bool is_one_of_few = depot->attached > 1 && depot->attached <= THREADS_ASIDE_MAX;
     if (is_one_of_few && depot->is_checked && is_unlimited && is_new && is_small) {

@@ -349,7 +349,7 @@ void egb_magazine_take_out_(egb_depot* depot, egb_magazine_* magazine)
         egb_batch_flush_(depot, magazine->spare);
     }
     egb_magazine_flush_remote_(depot, magazine);
-    magazine->refill_max = 1;
+    magazine->refill_max = 0;
     egb_magazine_set_bottom_(depot, magazine, magazine->lowest);
 }
 
