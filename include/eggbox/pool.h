@@ -241,7 +241,8 @@ EGB_NODISCARD egb_status egb_pool_reserve(egb_pool pool, size_t blocks);
 /// `keep_bytes`. Empties every thread's magazine of the pool first, and the depot. If the pool
 /// still holds more, it gathers blocks in few chunks from then on, and a later call can give the
 /// rest. For the null pool: gives back the region cache; and, not counted, unused memory of batches
-/// and magazines. Returns the bytes given back; 0 for a stale or static pool.
+/// and magazines, and addresses that were to become regions. Returns the bytes given back; 0 for a
+/// stale or static pool.
 /// O(chunks, free blocks in magazines and in the depot, and threads).
 size_t egb_pool_trim(egb_pool pool, size_t keep_bytes);
 

@@ -29,7 +29,9 @@ BOUNDS = {
     "threads_burst 16": {"after": 16, "late": 16},
     "sizes": {"peak": 150},
     "waves 1000": {"held": 30, "ended": 22, "waves": 26},
-    "idle_threads 40 200 1024": {"idle": 40, "ended": 44, "above": 90},
+    "idle_threads 40 200 1024": {"idle": 40, "ended": 30, "above": 90},
+    "idle_threads 100000 200 1024": {"ended": 30},
+    "idle_threads 100000 200 4096": {"ended": 50},
 }
 # The same where the process may have so many MiB: by RLIMIT_DATA, RLIMIT_AS, a control group.
 LIMITED = {

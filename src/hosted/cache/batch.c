@@ -151,6 +151,15 @@ static egb_batch_slab* slab_at(size_t index)
     return &slabs[index / EGB_BATCH_LENGTHS][index % EGB_BATCH_LENGTHS];
 }
 
+size_t egb_batch_slabs_idle_(void)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < SLABS; i++) {
+        sum += EGB_LOAD_(slab_at(i)->batches.idle);
+    }
+    return sum;
+}
+
 size_t egb_batch_slabs_trim_(void)
 {
     size_t given = 0;

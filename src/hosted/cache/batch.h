@@ -59,6 +59,9 @@ void egb_batch_fetch_(const egb_batch* batch);
 // The unused entry.
 const egb_entry_* egb_no_entry_(void);
 
+// The bytes of wholly free chunks of the batch slabs.
+size_t egb_batch_slabs_idle_(void);
+
 // Gives wholly free chunks of the batch slabs back to the system. Returns the bytes given back.
 size_t egb_batch_slabs_trim_(void);
 

@@ -112,29 +112,45 @@ static size_t enter_lane(void)
     return fewest;
 }
 
-// The table of an ended thread is as good as new, and has its pages. A few are kept for reuse.
-// False: there are enough, and the caller releases this one. The registry is locked.
-static bool put_table(egb_thread_* thread)
+// The table of an ended thread is as good as new, and has its pages. The registry is locked.
+static void put_table(egb_thread_* thread)
 {
-    if (egb_threads_.spare_tables == EGB_SPARE_TABLES_MAX) {
-        return false;
-    }
     thread->next             = egb_threads_.spare_table;
     egb_threads_.spare_table = thread;
-    egb_threads_.spare_tables++;
-    return true;
+    EGB_STORE_(egb_threads_.spare_tables, egb_threads_.spare_tables + 1);
+}
+
+// A spare table, if more than `least` are there. NULL: they are not.
+static egb_thread_* take_spare(size_t least)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    egb_thread_* const spare = egb_threads_.spare_tables > least ? egb_threads_.spare_table : NULL;
+    if (spare != NULL) {
+        egb_threads_.spare_table = spare->next;
+        EGB_STORE_(egb_threads_.spare_tables, egb_threads_.spare_tables - 1);
+    }
+    egb_os_unlock_(&egb_threads_.lock);
+    return spare;
+}
+
+size_t egb_threads_trim_(size_t tables)
+{
+    size_t given = 0;
+    for (size_t i = 0; i < tables; i++) {
+        egb_thread_* const spare = take_spare(EGB_SPARE_TABLES_LEAST);
+        if (spare == NULL) {
+            break;
+        }
+        egb_pages_release_(spare, sizeof(egb_thread_));
+        given += sizeof(egb_thread_);
+    }
+    return given;
 }
 
 // NULL: refused.
 static egb_thread_* take_table(void)
 {
-    egb_os_lock_(&egb_threads_.lock);
-    egb_thread_* const spare = egb_threads_.spare_table;
-    if (spare != NULL) {
-        egb_threads_.spare_table = spare->next;
-        egb_threads_.spare_tables--;
-    }
-    egb_os_unlock_(&egb_threads_.lock);
+    egb_thread_* const spare = take_spare(0);
     return spare != NULL ? spare : egb_pages_(sizeof(egb_thread_));
 }
 
@@ -143,6 +159,15 @@ void egb_threads_count_processors_(void)
     if (EGB_LOAD_(egb_threads_.processors) == 0 && !egb_keep_expects_sandbox_()) {
         EGB_STORE_(egb_threads_.processors, egb_os_processors_());
     }
+}
+
+// A thread has begun. The registry is locked.
+static void note_crowd(void)
+{
+    enum { PART_LEFT = 4 };
+    const size_t count      = egb_threads_.count;
+    const size_t left       = count > EGB_LANES ? (count + PART_LEFT - 1) / PART_LEFT : 0;
+    egb_threads_.crowd_left = egb_larger_(egb_threads_.crowd_left, left);
 }
 
 // NULL: refused.
@@ -158,16 +183,14 @@ static egb_thread_* new_table(void)
     const bool is_armed = arm(thread);
     egb_os_lock_(&egb_threads_.lock);
     if (!is_armed) {
-        const bool is_kept = put_table(thread);
+        put_table(thread);
         egb_os_unlock_(&egb_threads_.lock);
-        if (!is_kept) {
-            egb_pages_release_(thread, sizeof(egb_thread_));
-        }
         return NULL;
     }
     egb_magazine_clear_(&thread->magazines[0]);
     thread->lane = enter_lane();
     EGB_STORE_(egb_threads_.count, egb_threads_.count + 1);
+    note_crowd();
     EGB_LIST_ADD_(egb_threads_.threads, thread, );
     egb_os_unlock_(&egb_threads_.lock);
     set_here(thread);
@@ -182,7 +205,7 @@ static void let_go_of_all(egb_thread_* thread)
 }
 
 // As put_table(), for a table without blocks that threads can still find.
-static bool end_table(egb_thread_* thread)
+static void end_table(egb_thread_* thread)
 {
     EGB_LIST_REMOVE_(egb_threads_.threads, thread, );
     egb_threads_.lane_threads[thread->lane]--;
@@ -190,7 +213,19 @@ static bool end_table(egb_thread_* thread)
     thread->used       = 0;
     thread->revoked    = 0;
     thread->room_bytes = 0;
-    return put_table(thread);
+    put_table(thread);
+}
+
+// Whether three quarters of a crowd of threads have ended, or since then half of those that were
+// left. The registry is locked.
+static bool end_crowd(void)
+{
+    const size_t count   = egb_threads_.count;
+    const bool   is_over = count <= egb_threads_.crowd_left && egb_threads_.crowd_left != 0;
+    if (is_over) {
+        egb_threads_.crowd_left = count / 2;
+    }
+    return is_over;
 }
 
 // Threads that end at one time wait for each other as little as can be: the registry is locked for
@@ -200,10 +235,15 @@ static void at_exit(void* argument)
     set_here(no_table_any_more());
     let_go_of_all(argument);
     egb_os_lock_(&egb_threads_.lock);
-    const bool is_kept = end_table(argument);
+    end_table(argument);
+    const bool is_crowd_over = end_crowd();
     egb_os_unlock_(&egb_threads_.lock);
-    if (!is_kept) {
-        egb_pages_release_(argument, sizeof(egb_thread_));
+    void (*const on_crowd_end)(void) = EGB_LOAD_(egb_threads_.on_crowd_end);
+    if (is_crowd_over) {
+        (void)egb_threads_trim_(SIZE_MAX);
+    }
+    if (is_crowd_over && on_crowd_end != NULL) {
+        on_crowd_end();
     }
 }
 
@@ -247,12 +287,12 @@ void egb_threads_end_others_(void)
         egb_thread_* const following = thread->next;
         if (thread != egb_thread_self_()) {
             let_go_of_all(thread);
-            if (!end_table(thread)) {
-                egb_pages_release_(thread, sizeof(egb_thread_));
-            }
+            end_table(thread);
         }
         thread = following;
     }
+    egb_threads_.crowd_left = 0;
+    (void)egb_threads_trim_(SIZE_MAX);
 }
 
 void egb_owned_link_(egb_magazine* cache)

@@ -6,22 +6,27 @@
 
 #include "magazine.h"
 
-// The most tables of ended threads that are kept for reuse.
-enum { EGB_SPARE_TABLES_MAX = 16 };
+// So many tables of ended threads are kept for reuse in any case.
+enum { EGB_SPARE_TABLES_LEAST = 16 };
 
 // The threads and owned magazines of a process. Its lock, the registry lock, also protects the tree
 // of pools, in room pool.
 typedef struct egb_thread_registry {
-    egb_os_mutex  lock;
-    egb_thread_*  threads;
-    egb_thread_*  spare_table;  // from an ended thread, without magazines
-    size_t        spare_tables;
-    size_t        lane_threads[EGB_LANES];
-    size_t        count;       // threads; atomic
-    size_t        processors;  // that they may run on, once there are many; else 0. Atomic
-    size_t        claimed;     // bytes of the blocks that open magazines have room for. Atomic
-    egb_magazine* owned;       // all open ones
-    bool          can_take;    // from other threads' magazines; else there are none. Atomic
+    egb_os_mutex lock;
+    egb_thread_* threads;
+    egb_thread_* spare_table;   // from an ended thread, without magazines
+    size_t       spare_tables;  // atomic
+    size_t       lane_threads[EGB_LANES];
+    size_t       count;      // threads; atomic
+    size_t crowd_left;       // once no more than these are left a crowd has ended; 0: there is none
+    size_t processors;       // that they may run on, once there are many; else 0. Atomic
+    size_t claimed;          // bytes of the blocks that open magazines have room for. Atomic
+    egb_magazine* owned;     // all open ones
+    bool          can_take;  // from other threads' magazines; else there are none. Atomic
+
+    // Called by a thread whose end is that of a crowd, when it has no magazines any more, and no
+    // lock is held. NULL: nobody wants to know. Atomic.
+    void (*on_crowd_end)(void);
 } egb_thread_registry;
 
 extern egb_thread_registry egb_threads_;
@@ -85,6 +90,10 @@ void egb_owned_let_go_(void);
 // Adds an owned magazine to the list of all; removes it. With the registry lock held.
 void egb_owned_link_(egb_magazine* cache);
 void egb_owned_unlink_(egb_magazine* cache);
+
+// Gives at most `tables` tables of ended threads back to the system, beyond those that are kept in
+// any case. Returns the bytes given back. The registry lock is not held.
+size_t egb_threads_trim_(size_t tables);
 
 // In the child of a fork: ends the tables of all other threads, which no longer exist, and gives
 // their blocks back. Takes pool locks.

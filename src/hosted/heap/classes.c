@@ -124,6 +124,7 @@ static bool make_top(void)
     if (large_level == EGB_LEVEL_SAMPLE) {
         egb_samples_begin_();
     }
+    EGB_STORE_(egb_threads_.on_crowd_end, egb_heap_end_crowd_);
     store_key(&top_key, pool);
     return true;
 }

@@ -129,6 +129,11 @@ void egb_heap_purge_step_(void);
 // many calls went further than a magazine.
 void egb_heap_wake_purger_(void);
 
+// All but a few of many threads have ended, and left their free blocks. At once, and not after two
+// epochs, unused memory goes but for what may stay. No effect during a freeze; it is not made up
+// for.
+void egb_heap_end_crowd_(void);
+
 // As egb_heap_trim(), but gives back whole ranges of addresses only: the system refused, and pages
 // between blocks in use would not help. Returns the bytes given back.
 size_t egb_heap_give_up_(size_t keep_bytes);

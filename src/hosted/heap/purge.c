@@ -234,7 +234,7 @@ static void limit_idle(void)
     }
     while (which != EGB_HEAP_CLASSES && idle > limit / 4) {
         const size_t more = egb_smaller_(idle - limit / 4, TRIM_BYTES_MAX);
-        if (egb_pool_give_idle_(egb_heap_pool_of_class_(which), more) == 0) {
+        if (egb_pool_give_idle_(egb_heap_pool_of_class_(which), more, true) == 0) {
             break;
         }
         which = most_idle(&idle);
@@ -310,7 +310,8 @@ static bool pass_on_idle(void)
     size_t       idle;
     const size_t which = most_idle(&idle);
     return egb_os_can_split_() && idle >= GROWTH_BYTES &&
-           egb_pool_give_idle_(egb_heap_pool_of_class_(which), GROWTH_BYTES) >= SPARE_BYTES_MIN;
+           egb_pool_give_idle_(egb_heap_pool_of_class_(which), GROWTH_BYTES, true) >=
+               SPARE_BYTES_MIN;
 }
 
 static void pass_on_spare(void)
@@ -375,27 +376,30 @@ void egb_heap_purge_ends_(void)
     egb_keep_note_purger_(false);
 }
 
-// Whether an epoch has ended, and the next one begins. The first one begins with the first look.
-static bool epoch_ends(void)
+// The epochs that have passed since the last one began, if this call ends it; else 0. The first one
+// begins with the first look.
+static uint32_t epochs_passed(void)
 {
-    const uint32_t now   = (uint32_t)egb_os_milliseconds_();
-    uint32_t       began = EGB_LOAD_(epoch_began);
-    const bool     first = began == 0;
-    return (first || now - began >= EPOCH_MILLISECONDS) &&
-           __atomic_compare_exchange_n(
-               &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
-           ) &&
-           !first;
+    const uint32_t now    = (uint32_t)egb_os_milliseconds_();
+    uint32_t       began  = EGB_LOAD_(epoch_began);
+    const bool     first  = began == 0;
+    const uint32_t passed = first ? 1 : (now - began) / EPOCH_MILLISECONDS;
+    const bool     is_ours =
+        passed != 0 && __atomic_compare_exchange_n(
+                           &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
+                       );
+    return is_ours && !first ? passed : 0;
 }
 
 // Returns the bytes given back.
 static size_t look_at_clock(void)
 {
-    if (!epoch_ends()) {
+    const uint32_t passed = epochs_passed();
+    if (passed == 0) {
         return 0;
     }
     const uint32_t current = egb_large_cache_next_epoch_();
-    egb_keep_end_epoch_();
+    egb_keep_end_epochs_(passed);
     if (current % EPOCHS_PER_RECLAIM == 0) {
         for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
             egb_pool_reclaim_idle_(egb_heap_pool_of_class_(i));
@@ -405,6 +409,7 @@ static size_t look_at_clock(void)
     size_t       given  = egb_large_release_(current - 1, cached - part_of_epoch(cached));
     given += egb_region_cache_trim_(egb_region_cache_held_() / 2, UNMAPPED_AT_ONCE_MAX);
     given += egb_batch_slabs_trim_();
+    given += egb_threads_trim_(EGB_LOAD_(egb_threads_.spare_tables) / 2);
     return given + trim_classes();
 }
 
@@ -455,6 +460,62 @@ void egb_heap_expect_sandbox_(void)
     egb_keep_read_no_more_();
 }
 
+// ---- the end of a crowd of threads --------------------------------------------------------------
+
+// Bytes that are not used, at least: free blocks between blocks in use are among them, and they
+// cannot go.
+static size_t most_unused(void)
+{
+    size_t sum = egb_region_cache_held_() + egb_large_held_().cached + egb_batch_slabs_idle_();
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        sum += bytes_of_class(i).spare;
+    }
+    return sum;
+}
+
+static size_t flush_classes(size_t* idle)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        idle[i] = egb_pool_flush_(egb_heap_pool_of_class_(i));
+        sum += idle[i];
+    }
+    return sum;
+}
+
+// Parts, so that no thread waits for its start or end for long. Returns the bytes given.
+static size_t give_idle_of_class(size_t index, size_t most)
+{
+    size_t given = 0;
+    for (size_t last = most; last != 0 && given < most; given += last) {
+        const size_t part = egb_smaller_(most - given, GROWTH_BYTES);
+        last              = egb_pool_give_idle_(egb_heap_pool_of_class_(index), part, false);
+    }
+    return given;
+}
+
+void egb_heap_end_crowd_(void)
+{
+    const size_t keep = egb_keep_after_crowd_();
+    size_t       idle[EGB_HEAP_CLASSES];
+    if (egb_is_frozen_() || most_unused() <= keep) {
+        return;
+    }
+    const size_t chunks = egb_region_cache_held_();
+    const size_t large  = egb_large_held_().cached;
+    const size_t sum    = flush_classes(idle) + chunks + large;
+    if (sum + egb_batch_slabs_idle_() <= keep) {
+        return;
+    }
+    const size_t room  = rest_of(sum, keep);
+    size_t       given = egb_region_cache_trim_(rest_of(chunks, room), SIZE_MAX);
+    given += egb_large_release_(UINT32_MAX, rest_of(large, rest_of(room, given)));
+    for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
+        given += give_idle_of_class(i, egb_smaller_(idle[i], room - given));
+    }
+    egb_keep_note_given_after_crowd_(given + egb_batch_slabs_trim_());
+}
+
 // ---- at once ------------------------------------------------------------------------------------
 
 size_t egb_heap_held_(void)
@@ -482,7 +543,7 @@ size_t egb_heap_give_up_(size_t keep_bytes)
             given += egb_pool_trim(egb_heap_pool_of_class_(i), rest_of(held, room - given));
         }
     }
-    return room == given ? given : given + egb_batch_slabs_trim_();
+    return room == given ? given : given + egb_batch_slabs_trim_() + egb_threads_trim_(SIZE_MAX);
 }
 
 static size_t gone_bytes(void)

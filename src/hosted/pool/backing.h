@@ -16,9 +16,13 @@ size_t egb_pool_give_up_(egb_pool pool, size_t keep_bytes, bool to_cache);
 // Takes the blocks out of magazines that nobody has used since the last such call.
 void egb_pool_reclaim_idle_(egb_pool pool);
 
-// Gives up to `bytes` bytes of chunks that are wholly free now to the cache of large regions.
-// Magazines keep their blocks. Returns the bytes given.
-size_t egb_pool_give_idle_(egb_pool pool, size_t bytes);
+// Puts the blocks of the pool's depot back into their chunks. Returns the bytes of its wholly free
+// chunks.
+size_t egb_pool_flush_(egb_pool pool);
+
+// Gives up to `bytes` bytes of chunks that are wholly free now to the system or to the cache of
+// large regions. Magazines keep their blocks. Returns the bytes given.
+size_t egb_pool_give_idle_(egb_pool pool, size_t bytes, bool to_cache);
 
 // The bytes of the pool's wholly free chunks. Takes no lock; the answer may be outdated.
 size_t egb_pool_idle_(egb_pool pool);

@@ -81,7 +81,19 @@ static size_t give_idle_chunks(egb_control* control, size_t keep_bytes, bool to_
     return given;
 }
 
-size_t egb_pool_give_idle_(egb_pool pool, size_t bytes)
+size_t egb_pool_flush_(egb_pool pool)
+{
+    size_t             idle    = 0;
+    egb_control* const control = egb_pool_lock_(pool);
+    if (control != NULL) {
+        egb_depot_flush_(&control->depot);
+        idle = control->depot.growing.idle;
+        egb_pool_unlock_(control);
+    }
+    return idle;
+}
+
+size_t egb_pool_give_idle_(egb_pool pool, size_t bytes, bool to_cache)
 {
     size_t given = 0;
     egb_os_lock_(&egb_threads_.lock);
@@ -89,7 +101,7 @@ size_t egb_pool_give_idle_(egb_pool pool, size_t bytes)
     if (control != NULL) {
         egb_depot_flush_(&control->depot);  // its batches remember blocks of chunks that may go
         const size_t held = control->depot.growing.held;
-        given             = give_idle_chunks(control, held - egb_smaller_(bytes, held), true);
+        given             = give_idle_chunks(control, held - egb_smaller_(bytes, held), to_cache);
         egb_pool_unlock_(control);
     }
     egb_os_unlock_(&egb_threads_.lock);
@@ -137,6 +149,7 @@ size_t egb_pool_trim(egb_pool pool, size_t keep_bytes)
         return egb_pool_give_up_(pool, keep_bytes, false);
     }
     (void)egb_batch_slabs_trim_();
+    (void)egb_threads_trim_(SIZE_MAX);
     egb_plain_trim_();
     (void)egb_obtain_trim_();
     return egb_region_cache_trim_(keep_bytes, SIZE_MAX);

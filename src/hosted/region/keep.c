@@ -21,15 +21,21 @@ static const size_t SHARE_LEAST = MIB / 4;
 static const size_t GOT_LEAST = 4 * MIB;
 enum { MILLISECONDS_PER_READ = 1000 };
 
-// Memory that is needed again within so many epochs should have stayed; after so many without such
-// a need the limit falls.
-enum { SOON_EPOCHS = 4, FALL_EPOCHS = 16 };
+// Memory that is needed again so soon should have stayed; after so many epochs without such a need
+// the limit falls.
+enum { SOON_MILLISECONDS = 1000, FALL_EPOCHS = 16 };
 
-EGB_AMONG_DATA_ static bool     has_purger;    // atomic, as all that follow
-EGB_AMONG_DATA_ static size_t   limit;         // 0: the least
-EGB_AMONG_DATA_ static size_t   gone_lately;   // bytes that went and may be needed again
-EGB_AMONG_DATA_ static uint32_t given_lately;  // epochs until they count as not needed
-EGB_AMONG_DATA_ static uint32_t epochs_alike;
+EGB_AMONG_DATA_ static bool has_purger;  // atomic, as all that follow
+
+// What was learned from memory that went.
+typedef struct lesson {
+    size_t   limit;         // 0: the least
+    size_t   gone_lately;   // bytes that went and may be needed again
+    uint32_t gone_at;       // milliseconds: when the last of them went
+    uint32_t epochs_alike;  // in which nothing was needed again
+} lesson;
+
+EGB_AMONG_DATA_ static lesson   at_any_time, after_crowds;  // fields atomic
 static size_t                   share = SIZE_MAX;
 EGB_AMONG_DATA_ static size_t   got;      // bytes, until they are GOT_LEAST
 EGB_AMONG_DATA_ static uint32_t read_at;  // milliseconds
@@ -44,7 +50,13 @@ size_t egb_keep_share_(void)
 size_t egb_keep_bytes_(void)
 {
     const size_t least = EGB_LOAD_(has_purger) ? LIMIT_LEAST_OF_THREADS : LIMIT_LEAST;
-    return egb_smaller_(egb_larger_(EGB_LOAD_(limit), least), egb_keep_share_());
+    return egb_smaller_(egb_larger_(EGB_LOAD_(at_any_time.limit), least), egb_keep_share_());
+}
+
+size_t egb_keep_after_crowd_(void)
+{
+    const size_t most = egb_larger_(EGB_LOAD_(after_crowds.limit), LIMIT_LEAST);
+    return egb_smaller_(most, egb_keep_share_());
 }
 
 // ---- the limits of the process ------------------------------------------------------------------
@@ -112,24 +124,59 @@ bool egb_keep_expects_sandbox_(void)
 
 // ---- what comes and goes ------------------------------------------------------------------------
 
+static size_t gone_soon_before(const lesson* one, uint32_t now)
+{
+    return now - EGB_LOAD_(one->gone_at) < SOON_MILLISECONDS ? EGB_LOAD_(one->gone_lately) : 0;
+}
+
+static void note_given(lesson* one, size_t bytes)
+{
+    const uint32_t now    = (uint32_t)egb_os_milliseconds_();
+    const size_t   before = gone_soon_before(one, now);
+    EGB_STORE_(one->gone_lately, egb_smaller_(before + bytes, LIMIT_MOST));
+    EGB_STORE_(one->gone_at, now);
+}
+
 void egb_keep_note_given_(size_t bytes)
 {
-    const size_t before = EGB_LOAD_(given_lately) != 0 ? EGB_LOAD_(gone_lately) : 0;
-    EGB_STORE_(gone_lately, egb_smaller_(before + bytes, LIMIT_MOST));
-    EGB_STORE_(given_lately, SOON_EPOCHS);
+    note_given(&at_any_time, bytes);
+}
+
+void egb_keep_note_given_after_crowd_(size_t bytes)
+{
+    note_given(&after_crowds, bytes);
 }
 
 // Of memory that is needed again, all should have stayed. Of the limit, wholly free chunks may have
-// half.
-static void learn(size_t bytes)
+// half. `limit`: as it is now.
+static void learn(lesson* one, size_t bytes, size_t limit)
 {
-    const size_t gone  = EGB_LOAD_(given_lately) != 0 ? EGB_LOAD_(gone_lately) : 0;
-    const size_t again = egb_smaller_(bytes, gone);
-    if (again != 0) {
-        EGB_STORE_(gone_lately, gone - again);
-        EGB_STORE_(epochs_alike, 0);
-        EGB_STORE_(limit, egb_smaller_(egb_keep_bytes_() + 2 * again, LIMIT_MOST));
+    if (EGB_LOAD_(one->gone_lately) == 0) {
+        return;
     }
+    const size_t gone  = gone_soon_before(one, (uint32_t)egb_os_milliseconds_());
+    const size_t again = egb_smaller_(bytes, gone);
+    EGB_STORE_(one->gone_lately, gone - again);
+    if (again != 0) {
+        EGB_STORE_(one->epochs_alike, 0);
+        EGB_STORE_(one->limit, egb_smaller_(limit + 2 * again, LIMIT_MOST));
+    }
+}
+
+static void end_epochs(lesson* one, uint32_t count)
+{
+    const uint32_t alike =
+        EGB_LOAD_(one->epochs_alike) + (uint32_t)egb_smaller_(count, FALL_EPOCHS);
+    EGB_STORE_(one->epochs_alike, alike % FALL_EPOCHS);
+    if (alike >= FALL_EPOCHS) {
+        EGB_STORE_(one->limit, EGB_LOAD_(one->limit) / 2);
+    }
+}
+
+static void forget(lesson* one)
+{
+    EGB_STORE_(one->limit, 0);
+    EGB_STORE_(one->gone_lately, 0);
 }
 
 void egb_keep_note_got_(size_t bytes)
@@ -142,7 +189,8 @@ void egb_keep_note_got_(size_t bytes)
         }
         end_reading();
     }
-    learn(bytes);
+    learn(&at_any_time, bytes, egb_keep_bytes_());
+    learn(&after_crowds, bytes, egb_keep_after_crowd_());
 }
 
 bool egb_keep_expects_more_(void)
@@ -150,22 +198,18 @@ bool egb_keep_expects_more_(void)
     return EGB_LOAD_(got) == GOT_LEAST;
 }
 
-void egb_keep_end_epoch_(void)
+void egb_keep_end_epochs_(uint32_t count)
 {
-    const uint32_t lately = EGB_LOAD_(given_lately);
-    const uint32_t alike  = EGB_LOAD_(epochs_alike) + 1;
-    EGB_STORE_(given_lately, lately == 0 ? 0 : lately - 1);
-    EGB_STORE_(epochs_alike, alike % FALL_EPOCHS);
-    if (alike == FALL_EPOCHS) {
-        EGB_STORE_(limit, EGB_LOAD_(limit) / 2);
-    }
+    end_epochs(&at_any_time, count);
+    end_epochs(&after_crowds, count);
 }
 
 void egb_keep_note_purger_(bool is_there)
 {
     EGB_STORE_(has_purger, is_there);
-    if (!is_there) {
-        EGB_STORE_(limit, 0);  // nobody looks at the clock for more
+    if (!is_there) {  // nobody looks at the clock for more
+        forget(&at_any_time);
+        forget(&after_crowds);
     }
 }
 

@@ -9,6 +9,10 @@
 // 32-bit machines), and it falls again when nothing is: so a program with phases soon keeps the
 // memory of a phase.
 //
+// While many threads come and go, memory goes and is needed again all the time, and the limit
+// grows. When they have ended that says nothing about what follows. What stays then has a limit of
+// its own, at least 8 MiB, that is learned in the same way from one such end to the next.
+//
 // A process whose memory is limited, by itself or by its control group, keeps a small share of that
 // at most: nobody asks it for memory back before the kernel ends it. The limits are read when the
 // process has got some MiB, so that short programs do not pay for it, and again while it gets more,
@@ -23,6 +27,11 @@ size_t egb_keep_bytes_(void);
 
 // So much unused memory went because it was over this limit, or over another limit of a cache.
 void egb_keep_note_given_(size_t bytes);
+
+// The bytes that may stay unused when a crowd of threads has ended, within the share. So much went
+// for that reason.
+size_t egb_keep_after_crowd_(void);
+void   egb_keep_note_given_after_crowd_(size_t bytes);
 
 // The share of the memory that the process may have: no cache is larger. SIZE_MAX: there is no
 // limit.
@@ -46,8 +55,8 @@ void egb_keep_read_no_more_(void);
 // Whether that was called: a system call without need may end the program.
 bool egb_keep_expects_sandbox_(void);
 
-// An epoch of the purge has ended.
-void egb_keep_end_epoch_(void);
+// So many epochs of the purge have passed.
+void egb_keep_end_epochs_(uint32_t count);
 
 // From now on somebody calls egb_heap_purge() again and again; or nobody does any more.
 void egb_keep_note_purger_(bool is_there);
