@@ -17,7 +17,7 @@ static const size_t LIMIT_MOST             = (sizeof(void*) < 8 ? 64 : 1024) * M
 enum { PARTS_OF_MEMORY = 16 };
 static const size_t SHARE_LEAST = MIB / 4;
 
-// A process that got less from the system does not read the limits.
+// A process that got less from the system neither reads the limits nor learns.
 static const size_t GOT_LEAST = 4 * MIB;
 enum { MILLISECONDS_PER_READ = 1000 };
 
@@ -79,10 +79,9 @@ static void read_limits(void)
     EGB_STORE_(share, most == SIZE_MAX ? SIZE_MAX : part);
 }
 
-static bool is_time_to_read(void)
+static bool is_time_to_read(uint32_t now)
 {
-    const uint32_t now  = (uint32_t)egb_os_milliseconds_();
-    uint32_t       last = EGB_LOAD_(read_at);
+    uint32_t last = EGB_LOAD_(read_at);
     return now - last >= MILLISECONDS_PER_READ &&
            __atomic_compare_exchange_n(
                &read_at, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
@@ -149,12 +148,9 @@ void egb_keep_note_given_after_crowd_(size_t bytes)
 
 // Of memory that is needed again, all should have stayed. Of the limit, wholly free chunks may have
 // half. `limit`: as it is now.
-static void learn(lesson* one, size_t bytes, size_t limit)
+static void learn(lesson* one, size_t bytes, size_t limit, uint32_t now)
 {
-    if (EGB_LOAD_(one->gone_lately) == 0) {
-        return;
-    }
-    const size_t gone  = gone_soon_before(one, (uint32_t)egb_os_milliseconds_());
+    const size_t gone  = gone_soon_before(one, now);
     const size_t again = egb_smaller_(bytes, gone);
     EGB_STORE_(one->gone_lately, gone - again);
     if (again != 0) {
@@ -183,14 +179,18 @@ void egb_keep_note_got_(size_t bytes)
 {
     const size_t sum = egb_smaller_(EGB_LOAD_(got) + egb_smaller_(bytes, GOT_LEAST), GOT_LEAST);
     EGB_STORE_(got, sum);
-    if (sum == GOT_LEAST && is_time_to_read() && begin_reading()) {
+    if (sum < GOT_LEAST) {
+        return;
+    }
+    const uint32_t now = (uint32_t)egb_os_milliseconds_();
+    if (is_time_to_read(now) && begin_reading()) {
         if (!EGB_LOAD_(is_read_no_more)) {
             read_limits();
         }
         end_reading();
     }
-    learn(&at_any_time, bytes, egb_keep_bytes_());
-    learn(&after_crowds, bytes, egb_keep_after_crowd_());
+    learn(&at_any_time, bytes, egb_keep_bytes_(), now);
+    learn(&after_crowds, bytes, egb_keep_after_crowd_(), now);
 }
 
 bool egb_keep_expects_more_(void)
