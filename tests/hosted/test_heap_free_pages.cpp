@@ -4,7 +4,10 @@
 #include "events.hpp"
 #include "heaps.hpp"
 
+extern "C" {
 #include "pool/backing.h"
+#include "pool/registry.h"
+}
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -127,11 +130,34 @@ std::size_t page_faults()
     return static_cast<std::size_t>(used.ru_minflt);
 }
 
-// One block in four pages stays when blocks are thinned out.
+// One block in four pages stays when blocks are thinned out: of so many.
+std::size_t one_stays_of(std::size_t bytes)
+{
+    return std::max<std::size_t>(2, 4 * page_bytes() / bytes);
+}
+
 bool stays(std::size_t index, std::size_t bytes)
 {
-    const std::size_t every = std::max<std::size_t>(2, 4 * page_bytes() / bytes);
+    const std::size_t every = one_stays_of(bytes);
     return index % every == every / 2;
+}
+
+const egb_chunk_* chunk_of(egb_pool pool, const void* address)
+{
+    return egb_growing_chunk_of_(&egb_control_of_(pool)->depot.growing, address);
+}
+
+// A block that goes, two pages from one that stays and keeps the chunk of both.
+void* one_that_goes(const std::vector<void*>& blocks, std::size_t bytes)
+{
+    const std::size_t apart = one_stays_of(bytes) / 2;
+    for (std::size_t i = apart; i + apart < blocks.size(); i += 2 * apart) {
+        const egb_pool pool = egb_pool_of(blocks[i]);
+        if (chunk_of(pool, blocks[i]) == chunk_of(pool, blocks[i + apart])) {
+            return blocks[i + apart];
+        }
+    }
+    return nullptr;
 }
 
 // Returns those that stay.
@@ -323,7 +349,8 @@ TEST_F(heap_free_pages, a_write_to_a_free_block_is_noticed)
             for (const egb_heap_class& one : heap_numbers().classes) {
                 (void)egb_pool_trim(one.pool, SIZE_MAX);  // no block is in a magazine
             }
-            void* const written = blocks[blocks.size() / 2];
+            void* const written = one_that_goes(blocks, bytes);
+            ASSERT_NE(written, nullptr);
             std::memset(written, 0x77, 8);
             (void)egb_heap_trim(0);
             std::vector<void*> again;
