@@ -6,6 +6,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
+#include <future>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -28,6 +30,19 @@ void*         __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align);
 void*         __real_egb_os_reserve_(std::size_t bytes, std::size_t align);
 void          __wrap_egb_os_release_(void* region, std::size_t bytes);
 void          __real_egb_os_release_(void* region, std::size_t bytes);
+std::size_t   __wrap_egb_os_group_limit_(void);
+std::size_t   __wrap_egb_os_process_limit_(void);
+
+// As without limits, whatever the machine's are.
+std::size_t __wrap_egb_os_group_limit_(void)
+{
+    return SIZE_MAX;
+}
+
+std::size_t __wrap_egb_os_process_limit_(void)
+{
+    return SIZE_MAX;
+}
 
 std::uint64_t __wrap_egb_os_milliseconds_(void)
 {
@@ -152,7 +167,37 @@ void pass_epochs(int count)
     }
 }
 
+// One thread of a crowd takes memory when the others have ended, and ends.
+void end_as_the_last_of_a_crowd()
+{
+    std::promise<void> started;
+    std::promise<void> alone;
+    std::thread        last([&started, &alone] {
+        egb_free(egb_malloc(100));
+        started.set_value();
+        alone.get_future().wait();
+        give(take(1000, 60 * MiB));
+    });
+    started.get_future().wait();
+    {
+        const crowd others(12);
+    }
+    alone.set_value();
+    last.join();
+}
+
 }  // namespace
+
+// In a process of its own and as the first test, since a thread counts that has used the heap.
+TEST(heap_keep, little_stays_of_the_very_last_thread)
+{
+    const auto run = [] {
+        (void)egb_heap_purge();
+        end_as_the_last_of_a_crowd();
+        std::_Exit(held() <= 10 * MiB ? 0 : 1);
+    };
+    EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
 
 TEST(heap_keep, blocks_of_any_size_go_at_once)
 {

@@ -165,9 +165,9 @@ void egb_threads_count_processors_(void)
 static void note_crowd(void)
 {
     enum { PART_LEFT = 4 };
-    const size_t count      = egb_threads_.count;
-    const size_t left       = count > EGB_LANES ? (count + PART_LEFT - 1) / PART_LEFT : 0;
-    egb_threads_.crowd_left = egb_larger_(egb_threads_.crowd_left, left);
+    const size_t count       = egb_threads_.count;
+    const size_t below       = count > EGB_LANES ? (count + PART_LEFT - 1) / PART_LEFT + 1 : 0;
+    egb_threads_.crowd_below = egb_larger_(egb_threads_.crowd_below, below);
 }
 
 // NULL: refused.
@@ -221,15 +221,15 @@ static void end_table(egb_thread_* thread)
 static bool end_crowd(void)
 {
     const size_t count   = egb_threads_.count;
-    const bool   is_over = count <= egb_threads_.crowd_left && egb_threads_.crowd_left != 0;
+    const bool   is_over = count < egb_threads_.crowd_below;
     if (is_over) {
-        egb_threads_.crowd_left = count / 2;
+        egb_threads_.crowd_below = count == 0 ? 0 : count / 2 + 1;
     }
     return is_over;
 }
 
 // Threads that end at one time wait for each other as little as can be: the registry is locked for
-// the list alone.
+// the list alone, except at the end of a crowd.
 static void at_exit(void* argument)
 {
     set_here(no_table_any_more());
@@ -291,7 +291,7 @@ void egb_threads_end_others_(void)
         }
         thread = following;
     }
-    egb_threads_.crowd_left = 0;
+    egb_threads_.crowd_below = 0;
     (void)egb_threads_trim_(SIZE_MAX);
 }
 

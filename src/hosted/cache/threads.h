@@ -17,12 +17,12 @@ typedef struct egb_thread_registry {
     egb_thread_* spare_table;   // from an ended thread, without magazines
     size_t       spare_tables;  // atomic
     size_t       lane_threads[EGB_LANES];
-    size_t       count;      // threads; atomic
-    size_t crowd_left;       // once no more than these are left a crowd has ended; 0: there is none
-    size_t processors;       // that they may run on, once there are many; else 0. Atomic
-    size_t claimed;          // bytes of the blocks that open magazines have room for. Atomic
-    egb_magazine* owned;     // all open ones
-    bool          can_take;  // from other threads' magazines; else there are none. Atomic
+    size_t       count;        // threads; atomic
+    size_t       crowd_below;  // once fewer than these are left a crowd has ended; 0: there is none
+    size_t       processors;   // that they may run on, once there are many; else 0. Atomic
+    size_t       claimed;      // bytes of the blocks that open magazines have room for. Atomic
+    egb_magazine* owned;       // all open ones
+    bool          can_take;    // from other threads' magazines; else there are none. Atomic
 
     // Called by a thread whose end is that of a crowd, when it has no magazines any more, and no
     // lock is held. NULL: nobody wants to know. Atomic.

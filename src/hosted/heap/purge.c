@@ -462,8 +462,7 @@ void egb_heap_expect_sandbox_(void)
 
 // ---- the end of a crowd of threads --------------------------------------------------------------
 
-// Bytes that are not used, at least: free blocks between blocks in use are among them, and they
-// cannot go.
+// No more than this can go: free blocks between blocks in use are among it.
 static size_t most_unused(void)
 {
     size_t sum = egb_region_cache_held_() + egb_large_held_().cached + egb_batch_slabs_idle_();
@@ -473,23 +472,32 @@ static size_t most_unused(void)
     return sum;
 }
 
-static size_t flush_classes(size_t* idle)
+static void flush_classes(void)
 {
-    size_t sum = 0;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        idle[i] = egb_pool_flush_(egb_heap_pool_of_class_(i));
-        sum += idle[i];
+        (void)egb_pool_flush_(egb_heap_pool_of_class_(i));
     }
-    return sum;
 }
 
-// Parts, so that no thread waits for its start or end for long. Returns the bytes given.
-static size_t give_idle_of_class(size_t index, size_t most)
+// Bytes that can go, but for batch slabs.
+static size_t whole_regions(void)
+{
+    size_t idle;
+    (void)most_idle(&idle);
+    return idle + egb_region_cache_held_() + egb_large_held_().cached;
+}
+
+// Parts, so that no thread waits for its start or end for long. Others give as well, so each part
+// is measured anew. Returns the bytes given.
+static size_t give_idle_of_class(size_t index, size_t keep)
 {
     size_t given = 0;
-    for (size_t last = most; last != 0 && given < most; given += last) {
-        const size_t part = egb_smaller_(most - given, GROWTH_BYTES);
+    size_t last  = SIZE_MAX;
+    for (size_t over = rest_of(whole_regions(), keep); over != 0 && last != 0;
+         over        = rest_of(whole_regions(), keep)) {
+        const size_t part = egb_smaller_(over, GROWTH_BYTES);
         last              = egb_pool_give_idle_(egb_heap_pool_of_class_(index), part, false);
+        given += last;
     }
     return given;
 }
@@ -497,21 +505,21 @@ static size_t give_idle_of_class(size_t index, size_t most)
 void egb_heap_end_crowd_(void)
 {
     const size_t keep = egb_keep_after_crowd_();
-    size_t       idle[EGB_HEAP_CLASSES];
     if (egb_is_frozen_() || most_unused() <= keep) {
         return;
     }
+    flush_classes();
     const size_t chunks = egb_region_cache_held_();
     const size_t large  = egb_large_held_().cached;
-    const size_t sum    = flush_classes(idle) + chunks + large;
+    const size_t sum    = whole_regions();
     if (sum + egb_batch_slabs_idle_() <= keep) {
         return;
     }
     const size_t room  = rest_of(sum, keep);
     size_t       given = egb_region_cache_trim_(rest_of(chunks, room), SIZE_MAX);
     given += egb_large_release_(UINT32_MAX, rest_of(large, rest_of(room, given)));
-    for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
-        given += give_idle_of_class(i, egb_smaller_(idle[i], room - given));
+    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
+        given += give_idle_of_class(i, keep);
     }
     egb_keep_note_given_after_crowd_(given + egb_batch_slabs_trim_());
 }

@@ -123,13 +123,18 @@ bool egb_keep_expects_sandbox_(void)
 
 // ---- what comes and goes ------------------------------------------------------------------------
 
+// Another thread may have looked at the clock later than this one, and been faster.
 static size_t gone_soon_before(const lesson* one, uint32_t now)
 {
-    return now - EGB_LOAD_(one->gone_at) < SOON_MILLISECONDS ? EGB_LOAD_(one->gone_lately) : 0;
+    const uint32_t since = now - EGB_LOAD_(one->gone_at) + SOON_MILLISECONDS;
+    return since < 2 * SOON_MILLISECONDS ? EGB_LOAD_(one->gone_lately) : 0;
 }
 
 static void note_given(lesson* one, size_t bytes)
 {
+    if (bytes == 0) {
+        return;
+    }
     const uint32_t now    = (uint32_t)egb_os_milliseconds_();
     const size_t   before = gone_soon_before(one, now);
     EGB_STORE_(one->gone_lately, egb_smaller_(before + bytes, LIMIT_MOST));
@@ -152,13 +157,14 @@ static void learn(lesson* one, size_t bytes, size_t limit, uint32_t now)
 {
     const size_t gone  = gone_soon_before(one, now);
     const size_t again = egb_smaller_(bytes, gone);
-    EGB_STORE_(one->gone_lately, gone - again);
     if (again != 0) {
+        EGB_STORE_(one->gone_lately, gone - again);
         EGB_STORE_(one->epochs_alike, 0);
         EGB_STORE_(one->limit, egb_smaller_(limit + 2 * again, LIMIT_MOST));
     }
 }
 
+// A program may compute for long between two phases: a look at the clock halves the limit once.
 static void end_epochs(lesson* one, uint32_t count)
 {
     const uint32_t alike =
