@@ -216,16 +216,38 @@ static void end_table(egb_thread_* thread)
     put_table(thread);
 }
 
-// Whether three quarters of a crowd of threads have ended, or since then half of those that were
-// left. The registry is locked.
+// Three quarters of a crowd of threads have ended, or since then half of those that were left: an
+// end of the crowd. Whether it is this thread's, as no other thread is at one. The registry is
+// locked.
 static bool end_crowd(void)
 {
     const size_t count   = egb_threads_.count;
     const bool   is_over = count < egb_threads_.crowd_below;
     if (is_over) {
         egb_threads_.crowd_below = count == 0 ? 0 : count / 2 + 1;
+        egb_threads_.crowd_ends++;
     }
-    return is_over;
+    return is_over && egb_threads_.crowd_ends == 1;
+}
+
+static void give_back_after_crowd(void)
+{
+    void (*const on_crowd_end)(void) = EGB_LOAD_(egb_threads_.on_crowd_end);
+    (void)egb_threads_trim_(SIZE_MAX);
+    if (on_crowd_end != NULL) {
+        on_crowd_end();
+    }
+}
+
+// Two threads at once would both give what is too much. The ends that came meanwhile are one.
+// Returns whether there was one.
+static bool take_next_end(void)
+{
+    egb_os_lock_(&egb_threads_.lock);
+    const bool is_there     = egb_threads_.crowd_ends > 1;
+    egb_threads_.crowd_ends = is_there ? 1 : 0;
+    egb_os_unlock_(&egb_threads_.lock);
+    return is_there;
 }
 
 // Threads that end at one time wait for each other as little as can be: the registry is locked for
@@ -236,14 +258,11 @@ static void at_exit(void* argument)
     let_go_of_all(argument);
     egb_os_lock_(&egb_threads_.lock);
     end_table(argument);
-    const bool is_crowd_over = end_crowd();
+    bool is_ours = end_crowd();
     egb_os_unlock_(&egb_threads_.lock);
-    void (*const on_crowd_end)(void) = EGB_LOAD_(egb_threads_.on_crowd_end);
-    if (is_crowd_over) {
-        (void)egb_threads_trim_(SIZE_MAX);
-    }
-    if (is_crowd_over && on_crowd_end != NULL) {
-        on_crowd_end();
+    while (is_ours) {
+        give_back_after_crowd();
+        is_ours = take_next_end();
     }
 }
 
@@ -292,6 +311,7 @@ void egb_threads_end_others_(void)
         thread = following;
     }
     egb_threads_.crowd_below = 0;
+    egb_threads_.crowd_ends  = 0;
     (void)egb_threads_trim_(SIZE_MAX);
 }
 

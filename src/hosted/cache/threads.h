@@ -19,6 +19,7 @@ typedef struct egb_thread_registry {
     size_t       lane_threads[EGB_LANES];
     size_t       count;        // threads; atomic
     size_t       crowd_below;  // once fewer than these are left a crowd has ended; 0: there is none
+    size_t       crowd_ends;   // for which memory is to be given back; a thread is at the first one
     size_t       processors;   // that they may run on, once there are many; else 0. Atomic
     size_t       claimed;      // bytes of the blocks that open magazines have room for. Atomic
     egb_magazine* owned;       // all open ones

@@ -383,7 +383,7 @@ static uint32_t epochs_passed(void)
     const uint32_t now    = (uint32_t)egb_os_milliseconds_();
     uint32_t       began  = EGB_LOAD_(epoch_began);
     const bool     first  = began == 0;
-    const uint32_t passed = first ? 1 : (now - began) / EPOCH_MILLISECONDS;
+    const uint32_t passed = first ? 1 : egb_milliseconds_since_(began, now) / EPOCH_MILLISECONDS;
     const bool     is_ours =
         passed != 0 && __atomic_compare_exchange_n(
                            &epoch_began, &began, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
@@ -472,32 +472,23 @@ static size_t most_unused(void)
     return sum;
 }
 
-static void flush_classes(void)
+static size_t flush_classes(size_t* idle)
 {
+    size_t sum = 0;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        (void)egb_pool_flush_(egb_heap_pool_of_class_(i));
+        idle[i] = egb_pool_flush_(egb_heap_pool_of_class_(i));
+        sum += idle[i];
     }
+    return sum;
 }
 
-// Bytes that can go, but for batch slabs.
-static size_t whole_regions(void)
-{
-    size_t idle;
-    (void)most_idle(&idle);
-    return idle + egb_region_cache_held_() + egb_large_held_().cached;
-}
-
-// Parts, so that no thread waits for its start or end for long. Others give as well, so each part
-// is measured anew. Returns the bytes given.
-static size_t give_idle_of_class(size_t index, size_t keep)
+// Parts, so that no thread waits for its start or end for long. Returns the bytes given.
+static size_t give_idle_of_class(size_t index, size_t most)
 {
     size_t given = 0;
-    size_t last  = SIZE_MAX;
-    for (size_t over = rest_of(whole_regions(), keep); over != 0 && last != 0;
-         over        = rest_of(whole_regions(), keep)) {
-        const size_t part = egb_smaller_(over, GROWTH_BYTES);
+    for (size_t last = most; last != 0 && given < most; given += last) {
+        const size_t part = egb_smaller_(most - given, GROWTH_BYTES);
         last              = egb_pool_give_idle_(egb_heap_pool_of_class_(index), part, false);
-        given += last;
     }
     return given;
 }
@@ -505,21 +496,21 @@ static size_t give_idle_of_class(size_t index, size_t keep)
 void egb_heap_end_crowd_(void)
 {
     const size_t keep = egb_keep_after_crowd_();
+    size_t       idle[EGB_HEAP_CLASSES];
     if (egb_is_frozen_() || most_unused() <= keep) {
         return;
     }
-    flush_classes();
     const size_t chunks = egb_region_cache_held_();
     const size_t large  = egb_large_held_().cached;
-    const size_t sum    = whole_regions();
+    const size_t sum    = flush_classes(idle) + chunks + large;
     if (sum + egb_batch_slabs_idle_() <= keep) {
         return;
     }
     const size_t room  = rest_of(sum, keep);
     size_t       given = egb_region_cache_trim_(rest_of(chunks, room), SIZE_MAX);
     given += egb_large_release_(UINT32_MAX, rest_of(large, rest_of(room, given)));
-    for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
-        given += give_idle_of_class(i, keep);
+    for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
+        given += give_idle_of_class(i, egb_smaller_(idle[i], room - given));
     }
     egb_keep_note_given_after_crowd_(given + egb_batch_slabs_trim_());
 }

@@ -82,7 +82,7 @@ static void read_limits(void)
 static bool is_time_to_read(uint32_t now)
 {
     uint32_t last = EGB_LOAD_(read_at);
-    return now - last >= MILLISECONDS_PER_READ &&
+    return egb_milliseconds_since_(last, now) >= MILLISECONDS_PER_READ &&
            __atomic_compare_exchange_n(
                &read_at, &last, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED
            );
@@ -123,11 +123,10 @@ bool egb_keep_expects_sandbox_(void)
 
 // ---- what comes and goes ------------------------------------------------------------------------
 
-// Another thread may have looked at the clock later than this one, and been faster.
 static size_t gone_soon_before(const lesson* one, uint32_t now)
 {
-    const uint32_t since = now - EGB_LOAD_(one->gone_at) + SOON_MILLISECONDS;
-    return since < 2 * SOON_MILLISECONDS ? EGB_LOAD_(one->gone_lately) : 0;
+    const uint32_t since = egb_milliseconds_since_(EGB_LOAD_(one->gone_at), now);
+    return since < SOON_MILLISECONDS ? EGB_LOAD_(one->gone_lately) : 0;
 }
 
 static void note_given(lesson* one, size_t bytes)
