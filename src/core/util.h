@@ -69,13 +69,4 @@ static inline uint64_t egb_mix_(uint64_t key)
         }                                                           \
     } while (0)
 
-// Milliseconds from the moment `then` to `now`. 0 if `then` is up to a minute later: another thread
-// looked at the clock later and noted it first.
-static inline uint32_t egb_milliseconds_since_(uint32_t then, uint32_t now)
-{
-    const uint32_t later = then - now;
-    const uint32_t since = now - then;
-    return (later <= 60000u) ? 0u : since;
-}
-
 #endif  // EGGBOX_SRC_CORE_UTIL_H

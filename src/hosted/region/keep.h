@@ -64,4 +64,13 @@ void egb_keep_note_purger_(bool is_there);
 // In the child of a fork nobody does, and nobody reads limits.
 void egb_keep_is_forked_(void);
 
+// Milliseconds from the moment `then` to `now`. 0 if `then` is up to a minute later: another thread
+// looked at the clock later and noted it first.
+static inline uint32_t egb_milliseconds_since_(uint32_t then, uint32_t now)
+{
+    const uint32_t later = then - now;
+    const uint32_t since = now - then;
+    return (later <= 60000u) ? 0u : since;
+}
+
 #endif  // EGGBOX_SRC_HOSTED_REGION_KEEP_H
