@@ -343,10 +343,10 @@ static void pass_on(void)
     egb_heap_unlock_classes_();
 }
 
-// The bytes of `held` that must stay when `room` bytes may go.
-static size_t rest_of(size_t held, size_t room)
+// What is left of `all` bytes when `part` of them goes; 0 if that is more.
+static size_t rest_of(size_t all, size_t part)
 {
-    return held > room ? held - room : 0;
+    return all > part ? all - part : 0;
 }
 
 // ---- epochs -------------------------------------------------------------------------------------
