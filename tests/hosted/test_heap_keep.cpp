@@ -30,7 +30,6 @@ void*         __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align);
 void*         __real_egb_os_reserve_(std::size_t bytes, std::size_t align);
 void          __wrap_egb_os_release_(void* region, std::size_t bytes);
 void          __real_egb_os_release_(void* region, std::size_t bytes);
-bool          egb_os_can_fence_threads_(void);
 std::size_t   __wrap_egb_os_group_limit_(void);
 std::size_t   __wrap_egb_os_process_limit_(void);
 
@@ -187,27 +186,20 @@ void end_as_the_last_of_a_crowd()
     last.join();
 }
 
-// Without that no thread has magazines, and so none is counted.
-class heap_crowd : public testing::Test
-{
-  protected:
-    void SetUp() override
-    {
-        if (!egb_os_can_fence_threads_()) {
-            GTEST_SKIP() << "the system has no fence in all threads";
-        }
-    }
-};
-
-class heap_crowd_alone : public heap_crowd
-{
-};
+// Threads without magazines are not counted.
+using heap_crowd = needs_magazines;
 
 }  // namespace
 
-// In a process of its own and as the first test, since a thread counts that has used the heap.
-TEST_F(heap_crowd_alone, little_stays_of_the_very_last_thread)
+// In a process of its own and as the first test, since a thread counts that has used the heap. So
+// another one asks for magazines.
+TEST(heap_crowd_alone, little_stays_of_the_very_last_thread)
 {
+    bool can_count = false;
+    std::thread([&can_count] { can_count = has_magazines(); }).join();
+    if (!can_count) {
+        GTEST_SKIP() << "there are no magazines here";
+    }
     const auto run = [] {
         (void)egb_heap_purge();
         end_as_the_last_of_a_crowd();

@@ -462,7 +462,7 @@ void egb_heap_expect_sandbox_(void)
 
 // ---- the end of a crowd of threads --------------------------------------------------------------
 
-// No more than this can go: free blocks between blocks in use are among it.
+// No more than this can go. Free blocks between blocks in use count, and they stay.
 static size_t most_unused(void)
 {
     size_t sum = egb_region_cache_held_() + egb_large_held_().cached + egb_batch_slabs_idle_();
