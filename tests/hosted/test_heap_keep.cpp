@@ -25,6 +25,10 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 }  // namespace
 
 extern "C" {
+std::size_t egb_keep_after_crowd_(void);
+void*       egb_batch_new_(std::size_t lane, std::size_t blocks, std::size_t length);
+void        egb_batch_drop_(void* batch);
+
 std::uint64_t __wrap_egb_os_milliseconds_(void);
 void*         __wrap_egb_os_reserve_(std::size_t bytes, std::size_t align);
 void*         __real_egb_os_reserve_(std::size_t bytes, std::size_t align);
@@ -186,8 +190,34 @@ void end_as_the_last_of_a_crowd()
     last.join();
 }
 
+// The heap keeps nothing, has learned nothing, and nobody purges. It has got enough to learn.
+void begin_anew()
+{
+    give(take(1000, 8 * MiB));
+    (void)egb_heap_trim(0);
+    egb_heap_purge_ends_();
+    pass_epochs(100);
+}
+
+class heap_keep : public testing::Test
+{
+  protected:
+    void SetUp() override
+    {
+        begin_anew();
+    }
+};
+
 // Threads without magazines are not counted.
-using heap_crowd = needs_magazines;
+class heap_crowd : public needs_magazines
+{
+  protected:
+    void SetUp() override
+    {
+        needs_magazines::SetUp();
+        begin_anew();
+    }
+};
 
 }  // namespace
 
@@ -208,37 +238,34 @@ TEST(heap_crowd_alone, little_stays_of_the_very_last_thread)
     EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
 }
 
-TEST(heap_keep, blocks_of_any_size_go_at_once)
+TEST_F(heap_keep, blocks_of_any_size_go_at_once)
 {
     const all_given_back check;
     for (const std::size_t bytes : sizes{16, 100, 1000, 3000, 20000, 100000, 1000000}) {
         give(take(bytes, 64 * MiB));
-        EXPECT_LE(held(), 24 * MiB) << bytes;
-        (void)egb_heap_trim(0);
-        pass_epochs(40);
+        EXPECT_LE(held(), 32 * MiB) << bytes;
+        begin_anew();
     }
 }
 
 // Each release is a system call, with locks held.
-TEST(heap_keep, neighbours_go_together)
+TEST_F(heap_keep, neighbours_go_together)
 {
     for (const std::size_t bytes : sizes{1000, 4096, 20000}) {
-        (void)egb_heap_trim(0);
-        pass_epochs(40);
+        begin_anew();
         const std::vector<void*> blocks = take(bytes, 40 * MiB);
         const int                before = releases;
         give(blocks);
-        EXPECT_LE(held(), 24 * MiB) << bytes;
-        EXPECT_LE(releases - before, 30) << bytes;
+        EXPECT_LE(held(), 32 * MiB) << bytes;
+        EXPECT_LE(releases - before, 50) << bytes;
     }
 }
 
 // A phase that gets memory again teaches the heap how much should have stayed.
-TEST(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
+TEST_F(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
 {
     for (const std::size_t bytes : sizes{100, 3000, 20000, 1000000}) {
-        (void)egb_heap_trim(0);
-        pass_epochs(100);
+        begin_anew();
         const int first = requests_of_phase(bytes, 48 * MiB);
         for (int i = 0; i < 3; i++) {
             (void)requests_of_phase(bytes, 48 * MiB);
@@ -249,7 +276,7 @@ TEST(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
 }
 
 // However small a part of the heap they are.
-TEST(heap_keep, a_class_that_grows_takes_chunks_that_another_has_wholly_free)
+TEST_F(heap_keep, a_class_that_grows_takes_chunks_that_another_has_wholly_free)
 {
     const std::vector<void*> in_use = take(30000, 200 * MiB);
     for (int i = 0; i < 4; i++) {
@@ -260,11 +287,9 @@ TEST(heap_keep, a_class_that_grows_takes_chunks_that_another_has_wholly_free)
     EXPECT_LE(reserved - before, 8 * MiB);
     give(others);
     give(in_use);
-    (void)egb_heap_trim(0);
-    pass_epochs(100);
 }
 
-TEST(heap_keep, the_limit_falls_when_nothing_is_needed)
+TEST_F(heap_keep, the_limit_falls_when_nothing_is_needed)
 {
     for (int i = 0; i < 10; i++) {
         (void)requests_of_phase(1000, 48 * MiB);
@@ -276,29 +301,27 @@ TEST(heap_keep, the_limit_falls_when_nothing_is_needed)
     EXPECT_LE(held(), 20 * MiB) << "the least limit again";
 }
 
-TEST(heap_keep, a_thread_that_calls_the_purge_takes_over)
+TEST_F(heap_keep, a_thread_that_calls_the_purge_takes_over)
 {
-    (void)egb_heap_trim(0);
     (void)egb_heap_purge();
     give(take(1000, 48 * MiB));
-    EXPECT_GT(held(), 40 * MiB);
+    EXPECT_GT(held(), 32 * MiB);
     std::size_t given = 0;
     for (int i = 0; i < 4; i++) {
         now += 250;
         given += egb_heap_purge();
         EXPECT_EQ(egb_heap_purge(), 0u) << "too soon";
     }
-    EXPECT_GT(given, 40 * MiB);
+    EXPECT_GT(given, 32 * MiB);
     EXPECT_LE(held(), 2 * MiB);
 }
 
 // The limit is higher where somebody looks at the clock, and is learned as without.
-TEST(heap_keep, more_than_a_limit_goes_at_once_although_a_thread_purges)
+TEST_F(heap_keep, more_than_a_limit_goes_at_once_although_a_thread_purges)
 {
     const std::size_t learned = (sizeof(void*) < 8 ? 40 : 120) * MiB;
     for (const std::size_t bytes : sizes{1000, 20000, 1000000}) {
-        (void)egb_heap_trim(0);
-        pass_epochs(100);
+        begin_anew();
         (void)egb_heap_purge();
         give(take(bytes, 200 * MiB));
         EXPECT_LE(held(), 120 * MiB) << bytes;
@@ -314,10 +337,9 @@ TEST_F(heap_crowd, little_stays_of_a_crowd_of_threads)
 {
     const all_given_back check;
     for (const std::size_t bytes : sizes{1000, 20000, 1000000}) {
-        (void)egb_heap_trim(0);
-        pass_epochs(100);
+        begin_anew();
         (void)egb_heap_purge();
-        EXPECT_GT(held_after(6, bytes, 60 * MiB), 30 * MiB) << bytes;
+        EXPECT_GT(held_after(6, bytes, 60 * MiB), 20 * MiB) << bytes;
         EXPECT_LE(held_after(40, bytes, 60 * MiB), 10 * MiB) << bytes;
     }
 }
@@ -327,8 +349,7 @@ TEST_F(heap_crowd, little_stays_of_threads_that_have_memory_to_the_end)
 {
     const all_given_back check;
     for (const std::size_t threads : sizes{9, 12, 20, 30, 35}) {
-        (void)egb_heap_trim(0);
-        pass_epochs(100);
+        begin_anew();
         (void)egb_heap_purge();
         {
             const crowd others(threads, 4 * MiB);
@@ -337,12 +358,27 @@ TEST_F(heap_crowd, little_stays_of_threads_that_have_memory_to_the_end)
     }
 }
 
+// Threads that end late take batches to free their blocks, in place of batches that went.
+TEST_F(heap_crowd, batches_teach_nothing)
+{
+    (void)egb_heap_purge();
+    EXPECT_LE(held_after(40, 1000, 60 * MiB), 10 * MiB);
+    const std::size_t  before = reserved;
+    std::vector<void*> batches(4000);
+    for (void*& batch : batches) {
+        batch = egb_batch_new_(0, 64, 2);
+    }
+    EXPECT_GE(reserved - before, 2 * MiB);
+    EXPECT_EQ(egb_keep_after_crowd_(), 8 * MiB);
+    for (void* const batch : batches) {
+        egb_batch_drop_(batch);
+    }
+}
+
 // Free blocks between blocks in use cannot go. No other memory goes in their place.
 TEST_F(heap_crowd, so_much_stays_of_a_crowd_as_may_stay_between_blocks_in_use)
 {
     const all_given_back check;
-    (void)egb_heap_trim(0);
-    pass_epochs(100);
     (void)egb_heap_purge();
     std::vector<void*> blocks = take(500, 60 * MiB);
     std::vector<void*> in_use;
@@ -368,14 +404,14 @@ TEST_F(heap_crowd, a_crowd_that_comes_again_late_leaves_as_little)
 
 TEST_F(heap_crowd, the_memory_of_a_crowd_that_comes_again_soon_stays)
 {
-    (void)egb_heap_trim(0);
-    pass_epochs(100);
     (void)egb_heap_purge();
     EXPECT_LE(held_after(40, 1000, 60 * MiB), 10 * MiB);
-    (void)held_after(40, 1000, 60 * MiB);
+    for (int i = 0; i < 4; i++) {
+        (void)held_after(40, 1000, 60 * MiB);
+    }
     const int before = requests;
     EXPECT_GT(held_after(40, 1000, 60 * MiB), 40 * MiB);
-    EXPECT_LE(requests - before, 40) << "one for each thread";
+    EXPECT_LE(requests - before, 60) << "one for each thread, and some for batches";
     pass_epochs(200);
     EXPECT_LE(held_after(40, 1000, 60 * MiB), 10 * MiB) << "the least limit again";
 }
@@ -383,7 +419,6 @@ TEST_F(heap_crowd, the_memory_of_a_crowd_that_comes_again_soon_stays)
 // While the crowd lasts. When it has ended a few tables stay.
 TEST_F(heap_crowd, tables_of_ended_threads_are_for_the_next_ones)
 {
-    (void)egb_heap_trim(0);
     {
         const crowd others(20);
         {
@@ -393,7 +428,7 @@ TEST_F(heap_crowd, tables_of_ended_threads_are_for_the_next_ones)
         {
             const crowd second(20);
         }
-        EXPECT_EQ(requests - before, 0);
+        EXPECT_LE(requests - before, 2);
     }
     const int before = requests;
     {

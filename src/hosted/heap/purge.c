@@ -512,7 +512,8 @@ void egb_heap_end_crowd_(void)
     for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {
         given += give_idle_of_class(i, egb_smaller_(idle[i], room - given));
     }
-    egb_keep_note_given_after_crowd_(given + egb_batch_slabs_trim_());
+    (void)egb_batch_slabs_trim_();
+    egb_keep_note_given_after_crowd_(given);
 }
 
 // ---- at once ------------------------------------------------------------------------------------

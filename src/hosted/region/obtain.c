@@ -176,13 +176,19 @@ void* egb_obtain_table_(size_t bytes, size_t align)
     return region;
 }
 
-void* egb_obtain_region_(size_t bytes, size_t align)
+void* egb_obtain_records_(size_t bytes, size_t align)
 {
     void* region = is_piece(bytes, align) ? obtain_piece(bytes) : NULL;
     if (region == NULL) {
         region = egb_obtain_table_(bytes, align);
         note_request(region != NULL ? bytes : 0);
     }
+    return region;
+}
+
+void* egb_obtain_region_(size_t bytes, size_t align)
+{
+    void* const region = egb_obtain_records_(bytes, align);
     if (region != NULL) {
         egb_keep_note_got_(bytes);
     }

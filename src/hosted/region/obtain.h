@@ -14,8 +14,9 @@
 // short region is the last part of what is left of a span, a longer range that was one request.
 void* egb_obtain_region_(size_t bytes, size_t align);
 
-// The same for a table of the library itself, most of whose pages nobody touches: it tells nothing
-// of the memory that the program needs, and is a request of its own.
+// The same for records of the library itself: they tell nothing of the memory that the program
+// needs. A table, most of whose pages nobody touches, is a request of its own.
+void* egb_obtain_records_(size_t bytes, size_t align);
 void* egb_obtain_table_(size_t bytes, size_t align);
 
 // Gives a region back to the system, or what is left of one.

@@ -39,7 +39,7 @@ EGB_AMONG_DATA_ static uintptr_t rest_of_unit;  // in pages
 static void* take_piece(size_t bytes)
 {
     const size_t page = egb_os_page_bytes_();
-    return egb_rest_cut_(&rest_of_unit, page, bytes, EGB_UNIT_BYTES, egb_obtain_region_);
+    return egb_rest_cut_(&rest_of_unit, page, bytes, EGB_UNIT_BYTES, egb_obtain_records_);
 }
 
 void egb_plain_trim_(void)
@@ -55,7 +55,7 @@ static void* reserve_pages(void* user, size_t least, size_t* bytes)
     if (*bytes < EGB_UNIT_BYTES) {
         return take_piece(*bytes);
     }
-    return egb_obtain_region_(*bytes, EGB_UNIT_BYTES);
+    return egb_obtain_records_(*bytes, EGB_UNIT_BYTES);
 }
 
 static egb_status commit_pages(void* user, void* region, size_t bytes)
