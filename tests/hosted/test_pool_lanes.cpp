@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <future>
 #include <thread>
+#include <utility>
 
 namespace
 {
@@ -47,7 +49,38 @@ bool has(const std::vector<void*>& blocks, void* block)
     return std::find(blocks.begin(), blocks.end(), block) != blocks.end();
 }
 
+// Takes so many blocks. How many batches another thread, which has a block of its own before, fills
+// with them.
+int batches_to_free(egb_pool pool, std::size_t blocks)
+{
+    std::promise<void>               begun;
+    std::promise<std::vector<void*>> taken;
+    int                              count = 0;
+    std::thread                      other([&] {
+        egb_pool_free(pool, egb_pool_alloc(pool));
+        begun.set_value();
+        const egb_magazine_* const magazine = egb_magazine_of_key_(egb_pool_key_(pool));
+        std::uintptr_t             before = 0;
+        for (void* const block : taken.get_future().get()) {
+            egb_pool_free(pool, block);
+            const std::uintptr_t end = magazine->remote_full;
+            count += std::exchange(before, end) != end ? 1 : 0;
+        }
+    });
+    begun.get_future().wait();
+    taken.set_value(take_all(pool, blocks));
+    other.join();
+    return count;
+}
+
 }  // namespace
+
+// Each batch that is full is an exchange with the pool.
+TEST_F(pool_lanes, a_thread_that_only_frees_for_another_fills_long_batches)
+{
+    EXPECT_LE(batches_to_free(pool, 3000), 3000 / 64);
+    EXPECT_EQ(stats_of(pool).in_use, 0u);
+}
 
 TEST_F(pool_lanes, a_thread_does_not_hand_out_what_another_one_took)
 {

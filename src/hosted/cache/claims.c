@@ -66,11 +66,15 @@ static size_t bytes_of_many(void)
     return egb_larger_(ROOM_BYTES_OF_MANY, processors * ROOM_BYTES_OF_PROCESSOR);
 }
 
-static size_t bytes_of_all(void)
+static bool are_few(void)
 {
     enum { THREADS_FEW = 8 };
-    const bool is_few = thread_count() <= THREADS_FEW;
-    return egb_smaller_(is_few ? ROOM_BYTES_OF_FEW : bytes_of_many(), egb_keep_share_());
+    return thread_count() <= THREADS_FEW;
+}
+
+static size_t bytes_of_all(void)
+{
+    return egb_smaller_(are_few() ? ROOM_BYTES_OF_FEW : bytes_of_many(), egb_keep_share_());
 }
 
 // The threshold of a memory that many share, as in A. K. Choudhury and E. L. Hahne, "Dynamic Queue
@@ -154,4 +158,9 @@ void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, e
         batch->entries[i] = *egb_no_entry_();
     }
     batch->room = (uint16_t)room;
+}
+
+size_t egb_claim_remote_length_(const egb_magazine_* magazine)
+{
+    return are_few() ? EGB_BATCH_LENGTHS - 1 : egb_larger_(1, magazine->loaded->length);
 }

@@ -68,7 +68,8 @@ void egb_magazine_set_remote_(egb_depot* depot, egb_magazine_* magazine, egb_bat
     if (batch != NULL) {
         egb_batch_shorten_(depot, magazine, batch);
     }
-    magazine->remote_length = (uint8_t)egb_smaller_(length + 1, magazine->loaded->length);
+    const size_t most       = egb_claim_remote_length_(magazine);
+    magazine->remote_length = (uint8_t)egb_smaller_(length + 1, most);
     magazine->remote        = batch;
     magazine->remote_first  = 0;
     EGB_STORE_(magazine->remote_top, start);
