@@ -137,7 +137,7 @@ TEST_F(pool_lanes, a_trim_takes_what_waits_also_while_its_thread_lives)
 // The batch may be loaded later, and then a free looks at its old entries.
 TEST_F(pool_lanes, a_trim_makes_it_forget_what_waited)
 {
-    constexpr std::size_t    shortest = 7;  // blocks of a first batch
+    constexpr std::size_t    shortest = 4;  // blocks of a first batch
     const std::vector<void*> mine     = take_all(pool, shortest);
     std::thread([&] {
         void* const own = egb_pool_alloc(pool);

@@ -16,8 +16,8 @@ typedef struct egb_batch_slab {
     egb_growing batches;
 } egb_batch_slab;
 
-// 192, 576 and 2,112 bytes. A thread that uses few blocks of a pool has a short batch.
-const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS] = {7, 31, EGB_MAGAZINE_BLOCKS_MAX};
+// 128, 256, 640 and 2,112 bytes. A thread that uses few blocks of a pool has a short batch.
+const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS] = {4, 12, 36, EGB_MAGAZINE_BLOCKS_MAX};
 
 static egb_batch_slab slabs[EGB_LANES][EGB_BATCH_LENGTHS];
 

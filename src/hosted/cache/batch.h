@@ -34,7 +34,7 @@ typedef struct egb_batch {
 } egb_batch;
 
 // The room of batches by their length, least first.
-enum { EGB_BATCH_LENGTHS = 3 };
+enum { EGB_BATCH_LENGTHS = 4 };
 extern const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS];
 
 // An empty batch of the lane's batch slabs, with room for `blocks` blocks or, if it is shorter, for

@@ -10,9 +10,9 @@
 #include "../settings/sampling.h"
 #include "batch.h"
 
-// Batches have up to 128 blocks. Free blocks beyond the limits cost a walk into the chunks each. A
-// batch takes 192, 576 or 2,112 bytes. A depot with EGB_DEPOT_SMALL_MAX batches of any kind takes
-// no more that are less than half full. If blocks are to come back from their chunks in order, the
+// Batches have up to 128 blocks, in 128, 256, 640 or 2,112 bytes. Free blocks beyond the limits
+// cost a walk into the chunks each. A depot with EGB_DEPOT_SMALL_MAX batches of any kind takes no
+// more that are less than half full. If blocks are to come back from their chunks in order, the
 // bytes of the batches are limited to the size of caches. See docs/decisions/0054.
 enum {
     EGB_DEPOT_BATCHES_MAX  = 1024,
