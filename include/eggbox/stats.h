@@ -34,12 +34,12 @@ typedef struct egb_pool_stats {
 } egb_pool_stats;
 
 // `peak` is never less than the most blocks that were in use at one time. It is exact if one thread
-// at a time has a magazine of the pool and the level is not "off", and for blocks too large for
-// magazines. Else it may be more, by the free blocks that magazines held then, and for a thread
-// alone at "off" by one batch. A magazine, of each thread that used the pool and of each
-// egb_magazine, holds up to three batches, each of at most EGB_MAGAZINE_BLOCKS_MAX blocks and at
-// most EGB_MAGAZINE_BYTES_MAX bytes. The peak of a subtree is the sum of its pools' peaks, which
-// need not have been at the same time.
+// at a time has a magazine of the pool and frees no block that an earlier thread took, and the
+// level is not "off"; and for blocks too large for magazines. Else it may be more, by the free
+// blocks that magazines held then, and for a thread alone at "off" by one batch. A magazine, of
+// each thread that used the pool and of each egb_magazine, holds up to three batches, each of at
+// most EGB_MAGAZINE_BLOCKS_MAX blocks and at most EGB_MAGAZINE_BYTES_MAX bytes. The peak of a
+// subtree is the sum of its pools' peaks, which need not have been at the same time.
 
 /// The most blocks, and the most bytes of blocks, in one of a magazine's three batches.
 #define EGB_MAGAZINE_BLOCKS_MAX 128u

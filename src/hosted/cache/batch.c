@@ -53,8 +53,7 @@ static bool is_open(egb_batch_slab* slab, size_t length)
     return egb_growing_init(&slab->batches, &options) == EGB_OK;
 }
 
-// The shortest batch that is long enough, but none longer than `length`.
-static size_t length_for(size_t blocks, size_t length)
+size_t egb_batch_length_for_(size_t blocks, size_t length)
 {
     const size_t last  = egb_smaller_(length, EGB_BATCH_LENGTHS - 1);
     size_t       least = 0;
@@ -66,7 +65,7 @@ static size_t length_for(size_t blocks, size_t length)
 
 egb_batch* egb_batch_new_(size_t lane, size_t blocks, size_t length)
 {
-    const size_t          least = length_for(blocks, length);
+    const size_t          least = egb_batch_length_for_(blocks, length);
     egb_batch_slab* const slab  = &slabs[lane][least];
     // A page that is read first comes twice: for the read, and for the write that follows.
     EGB_STORE_(slab->is_used, true);
@@ -149,15 +148,6 @@ enum { SLABS = EGB_LANES * EGB_BATCH_LENGTHS };
 static egb_batch_slab* slab_at(size_t index)
 {
     return &slabs[index / EGB_BATCH_LENGTHS][index % EGB_BATCH_LENGTHS];
-}
-
-size_t egb_batch_slabs_idle_(void)
-{
-    size_t sum = 0;
-    for (size_t i = 0; i < SLABS; i++) {
-        sum += EGB_LOAD_(slab_at(i)->batches.idle);
-    }
-    return sum;
 }
 
 size_t egb_batch_slabs_trim_(void)

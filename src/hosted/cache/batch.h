@@ -37,6 +37,9 @@ typedef struct egb_batch {
 enum { EGB_BATCH_LENGTHS = 4 };
 extern const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS];
 
+// The shortest length with room for `blocks` blocks, but none longer than `length`.
+size_t egb_batch_length_for_(size_t blocks, size_t length);
+
 // An empty batch of the lane's batch slabs, with room for `blocks` blocks or, if it is shorter, for
 // as many as that length has. NULL: the system refused, or the process is frozen. And back; NULL is
 // allowed.
@@ -58,9 +61,6 @@ void egb_batch_fetch_(const egb_batch* batch);
 
 // The unused entry.
 const egb_entry_* egb_no_entry_(void);
-
-// The bytes of wholly free chunks of the batch slabs.
-size_t egb_batch_slabs_idle_(void);
 
 // Gives wholly free chunks of the batch slabs back to the system. Returns the bytes given back.
 size_t egb_batch_slabs_trim_(void);

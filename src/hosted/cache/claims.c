@@ -150,17 +150,38 @@ size_t egb_claim_room_(const egb_depot* depot, const egb_magazine_* magazine, si
 // What a magazine may not have is told by an entry of no block, as at the end of each batch. So are
 // all behind it: they are in no room that is looked through when chunks go, and the batch is made
 // long again later.
-void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch)
+static void cut_room(egb_batch* batch, size_t room)
 {
-    const size_t allowed = egb_claim_room_(depot, magazine, batch->room);
-    const size_t room    = egb_larger_(allowed, batch->count);
     for (size_t i = room; room < batch->room && i <= batch->room; i++) {
         batch->entries[i] = *egb_no_entry_();
     }
-    batch->room = (uint16_t)room;
+    batch->room = (uint16_t)egb_smaller_(room, batch->room);
 }
 
-size_t egb_claim_remote_length_(const egb_magazine_* magazine)
+void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch)
 {
-    return are_few() ? EGB_BATCH_LENGTHS - 1 : egb_larger_(1, magazine->loaded->length);
+    const size_t allowed = egb_claim_room_(depot, magazine, batch->room);
+    cut_room(batch, egb_larger_(allowed, batch->count));
+}
+
+// A thread that only frees what others take has a short batch loaded: each of its remote batches
+// may have room for more, but nobody counts that.
+static size_t remote_room(const egb_depot* depot, const egb_magazine_* magazine)
+{
+    const size_t bytes = are_few() ? ROOM_BYTES_LEAST : ROOM_BYTES_SHORT;
+    const size_t room  = egb_larger_(bytes / depot->block_bytes, magazine->loaded->room);
+    return egb_smaller_(room, depot->batch_blocks);
+}
+
+void egb_batch_shorten_remote_(
+    const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch
+)
+{
+    const size_t allowed = egb_claim_room_(depot, magazine, batch->room);
+    cut_room(batch, egb_smaller_(allowed, remote_room(depot, magazine)));
+}
+
+size_t egb_claim_remote_length_(const egb_depot* depot, const egb_magazine_* magazine)
+{
+    return egb_batch_length_for_(remote_room(depot, magazine), EGB_BATCH_LENGTHS - 1);
 }

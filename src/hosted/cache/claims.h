@@ -30,8 +30,12 @@ bool egb_claim_is_too_much_(const egb_depot* depot, const egb_magazine_* magazin
 // other threads may have claimed more since it was filled.
 void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch);
 
-// How long the remote batch may be. A thread that only frees what others take has a short batch
-// loaded, and many such threads are not to hold much that nobody counts.
-size_t egb_claim_remote_length_(const egb_magazine_* magazine);
+// The same for an empty batch that is to be its remote one, and the length of the next one at most.
+// No remote batch has room for more than the loaded one has, or for 32 KiB, or for 4 KiB where more
+// than eight threads are.
+void egb_batch_shorten_remote_(
+    const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch
+);
+size_t egb_claim_remote_length_(const egb_depot* depot, const egb_magazine_* magazine);
 
 #endif  // EGGBOX_SRC_HOSTED_CACHE_CLAIMS_H

@@ -66,9 +66,9 @@ void egb_magazine_set_remote_(egb_depot* depot, egb_magazine_* magazine, egb_bat
     const size_t    length = magazine->remote_length;
     const uintptr_t start  = batch == NULL ? 0 : (uintptr_t)batch->entries;
     if (batch != NULL) {
-        egb_batch_shorten_(depot, magazine, batch);
+        egb_batch_shorten_remote_(depot, magazine, batch);
     }
-    const size_t most       = egb_claim_remote_length_(magazine);
+    const size_t most       = egb_claim_remote_length_(depot, magazine);
     magazine->remote_length = (uint8_t)egb_smaller_(length + 1, most);
     magazine->remote        = batch;
     magazine->remote_first  = 0;

@@ -465,7 +465,7 @@ void egb_heap_expect_sandbox_(void)
 // No more than this can go. Free blocks between blocks in use count, and they stay.
 static size_t most_unused(void)
 {
-    size_t sum = egb_region_cache_held_() + egb_large_held_().cached + egb_batch_slabs_idle_();
+    size_t sum = egb_region_cache_held_() + egb_large_held_().cached;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
         sum += bytes_of_class(i).spare;
     }
@@ -503,7 +503,7 @@ void egb_heap_end_crowd_(void)
     const size_t chunks = egb_region_cache_held_();
     const size_t large  = egb_large_held_().cached;
     const size_t sum    = flush_classes(idle) + chunks + large;
-    if (sum + egb_batch_slabs_idle_() <= keep) {
+    if (sum <= keep) {
         return;
     }
     const size_t room  = rest_of(sum, keep);
