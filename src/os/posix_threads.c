@@ -416,6 +416,31 @@ __attribute__((constructor)) static void stay_loaded(void)
 
 // ---- forks --------------------------------------------------------------------------------------
 
+#if defined(__GLIBC__)
+
+// The function behind pthread_atfork(). When the destructors of a library have run, at exit() as
+// well, glibc forgets the functions that carry the handle of that library. Until 2.35 it waits for
+// forks that are going on; since then a thread in a fork has its locks taken, and never gives them
+// back. NULL is the handle of no library. The library stays loaded, so its functions are there.
+extern int
+__register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void* library)
+    __attribute__((weak));
+
+static bool add_fork_calls(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return __register_atfork != NULL ? __register_atfork(prepare, parent, child, NULL) == 0
+                                     : pthread_atfork(prepare, parent, child) == 0;
+}
+
+#else
+
+static bool add_fork_calls(void (*prepare)(void), void (*parent)(void), void (*child)(void))
+{
+    return pthread_atfork(prepare, parent, child) == 0;
+}
+
+#endif
+
 #if EGB_IS_MALLOC && defined(__GLIBC__)
 
 // The lock of the list of all streams. A flush of all holds it and may call a function of the
@@ -457,7 +482,7 @@ static void reset_streams(void)
 static bool set_around_forks(void)
 {
     static bool is_set;
-    is_set = is_set || pthread_atfork(lock_streams, unlock_streams, reset_streams) == 0;
+    is_set = is_set || add_fork_calls(lock_streams, unlock_streams, reset_streams);
     return is_set;
 }
 
@@ -476,7 +501,7 @@ bool egb_os_at_fork_(void (*prepare)(void), void (*parent)(void), void (*child)(
 {
     const int  before = errno;
     const bool is_set =
-        pthread_atfork(prepare, parent, child) == 0 && (prepare == NULL || set_around_forks());
+        add_fork_calls(prepare, parent, child) && (prepare == NULL || set_around_forks());
     errno = before;
     return is_set;
 }

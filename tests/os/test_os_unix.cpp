@@ -185,6 +185,25 @@ TEST(os_fork, the_hooks_run_before_and_on_both_sides)
     EXPECT_TRUE(hooks_ran("<P"));
 }
 
+#if defined(__GLIBC__)
+
+extern "C" void  __cxa_finalize(void* library);
+extern "C" void* __dso_handle;
+
+// A thread may be in a fork when another one calls exit(): it has called the first hook by then.
+TEST(os_fork, the_hooks_run_after_the_destructors_too)
+{
+    ASSERT_TRUE(name_fork_hooks());
+    const int came = in_child([] {
+        __cxa_finalize(&__dso_handle);
+        seen_count = 0;
+        return in_child([] { return hooks_ran("<C") ? 0 : 1; }) == 0 && hooks_ran("<P") ? 0 : 1;
+    });
+    EXPECT_EQ(came, 0);
+}
+
+#endif
+
 TEST(os_fork, in_the_child_fences_work_and_a_lock_of_a_lost_thread_can_be_reset)
 {
     static egb_os_mutex lock;
