@@ -85,11 +85,11 @@ egb_pool egb_heap_pool(void);
 /// free blocks only go as well, of chunks that no block came to or left for as long. Returns the
 /// bytes given back. A call that comes sooner than 250 ms after the last one has no effect.
 ///
-/// For a thread or a timer that calls it again and again, every 250 ms or so: from the first call
-/// on the heap leaves unused memory up to a limit of 64 MiB to these calls, and gives back at once
-/// what is over it. Without them the limit is 8 MiB. It becomes higher if memory is needed again
-/// soon. The malloc library has such a thread once the program has threads. In the child of a fork
-/// it is as if there had been no call.
+/// For a thread or a timer that calls it again and again, every 250 ms or so: until 40 s after a
+/// call the heap leaves unused memory up to a limit of 64 MiB to these calls, and gives back at
+/// once what is over it. Without them the limit is 8 MiB. It becomes higher if memory is needed
+/// again soon. The malloc library has such a thread once the program has threads. In the child of a
+/// fork it is as if there had been no call.
 size_t egb_heap_purge(void);
 
 /// Gives memory back to the system at once: kept regions, kept chunks of destroyed pools, and

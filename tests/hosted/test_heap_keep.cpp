@@ -316,6 +316,18 @@ TEST_F(heap_keep, a_thread_that_calls_the_purge_takes_over)
     EXPECT_LE(held(), 2 * MiB);
 }
 
+// As a game calls it once, between two levels.
+TEST_F(heap_keep, a_purge_that_is_called_no_more_takes_over_for_a_while)
+{
+    (void)egb_heap_purge();
+    pass_epochs(100);
+    give(take(1000, 48 * MiB));
+    EXPECT_GT(held(), 32 * MiB);
+    pass_epochs(100);
+    give(take(1000, 48 * MiB));
+    EXPECT_LE(held(), 20 * MiB);
+}
+
 // The limit is higher where somebody looks at the clock, and is learned as without.
 TEST_F(heap_keep, more_than_a_limit_goes_at_once_although_a_thread_purges)
 {

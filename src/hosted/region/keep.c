@@ -25,7 +25,11 @@ enum { MILLISECONDS_PER_READ = 1000 };
 // the limit falls.
 enum { SOON_MILLISECONDS = 1000, FALL_EPOCHS = 16 };
 
-EGB_AMONG_DATA_ static bool has_purger;  // atomic, as all that follow
+// So many epochs after its last call, somebody who calls egb_heap_purge() is gone: 40 s. The thread
+// of the malloc library calls it each 16 s at least.
+enum { PURGER_EPOCHS = 160 };
+
+EGB_AMONG_DATA_ static uint32_t purger_epochs;  // until then; atomic, as all that follow
 
 // What was learned from memory that went.
 typedef struct lesson {
@@ -49,7 +53,7 @@ size_t egb_keep_share_(void)
 
 size_t egb_keep_bytes_(void)
 {
-    const size_t least = EGB_LOAD_(has_purger) ? LIMIT_LEAST_OF_THREADS : LIMIT_LEAST;
+    const size_t least = EGB_LOAD_(purger_epochs) != 0 ? LIMIT_LEAST_OF_THREADS : LIMIT_LEAST;
     return egb_smaller_(egb_larger_(EGB_LOAD_(at_any_time.limit), least), egb_keep_share_());
 }
 
@@ -205,13 +209,15 @@ bool egb_keep_expects_more_(void)
 
 void egb_keep_end_epochs_(uint32_t count)
 {
+    const uint32_t left = EGB_LOAD_(purger_epochs);
+    EGB_STORE_(purger_epochs, left - (uint32_t)egb_smaller_(left, count));
     end_epochs(&at_any_time, count);
     end_epochs(&after_crowds, count);
 }
 
 void egb_keep_note_purger_(bool is_there)
 {
-    EGB_STORE_(has_purger, is_there);
+    EGB_STORE_(purger_epochs, is_there ? PURGER_EPOCHS : 0);
     if (!is_there) {  // nobody looks at the clock for more
         forget(&at_any_time);
         forget(&after_crowds);

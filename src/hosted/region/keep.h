@@ -58,7 +58,8 @@ bool egb_keep_expects_sandbox_(void);
 // So many epochs of the purge have passed.
 void egb_keep_end_epochs_(uint32_t count);
 
-// From now on somebody calls egb_heap_purge() again and again; or nobody does any more.
+// Somebody calls egb_heap_purge() again and again, until there was no call for 40 s; or nobody does
+// any more.
 void egb_keep_note_purger_(bool is_there);
 
 // In the child of a fork nobody does, and nobody reads limits.
