@@ -13,13 +13,19 @@
 class guarded
 {
   public:
-    explicit guarded(std::size_t bytes, const char* check = "guard", std::size_t max_blocks = 0)
+    explicit guarded(
+        std::size_t bytes,
+        const char* check      = "guard",
+        std::size_t max_blocks = 0,
+        std::size_t align      = 0
+    )
     {
         egb_pool_options options = {};
         options.name             = "guarded";
         options.block_bytes      = bytes;
         options.level            = level_named(check);
         options.max_blocks       = max_blocks;
+        options.block_align      = align;
         EXPECT_EQ(egb_pool_create(&pool, &options), EGB_OK);
     }
 

@@ -6,6 +6,7 @@
 #include "../region/large.h"
 #include "../region/obtain.h"
 #include "layout.h"
+#include "redzone.h"
 #include "registry.h"
 
 // Facts about the pages of a chunk's region, kept behind the chunk's header.
@@ -23,10 +24,12 @@ static chunk_pages* pages_of(egb_chunk_* chunk)
 
 // ---- the backing --------------------------------------------------------------------------------
 
-// A pool that asked for pages in memory, or for large pages, gets them from the system.
+// A pool that asked for pages in memory, or for large pages, gets them from the system. One with
+// red zones gives its regions back to it: a write to a block of a chunk that went is one to no
+// memory.
 static bool may_be_cached(const egb_control* control)
 {
-    return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
+    return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0 && control->redzones == NULL;
 }
 
 static bool is_fresh_zero(const egb_control* control)
@@ -221,6 +224,9 @@ static void give_back_chunk(void* user, void* region, size_t bytes)
     if (chunk != NULL) {
         control->source.prefaulted -= pages_of(chunk)->prefaulted;
         control->source.huge -= pages_of(chunk)->huge;
+        if (control->redzones != NULL && EGB_LOAD_(control->id.generation) != 0) {
+            egb_redzone_look_at_(control, chunk);
+        }
         if (is_for_cache(control, bytes)) {
             one = cached_of(control, chunk, region, bytes);
         }

@@ -48,12 +48,29 @@ static bool is_tracked(const egb_control* control)
     return control->level == EGB_LEVEL_TRACK;
 }
 
+// What stands before a block: from here on.
+static void* redzone_head(const egb_control* control, const void* block)
+{
+    return is_tracked(control) ? (void*)record_of(block) : (void*)front_of(block);
+}
+
 // ---- sizes --------------------------------------------------------------------------------------
+
+static size_t head_bytes(egb_level level)
+{
+    return sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
+}
 
 static size_t redzone_lead(egb_level level, size_t align)
 {
-    const size_t bytes = sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
-    return egb_round_up_(bytes, align);
+    return egb_round_up_(head_bytes(level), align);
+}
+
+// Bytes of the gap in front of that, which the alignment of the block leaves.
+static size_t gap_bytes(const egb_control* control)
+{
+    const size_t lead = control->depot.growing.options.lead_bytes;
+    return egb_smaller_(lead - head_bytes(control->level), EGB_BACK_BYTES_MAX);
 }
 
 // A free block has a mark in it, however small it is.
@@ -147,23 +164,41 @@ static void write_back(const egb_control* control, unsigned char* block, size_t 
     write_words(block + bytes, back_bytes(control, bytes), canary_of(block, 0));
 }
 
+static void write_gap(const egb_control* control, unsigned char* block)
+{
+    const size_t bytes = gap_bytes(control);
+    write_words((unsigned char*)redzone_head(control, block) - bytes, bytes, canary_of(block, 0));
+}
+
+// The first of `count` bytes that is not as write_words() left it; `count`: all are.
+static size_t find_change(const unsigned char* bytes, size_t count, uint64_t word)
+{
+    unsigned char pattern[sizeof word];
+    size_t        at = 0;
+    (void)__builtin_memcpy(pattern, &word, sizeof pattern);
+    while (at + sizeof pattern <= count &&
+           __builtin_memcmp(bytes + at, pattern, sizeof pattern) == 0) {
+        at += sizeof pattern;
+    }
+    while (at < count && bytes[at] == pattern[at % sizeof pattern]) {
+        at++;
+    }
+    return at;
+}
+
 // The first damaged byte of the back, counted from the start of the block; 0: none.
 static size_t find_overrun(const egb_control* control, const unsigned char* block, size_t bytes)
 {
-    const uint64_t             canary = canary_of(block, 0);
-    const unsigned char* const back   = block + bytes;
-    const size_t               count  = back_bytes(control, bytes);
-    unsigned char              pattern[sizeof canary];
-    size_t                     at = 0;
-    (void)__builtin_memcpy(pattern, &canary, sizeof pattern);
-    while (at + sizeof pattern <= count && __builtin_memcmp(back + at, pattern, sizeof pattern) == 0
-    ) {
-        at += sizeof pattern;
-    }
-    while (at < count && back[at] == pattern[at % sizeof pattern]) {
-        at++;
-    }
+    const size_t count = back_bytes(control, bytes);
+    const size_t at    = find_change(block + bytes, count, canary_of(block, 0));
     return at < count ? bytes + at : 0;
+}
+
+static bool is_gap_whole(const egb_control* control, const void* block)
+{
+    const size_t               count = gap_bytes(control);
+    const unsigned char* const gap   = (const unsigned char*)redzone_head(control, block) - count;
+    return find_change(gap, count, canary_of(block, 0)) == count;
 }
 
 // Stands in a free block, again and again. As an address it is none that a program has: the highest
@@ -178,23 +213,18 @@ static void fill(unsigned char* block, size_t bytes)
     write_words(block, bytes, fill_of(block));
 }
 
-// The first byte that is not as it was filled, from `from` on; `bytes`: all are. As a rule each
-// word equals the one before it, which is quick to see, and only the first is looked at.
+// The first byte that is not as it was filled, from `from` on, which is the start of a word;
+// `bytes`: all are. As a rule each word equals the one before it, which is quick to see, and only
+// the first is looked at.
 static size_t find_write(const unsigned char* block, size_t from, size_t bytes)
 {
     enum { PERIOD = sizeof(uint64_t) };
-    const uint64_t word = fill_of(block);
-    unsigned char  filled[PERIOD];
-    (void)__builtin_memcpy(filled, &word, PERIOD);
     const unsigned char* const start   = block + from;
     const bool                 repeats = bytes - from > PERIOD &&
                          __builtin_memcmp(start, start + PERIOD, bytes - from - PERIOD) == 0;
-    const size_t end = repeats ? from + PERIOD : bytes;
-    size_t       at  = from;
-    while (at < end && block[at] == filled[at % PERIOD]) {
-        at++;
-    }
-    return at < end ? at : bytes;
+    const size_t count = repeats ? PERIOD : bytes - from;
+    const size_t at    = find_change(start, count, fill_of(block));
+    return at < count ? from + at : bytes;
 }
 
 // A report must not follow overwritten pointers, whichever block the write came from.
@@ -203,8 +233,13 @@ static uint64_t check_of(const egb_record* record)
     const uint64_t line = (uint64_t)record->alloc_line << 32 | record->alloc_thread;
     const uint64_t site = canary_of(record, (uint64_t)(uintptr_t)record->alloc_site);
     const uint64_t file = canary_of(record, (uint64_t)(uintptr_t)record->alloc_file);
-    return canary_of(record, site ^ file >> 7 ^ line ^ record->serial ^ record->when << 9) >> 8 &
-           0xFFFFF;
+    const uint64_t when = record->when;  // GCC would shift within its 44 bits
+    return canary_of(record, site ^ file >> 7 ^ line ^ record->serial ^ when << 9) >> 8 & 0xFFFFF;
+}
+
+static bool is_record_whole(const egb_record* record)
+{
+    return record->check == check_of(record);
 }
 
 // ---- findings -----------------------------------------------------------------------------------
@@ -214,7 +249,7 @@ egb_redzone_origin_(const egb_control* control, const void* block, const void** 
 {
     egb_history history = {.level = control->level, .bytes = egb_redzone_bytes_(control, block)};
     *alloc_site         = NULL;
-    if (is_tracked(control) && record_of(block)->check == check_of(record_of(block))) {
+    if (is_tracked(control) && is_record_whole(record_of(block))) {
         const egb_record* const record = record_of(block);
         *alloc_site                    = record->alloc_site;
         history.serial                 = record->serial;
@@ -222,7 +257,7 @@ egb_redzone_origin_(const egb_control* control, const void* block, const void** 
         history.alloc_file             = record->alloc_file;
         history.alloc_line             = record->alloc_line;
         history.alloc_thread           = record->alloc_thread;
-        history.free_site              = record->free_site;
+        history.free_site = egb_is_live_in_chunk_(control, block) ? NULL : record->free_site;
     }
     return history;
 }
@@ -266,10 +301,18 @@ static bool has_canary(const void* block)
     return front->canary == canary_of(block, front->bytes);
 }
 
+// What stands before a block in use. Nobody looks at what is reachable now, so it has no mark.
+static bool is_lead_whole(const egb_control* control, const void* block)
+{
+    return has_canary(block) && is_gap_whole(control, block) &&
+           (!is_tracked(control) ||
+            (is_record_whole(record_of(block)) && record_of(block)->free_site == NULL));
+}
+
 // For a block in use. If the front is damaged, nobody knows where the back begins.
 static bool is_intact(egb_control* control, const void* block)
 {
-    if (!has_canary(block)) {
+    if (!is_lead_whole(control, block)) {
         note(control, EGB_MISUSE_UNDERRUN, block, -1);
         return false;
     }
@@ -445,6 +488,7 @@ redzone_take(egb_control* control, egb_magazine_* magazine, egb_pool pool, egb_r
     front->bytes           = request->bytes == 0 ? control->block_bytes : request->bytes;
     front->canary          = canary_of(block, front->bytes);
     write_back(control, block, (size_t)front->bytes);
+    write_gap(control, block);
     if (is_tracked(control)) {
         write_record(control, block, request);
     }
@@ -477,13 +521,35 @@ static egb_free_fault redzone_give(
 
 // ---- looking ------------------------------------------------------------------------------------
 
+// A block in quarantine is filled as a whole; one at home has its marks where the fill would begin.
+static bool is_free_whole(egb_control* control, const egb_chunk_* chunk, size_t index)
+{
+    const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
+    if (!egb_is_in_chunk_(&chunk->shape, index)) {
+        return is_untouched(control, block, 0);
+    }
+    if (!egb_bitmap_is_sound_(chunk, index)) {
+        note(control, EGB_MISUSE_OVERWRITTEN, block, 0);
+        return false;
+    }
+    return is_untouched(control, block, fill_start(control));
+}
+
 static bool is_block_whole(egb_control* control, const egb_chunk_* chunk, size_t index)
 {
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
     switch (egb_state_at_(&chunk->shape, index)) {
         case EGB_STATE_LIVE_: return is_intact(control, block);
-        case EGB_STATE_FREE_: return is_untouched(control, block, fill_start(control));
+        case EGB_STATE_FREE_: return is_free_whole(control, chunk, index);
         default: return true;
+    }
+}
+
+void egb_redzone_look_at_(egb_control* control, const egb_chunk_* chunk)
+{
+    const size_t touched = egb_fixed_count_touched_(&chunk->fixed);
+    for (size_t i = 0; i < touched; i++) {
+        (void)is_block_whole(control, chunk, i);
     }
 }
 

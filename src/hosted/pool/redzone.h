@@ -2,13 +2,13 @@
 // Room pool: red zones, around blocks of pools at the levels "guard"
 // and "track". Everything here runs with the pool locked.
 //
-//     slot: | record | front | the block | back |
+//     slot: | gap | record | front | the block | back |
 //
-// The record stands there at "track" only. The front says how many bytes were asked for, and is
-// closed with a canary; the back is a pattern, from the end of those bytes on. A block that is free
-// is filled with another pattern. It waits in quarantine before it is handed out again. A byte that
-// differs from the fill by then was overwritten meanwhile. Pools without red zones have none of
-// this.
+// The record stands there at "track" only, a gap where the block is aligned to more than these
+// need. The front says how many bytes were asked for, and is closed with a canary. Gap and back are
+// a pattern; the back begins at the end of those bytes. A block that is free is filled with another
+// pattern. It waits in quarantine before it is handed out again. A byte that differs from the fill
+// by then was overwritten meanwhile. Pools without red zones have none of this.
 #ifndef EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 #define EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 
@@ -17,8 +17,8 @@
 enum {
     EGB_REDZONE_ALIGN         = 8,                     // least alignment of blocks
     EGB_BACK_BYTES_MIN        = EGB_POOL_BACK_BYTES_,  // least bytes behind the block
-    EGB_BACK_BYTES_MAX        = 128,                   // most of them that are checked
-    EGB_FILL_BYTES_MAX        = 1048576,               // most of a free block that is filled
+    EGB_BACK_BYTES_MAX        = 128,      // most of them that are checked, and of the gap
+    EGB_FILL_BYTES_MAX        = 1048576,  // most of a free block that is filled
     EGB_QUARANTINE_BLOCKS_MAX = 288,
     EGB_QUARANTINE_BYTES_MAX  = 294912,
 
@@ -41,6 +41,9 @@ typedef struct egb_redzones {
 // Whether there ever was a pool with red zones; at level "track".
 bool egb_has_redzones_(void);
 bool egb_has_tracked_(void);
+
+// Looks at the blocks of a chunk that goes.
+void egb_redzone_look_at_(egb_control* control, const egb_chunk_* chunk);
 
 // All blocks in quarantine become free.
 void egb_quarantine_flush_(egb_control* control);

@@ -213,7 +213,7 @@ static bool is_refused(const egb_misuse_event* event)
 
 static void write_damage(egb_text_line* out, ptrdiff_t at)
 {
-    egb_text_add_(out, at < 0 ? "; a byte right before the block" : "; byte ");
+    egb_text_add_(out, at < 0 ? "; a byte before the block" : "; byte ");
     if (at >= 0) {
         egb_text_number_(out, (size_t)at);
         egb_text_add_(out, " (counted from 0)");
