@@ -37,11 +37,11 @@ static bool comes_again(const siginfo_t* info)
 }
 
 // The access is made once more when this returns, and then ends the program as if we had not been
-// here: with the default action, and the state of its own that a core file is to show.
+// here: with the default action, which the system has put back, and the state of its own that a
+// core file is to show.
 static void on_fault(int signal_number, siginfo_t* info, void* context)
 {
     const int before = errno;
-    (void)signal(signal_number, SIG_DFL);
     if (comes_again(info)) {
         explain_fault(info->si_addr, access_of(context));
     } else {
@@ -58,10 +58,11 @@ static bool is_ours_to_take(int signal_number)
 }
 
 // Our handler uses the stack for signal handlers, if the program has one: the fault may be that the
-// normal stack is full.
+// normal stack is full. It serves one signal: its own calls of signal() would be hidden from the
+// system by the malloc library, as those of the program are.
 static bool set_handler(int signal_number)
 {
-    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction ours = {.sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
     ours.sa_sigaction     = on_fault;
     return sigemptyset(&ours.sa_mask) == 0 && sigaction(signal_number, &ours, NULL) == 0;
 }

@@ -13,7 +13,7 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-static bool is_ours(const void* function)
+bool egb_next_is_ours_(const void* function)
 {
     const uintptr_t place = (uintptr_t)function;
     return place >= (uintptr_t)__ehdr_start && place < (uintptr_t)_end;
@@ -44,11 +44,12 @@ static void* look_up(const char* name)
         "GLIBC_2.0"
     };
     void* function = dlsym(RTLD_NEXT, name);
-    for (size_t i = 0; is_ours(function) && i < sizeof versions / sizeof versions[0]; i++) {
+    for (size_t i = 0; egb_next_is_ours_(function) && i < sizeof versions / sizeof versions[0];
+         i++) {
         function = dlvsym(RTLD_NEXT, name, versions[i]);
         function = function != NULL ? function : (void*)(uintptr_t)__ehdr_start;  // look on
     }
-    return is_ours(function) ? NULL : function;
+    return egb_next_is_ours_(function) ? NULL : function;
 }
 
 void* egb_next_function_(void** kept, const char* name)

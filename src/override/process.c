@@ -97,6 +97,7 @@ begin(int argument_count, char** arguments, char** environment)
         environ = environment;
     }
     egb_heap_begin_();
+    egb_signals_program_begins_();
     (void)at_quick_exit(end);
     egb_live_begin_();
     if (egb_report_begin_()) {

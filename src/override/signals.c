@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Layer override: signals that end a process from outside, such as those of a terminal or of kill.
 // If a report is wanted, they have a handler that writes it, and then ends the process by the same
-// signal. The program does not see the handler: the functions below show the default action in its
-// place, and put it in the place of the default action. Signals of a crash have none, because the
-// heap may be damaged.
+// signal. Signals of a crash have no such handler, because the heap may be damaged. SIGSEGV has
+// another, if there are guard pages: it tells of the block. The program sees neither handler: the
+// functions below show the default action in its place, and put it in the place of the default
+// action. A runtime that sets a handler only where there is none, as Rust's does, sets its own.
 #include "signals.h"
 #include "next.h"
 
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,14 +38,33 @@ enum { WATCHED = sizeof watched / sizeof watched[0] };
 
 static bool (*before_the_end)(int number);  // null: nothing is watched
 
-static bool is_watched(int number)
+static struct sigaction own[NSIG];  // the library's, by signal; the default action: it has none
+
+static bool is_program_there;
+
+void egb_signals_program_begins_(void)
 {
-    for (size_t i = 0; i < WATCHED && before_the_end != NULL; i++) {
-        if (watched[i] == number) {
-            return true;
-        }
+    is_program_there = true;
+}
+
+// Until then the library alone sets handlers. Later, one of its functions may be a handler of the
+// program's, such as _exit().
+static void note_own(int number, const struct sigaction* wanted)
+{
+    if (!is_program_there && wanted != NULL && number > 0 && number < NSIG &&
+        egb_next_is_ours_((const void*)(uintptr_t)wanted->sa_handler)) {
+        own[number] = *wanted;
     }
-    return false;
+}
+
+static bool has_own(int number)
+{
+    return number > 0 && number < NSIG && own[number].sa_handler != SIG_DFL;
+}
+
+static bool is_own(int number, handler which)
+{
+    return has_own(number) && own[number].sa_handler == which;
 }
 
 // The C library's own function. It is looked up at the start, because a handler of the program may
@@ -146,15 +167,15 @@ static struct sigaction ours(void)
 // The first process of a container is not ended by signals that have the default action.
 void egb_signals_watch_(bool (*at_the_end)(int number))
 {
-    const struct sigaction own = ours();
     if (getpid() == 1) {
         return;
     }
     before_the_end = at_the_end;
     for (size_t i = 0; i < WATCHED; i++) {
         struct sigaction now;
+        own[watched[i]] = ours();
         if (next_sigaction()(watched[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
-            (void)next_sigaction()(watched[i], &own, NULL);
+            (void)next_sigaction()(watched[i], &own[watched[i]], NULL);
         }
     }
 }
@@ -163,10 +184,11 @@ void egb_signals_watch_(bool (*at_the_end)(int number))
 
 EXPORT int sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
 {
-    const struct sigaction own  = ours();
-    const bool             mine = wanted != NULL && wanted->sa_handler == SIG_DFL;
-    const int done = next_sigaction()(number, mine && is_watched(number) ? &own : wanted, before);
-    if (done == 0 && before != NULL && before->sa_handler == end_by) {
+    note_own(number, wanted);
+    const bool is_usual = wanted != NULL && wanted->sa_handler == SIG_DFL;
+    const int  done =
+        next_sigaction()(number, is_usual && has_own(number) ? &own[number] : wanted, before);
+    if (done == 0 && before != NULL && is_own(number, before->sa_handler)) {
         before->sa_handler = SIG_DFL;
         before->sa_flags   = 0;
         (void)sigemptyset(&before->sa_mask);
@@ -183,13 +205,13 @@ EXPORT int __sigaction(int number, const struct sigaction* wanted, struct sigact
 // signal and leave the next one to the default action, which then has no handler of ours.
 static handler older(signal_function (*next)(void), int number, handler wanted)
 {
-    if (wanted == SIG_DFL && is_watched(number)) {
+    if (wanted == SIG_DFL && has_own(number)) {
         const struct sigaction usual = {.sa_handler = SIG_DFL};
         struct sigaction       before;
         return sigaction(number, &usual, &before) == 0 ? before.sa_handler : SIG_ERR;
     }
     const handler before = next()(number, wanted);
-    return before == end_by ? SIG_DFL : before;
+    return is_own(number, before) ? SIG_DFL : before;
 }
 
 #define OLDER(name)                                 \

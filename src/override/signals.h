@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Layer override: signals that end a process.
+// Layer override: signals that end a process, and the library's handlers.
 #ifndef EGGBOX_SRC_OVERRIDE_SIGNALS_H
 #define EGGBOX_SRC_OVERRIDE_SIGNALS_H
 
 #include <stdbool.h>
+
+// The handlers that the library has set up to now are not shown to the program.
+void egb_signals_program_begins_(void);
 
 // From now on, a signal that ends this process from outside calls this function before it does,
 // with the number of the signal. If the function returns false, it is called again in a moment, ten

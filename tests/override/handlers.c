@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// What a program sees of the handlers of signals, and what its own handlers see. It knows nothing
+// of eggbox: its output must be the same without it.
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef void (*handler)(int);
+typedef handler (*setter)(int, handler);
+typedef int (*action_setter)(int, const struct sigaction*, struct sigaction*);
+
+static const int         numbers[] = {SIGSEGV, SIGBUS, SIGTERM, SIGUSR1};
+static const char* const setters[] = {
+    "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"
+};
+
+enum {
+    NUMBERS     = sizeof numbers / sizeof numbers[0],
+    SETTERS     = sizeof setters / sizeof setters[0],
+    LARGE_BYTES = 100000,
+};
+
+static void* function(const char* name)
+{
+    return dlsym(RTLD_DEFAULT, name);
+}
+
+static void own(int number)
+{
+    (void)number;
+}
+
+static const char* name_of(handler which)
+{
+    return which == SIG_DFL   ? "default"
+           : which == SIG_IGN ? "ignore"
+           : which == own     ? "own"
+           : which == SIG_ERR ? "error"
+                              : "another";
+}
+
+static void show(const char* name, int number)
+{
+    struct sigaction now;
+    sigset_t         none;
+    action_setter    ask;
+    *(void**)&ask = function(name);
+    (void)sigemptyset(&none);
+    if (ask != NULL && ask(number, NULL, &now) == 0) {
+        printf(
+            "%s %d: %s, flags %x, %s\n",
+            name,
+            number,
+            name_of(now.sa_handler),
+            now.sa_handler == SIG_DFL ? 0U : (unsigned)now.sa_flags,
+            memcmp(&now.sa_mask, &none, sizeof none) == 0 ? "no mask" : "a mask"
+        );
+    }
+}
+
+static void show_all(void)
+{
+    for (size_t i = 0; i < NUMBERS; i++) {
+        show("sigaction", numbers[i]);
+        show("__sigaction", numbers[i]);
+    }
+}
+
+// To the program's own, to none, and back to the default action, which ours may stand for.
+static void set_by(const char* name)
+{
+    static const handler to[] = {own, SIG_DFL, SIG_IGN, SIG_DFL, SIG_DFL};
+    setter               set;
+    *(void**)&set = function(name);
+    for (size_t i = 0; i < NUMBERS && set != NULL; i++) {
+        for (size_t k = 0; k < sizeof to / sizeof to[0]; k++) {
+            printf("%s %d: %s before\n", name, numbers[i], name_of(set(numbers[i], to[k])));
+        }
+    }
+}
+
+static void views(void)
+{
+    show_all();
+    for (size_t i = 0; i < SETTERS; i++) {
+        set_by(setters[i]);
+    }
+    show_all();
+}
+
+// ---- ends ---------------------------------------------------------------------------------------
+
+static void touch_nothing(void)
+{
+    volatile int* volatile nowhere = NULL;
+    *nowhere                       = 1;
+}
+
+static void raise_it(void)
+{
+    (void)raise(SIGSEGV);
+}
+
+static void send_it(void)
+{
+    (void)kill(getpid(), SIGSEGV);
+}
+
+// A handler that lets the fault come again, as those that write a message do.
+static void once(int number)
+{
+    (void)!write(1, "once\n", 5);
+    (void)signal(number, SIG_DFL);
+}
+
+static void handle_once(void)
+{
+    (void)signal(SIGSEGV, once);
+    touch_nothing();
+}
+
+static void ignored(void)
+{
+    (void)signal(SIGSEGV, SIG_IGN);
+    raise_it();
+    touch_nothing();
+}
+
+// The runtime of Rust sets its handler only where it sees no other.
+static void on_overflow(int number)
+{
+    (void)number;
+    (void)!write(1, "stack overflow\n", 15);
+    abort();
+}
+
+static size_t fill_stack(size_t depth)
+{
+    volatile char frame[4096];
+    frame[depth % sizeof frame] = (char)depth;
+    return depth == 0 ? 0 : fill_stack(depth + 1) + (size_t)frame[1];
+}
+
+static void overflow(void)
+{
+    static char      second[1 << 16];
+    const stack_t    stack = {.ss_sp = second, .ss_size = sizeof second};
+    struct sigaction ours  = {.sa_handler = on_overflow, .sa_flags = SA_ONSTACK};
+    struct sigaction now;
+    if (sigaltstack(&stack, NULL) == 0 && sigaction(SIGSEGV, NULL, &now) == 0 &&
+        now.sa_handler == SIG_DFL) {
+        (void)sigaction(SIGSEGV, &ours, NULL);
+    }
+    printf("%zu\n", fill_stack(1));
+}
+
+static void ends(void)
+{
+    static void (*const all[])(void
+    ) = {touch_nothing, raise_it, send_it, handle_once, ignored, overflow};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        int status = 0;
+        (void)fflush(stdout);
+        const pid_t child = fork();
+        if (child == 0) {
+            free(malloc(LARGE_BYTES));
+            all[i]();
+            _exit(3);
+        }
+        (void)waitpid(child, &status, 0);
+        printf(
+            "end %zu: %s %d\n",
+            i,
+            WIFSIGNALED(status) ? "signal" : "status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)
+        );
+    }
+}
+
+// ---- a fault that the library tells of ----------------------------------------------------------
+
+static void use_freed(void)
+{
+    char* volatile block = malloc(LARGE_BYTES);
+    free(block);
+    block[3] = 1;
+}
+
+static void use_freed_after(const char* name)
+{
+    setter set;
+    *(void**)&set = function(name);
+    if (set != NULL) {
+        (void)set(SIGSEGV, own);
+        (void)set(SIGSEGV, SIG_DFL);
+        use_freed();
+    }
+}
+
+int main(int argc, char** argv)
+{
+    const struct rlimit no_core = {0, 0};
+    const char* const   what    = argc > 1 ? argv[1] : "";
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    if (strcmp(what, "views") == 0) {
+        views();
+    } else if (strcmp(what, "ends") == 0) {
+        ends();
+    } else if (strcmp(what, "use_freed") == 0) {
+        use_freed();
+    } else {
+        use_freed_after(what);
+    }
+    return 0;
+}
