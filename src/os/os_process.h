@@ -169,13 +169,15 @@ void egb_os_memory_close_(const egb_os_memory* memory);
 // Copies as much as is there. Returns the bytes.
 size_t egb_os_memory_read_(egb_os_memory* memory, uintptr_t from, void* to, size_t bytes);
 
-// Whether the process has written to the page of this address, since it got the page.
-bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address);
+// Whether the process has written to the page of this address, since it got the page. Shared: it
+// has read or written it.
+bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address, bool is_shared);
 
 typedef struct egb_os_mapping {
     uintptr_t start;
     uintptr_t end;
-    bool      is_writable;     // and readable, and no other process writes to it
+    bool      is_data;         // to be read: it is private and writable, or of no file
+    bool      is_shared;       // with other processes, or with other mappings of this one
     bool      is_closed;       // nobody may read or write it
     bool      is_first_stack;  // of the thread that the process began with
 } egb_os_mapping;

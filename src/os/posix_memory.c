@@ -111,8 +111,9 @@ static void read_flags(egb_os_memory* memory, uintptr_t page)
     memory->is_failed = memory->is_failed || memory->known == 0;
 }
 
-// A page that was never written to is not in memory, or is one of a file.
-bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address)
+// A page that was never written to is not in memory, or is one of a file. All shared ones are like
+// those of a file: what was never touched is not there, and is not to be made.
+bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address, bool is_shared)
 {
     const uint64_t  is_there = (uint64_t)3 << 62;  // in memory, or swapped
     const uint64_t  is_file  = (uint64_t)1 << 61;
@@ -124,7 +125,7 @@ bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address)
         return false;
     }
     const uint64_t flags = memory->flags[page - memory->first];
-    return (flags & is_there) != 0 && (flags & is_file) == 0;
+    return (flags & is_there) != 0 && (is_shared || (flags & is_file) == 0);
 }
 
 // ---- mappings -----------------------------------------------------------------------------------
@@ -169,16 +170,33 @@ static const char* behind_spaces(const char* text)
     return text;
 }
 
+// Memory of no file and of no device, private or shared, by the kernel's names for it. A name ends
+// the line.
+static bool is_of_no_file(const char* name)
+{
+    static const char* const names[] = {
+        "[anon", "[heap]", "/dev/zero", "/memfd:", "/SYSV", "/anon_hugepage"
+    };
+    bool is_so = *name == '\0';
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        is_so = is_so || begins_with(name, names[i]);
+    }
+    return is_so;
+}
+
 // A line as 7f12a000-7f12c000 rw-p 00000000 00:00 0, and a path or a name.
 static egb_os_mapping mapping_of_line(const char* line)
 {
-    egb_os_mapping    out     = {0, 0, false, false, false};
+    egb_os_mapping    out     = {0, 0, false, false, false, false};
     const char* const behind  = read_hexadecimal(line, &out.start);
     const char* const allowed = read_hexadecimal(behind + (*behind == '-' ? 1 : 0), &out.end);
     const char* const number  = behind_word(behind_word(behind_word(behind_word(line))));
-    out.is_writable           = begins_with(allowed, " rw") && allowed[4] == 'p';
+    const char* const name    = behind_spaces(behind_word(number));
+    const bool        is_own  = begins_with(allowed, " rw") && allowed[4] == 'p';
+    out.is_data               = is_own || (begins_with(allowed, " r") && is_of_no_file(name));
+    out.is_shared             = begins_with(allowed, " ") && allowed[4] == 's';
     out.is_closed             = begins_with(allowed, " ---");
-    out.is_first_stack        = begins_with(behind_spaces(behind_word(number)), "[stack]");
+    out.is_first_stack        = begins_with(name, "[stack]");
     return out;
 }
 

@@ -200,6 +200,30 @@ NEVER_INLINED void mapped()
     memory[1000]        = malloc(99);  // mapped: reachable: 99
 }
 
+// Memory that the program closed to its own writes was private and writable no more.
+NEVER_INLINED void read_only()
+{
+    char* const memory                     = memory_of(PROT_READ | PROT_WRITE);
+    reinterpret_cast<void**>(memory)[1000] = malloc(122);  // read_only: reachable: 122
+    (void)!mprotect(memory, MEMORY_BYTES, PROT_READ);
+}
+
+NEVER_INLINED void shared()
+{
+    constexpr int kind   = MAP_SHARED | MAP_ANONYMOUS;
+    void* const   memory = mmap(nullptr, MEMORY_BYTES, PROT_READ | PROT_WRITE, kind, -1, 0);
+    static_cast<void**>(memory)[1000] = malloc(133);  // shared: reachable: 133
+}
+
+// The memory file of the caller, of 1 GiB: hardly a page of it is there, and none must be made.
+NEVER_INLINED void sparse()
+{
+    constexpr size_t bytes  = size_t{1} << 30;
+    const int        file   = atoi(getenv("MEMORY_FILE"));
+    void* const      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    static_cast<void**>(memory)[bytes / 64] = malloc(155);  // sparse: reachable: 155
+}
+
 // The upper half of a reservation.
 char* opened_memory()
 {
@@ -354,7 +378,8 @@ const program programs[] = {
     {"thread", thread}, {"waiting", waiting},   {"object", object},       {"hidden", hidden},
     {"mapped", mapped}, {"reserved", reserved}, {"slab", slab},           {"coroutine", coroutine},
     {"below", below},   {"blind", blind},       {"returned", returned},   {"library", library},
-    {"aside", aside},   {"damaged", damaged},
+    {"aside", aside},   {"damaged", damaged},   {"read_only", read_only}, {"shared", shared},
+    {"sparse", sparse},
 };
 
 }  // namespace

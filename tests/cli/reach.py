@@ -21,10 +21,12 @@ SOURCE = pathlib.Path(__file__).resolve().parent / "leaks.cpp"
 KINDS = {"lost": "directly lost", "indirect": "indirectly lost", "reachable": "still reachable"}
 # LeakSanitizer does not look at memory that the program mapped, nor after _exit().
 ONLY_OURS = ("mapped", "reserved", "slab", "coroutine", "below", "returned", "library", "aside",
-             "damaged")
+             "damaged", "read_only", "shared", "sparse")
 # The loader's search for a function at its first call would write over the words that "below"
 # leaves on the stack, or not, by chance.
-ENVIRONMENT = {**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY, "LD_BIND_NOW": "1"}
+MEMORY_FILE = os.memfd_create("memory", 0)
+ENVIRONMENT = {**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY, "LD_BIND_NOW": "1",
+               "MEMORY_FILE": str(MEMORY_FILE)}
 failures = []
 
 
@@ -52,7 +54,7 @@ def of_eggbox(folder, program, name):
     report = folder / f"{name}.json"
     done = subprocess.run([EGGBOX, "run", "--check", "track", "--report", report, "--", program,
                            name], capture_output=True, text=True, check=False,
-                          env=ENVIRONMENT)
+                          env=ENVIRONMENT, pass_fds=(MEMORY_FILE,))
     process = json.loads(report.read_text())["processes"][0]
     out = collections.Counter()
     if "leaks" not in process:
@@ -114,6 +116,11 @@ def what_is_said(folder, program):
                     said), "a block that is kept", said)
 
 
+def no_memory_was_made():
+    kib = os.fstat(MEMORY_FILE).st_blocks // 2
+    check(0 < kib <= 4096, "pages that nobody had touched are there", kib)  # two of 2 MiB at most
+
+
 def what_cannot_be_read(folder, program):
     """An error is no reason to call a block lost."""
     done = subprocess.run([EGGBOX, "run", "--check", "track", "--report", folder / "blind.json",
@@ -124,12 +131,14 @@ def what_cannot_be_read(folder, program):
 
 
 def main():
+    os.truncate(MEMORY_FILE, 1 << 30)
     with tempfile.TemporaryDirectory() as path:
         folder = pathlib.Path(path).resolve()
         compiling = [compile_to(folder / "leaks"), compile_to(folder / "lsan", "-fsanitize=leak")]
         check([each.wait() for each in compiling] == [0, 0], "leaks.cpp does not compile")
         with concurrent.futures.ThreadPoolExecutor(4) as several:
             compared = list(several.map(lambda item: compare(folder, *item), expected().items()))
+        no_memory_was_made()
         what_is_said(folder, folder / "leaks")
         what_cannot_be_read(folder, folder / "leaks")
     print("\n".join(failures) or

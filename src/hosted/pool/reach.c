@@ -226,22 +226,22 @@ static uintptr_t own_end(const reach_walk* walk, uintptr_t address)
 }
 
 // The end of the pages from `from` on that are to be looked at; `from`: there are none.
-static uintptr_t end_of_data(reach_walk* walk, uintptr_t from, uintptr_t end)
+static uintptr_t end_of_data(reach_walk* walk, uintptr_t from, uintptr_t end, bool is_shared)
 {
     const size_t page = egb_os_page_bytes_();
     uintptr_t    at   = from;
     while (at < end && at - from < sizeof walk->words &&
-           egb_os_memory_is_written_(&walk->memory, at) && own_end(walk, at) == 0) {
+           egb_os_memory_is_written_(&walk->memory, at, is_shared) && own_end(walk, at) == 0) {
         at = (at | (page - 1)) + 1;
     }
     return egb_smaller_(at, end);
 }
 
-static void look_at_range(reach_walk* walk, uintptr_t from, uintptr_t end)
+static void look_at_range(reach_walk* walk, uintptr_t from, uintptr_t end, bool is_shared)
 {
     const size_t page = egb_os_page_bytes_();
     while (from < end) {
-        const uintptr_t data_end = end_of_data(walk, from, end);
+        const uintptr_t data_end = end_of_data(walk, from, end, is_shared);
         look_at_copy(walk, from, data_end);
         const uintptr_t own = data_end == from ? own_end(walk, from) : 0;
         from = own != 0 ? own : data_end != from ? data_end : (from | (page - 1)) + 1;
@@ -347,8 +347,9 @@ static void look_at_mapping(const egb_os_mapping* mapping, void* user)
     if (mapping->is_closed) {
         walk->closed_start = mapping->start;
         walk->closed_end   = mapping->end;
-    } else if (mapping->is_writable) {
-        look_at_range(walk, first_word_in(walk, mapping), mapping->end);
+    } else if (mapping->is_data) {
+        const uintptr_t first = first_word_in(walk, mapping);
+        look_at_range(walk, first, mapping->end, mapping->is_shared);
     }
 }
 
