@@ -201,16 +201,16 @@ EXPORT int __sigaction(int number, const struct sigaction* wanted, struct sigact
     return sigaction(number, wanted, before);
 }
 
-// The older functions, each by its name in the C library. Those of System V let a handler serve one
-// signal and leave the next one to the default action, which then has no handler of ours.
+// The older functions, each by its name in the C library, which may change the signal mask, too.
+// Those of System V let a handler serve one signal and leave the next one to the default action,
+// which then has no handler of ours.
 static handler older(signal_function (*next)(void), int number, handler wanted)
 {
-    if (wanted == SIG_DFL && has_own(number)) {
-        const struct sigaction usual = {.sa_handler = SIG_DFL};
-        struct sigaction       before;
-        return sigaction(number, &usual, &before) == 0 ? before.sa_handler : SIG_ERR;
+    const bool    is_own_back = wanted == SIG_DFL && has_own(number);
+    const handler before      = next()(number, is_own_back ? own[number].sa_handler : wanted);
+    if (is_own_back && before != SIG_ERR) {
+        (void)next_sigaction()(number, &own[number], NULL);
     }
-    const handler before = next()(number, wanted);
     return is_own(number, before) ? SIG_DFL : before;
 }
 

@@ -37,11 +37,12 @@ static void own(int number)
 
 static const char* name_of(handler which)
 {
-    return which == SIG_DFL   ? "default"
-           : which == SIG_IGN ? "ignore"
-           : which == own     ? "own"
-           : which == SIG_ERR ? "error"
-                              : "another";
+    return which == SIG_DFL    ? "default"
+           : which == SIG_IGN  ? "ignore"
+           : which == own      ? "own"
+           : which == SIG_HOLD ? "hold"
+           : which == SIG_ERR  ? "error"
+                               : "another";
 }
 
 static void show(const char* name, int number)
@@ -84,9 +85,26 @@ static void set_by(const char* name)
     }
 }
 
+// sigset() lets the signal through again.
+static void hold(int number)
+{
+    sigset_t now;
+    setter   set;
+    *(void**)&set = function("sigset");
+    (void)sigemptyset(&now);
+    (void)sigaddset(&now, number);
+    (void)sigprocmask(SIG_BLOCK, &now, NULL);
+    const handler before = set != NULL ? set(number, SIG_DFL) : SIG_ERR;
+    (void)sigprocmask(SIG_BLOCK, NULL, &now);
+    printf("held %d: %s before, %d\n", number, name_of(before), sigismember(&now, number));
+}
+
 static void views(void)
 {
     show_all();
+    for (size_t i = 0; i < NUMBERS; i++) {
+        hold(numbers[i]);
+    }
     for (size_t i = 0; i < SETTERS; i++) {
         set_by(setters[i]);
     }
