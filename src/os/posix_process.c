@@ -5,6 +5,7 @@
 #include "posix_clock.h"
 #include "posix_loader.h"
 #include "posix_proc.h"
+#include "posix_threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,13 +32,14 @@ uint64_t egb_os_nanoseconds_(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+// A thread that is alone has the lock itself, and would wait in vain.
 bool egb_os_lock_soon_(egb_os_mutex* mutex)
 {
     enum { LOOKS = 200 };
     const struct timespec moment = {0, 1000000};
     const int             before = errno;
     bool                  has    = egb_os_try_lock_(mutex);
-    for (int look = 0; look < LOOKS && !has; look++) {
+    for (int look = 0; look < LOOKS && !has && !egb_posix_is_only_thread_(); look++) {
         (void)nanosleep(&moment, NULL);
         has = egb_os_try_lock_(mutex);
     }

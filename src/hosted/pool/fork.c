@@ -5,12 +5,17 @@
 #include "fork.h"
 
 #include "../region/large.h"
+#include "eggbox/lock.h"
 #include "passthrough.h"
 #include "registry.h"
 #include "wait.h"
 
 EGB_AMONG_DATA_ static egb_fork_hook* hooks;  // atomic; the first that is to lock
-static const egb_fork_hook* prepared;  // those that have locked for the fork that is under way
+
+// Of the fork that is under way, under the lock of the threads: the hooks, and whether the locks
+// were taken.
+static const egb_fork_hook* prepared;
+static bool                 has_locks;
 
 void egb_fork_add_hook_(egb_fork_hook* hook)
 {
@@ -53,7 +58,8 @@ static void lock_hooks_and_registry(void)
         run_hooks(first, BEFORE);
         egb_os_lock_(&egb_threads_.lock);
         if (first == hooks) {
-            prepared = first;
+            prepared  = first;
+            has_locks = true;
             return;
         }
         egb_os_unlock_(&egb_threads_.lock);
@@ -61,8 +67,14 @@ static void lock_hooks_and_registry(void)
     }
 }
 
+// A thread that is alone keeps nobody out. A lock that it finds taken is its own: a signal handler
+// that interrupted a call forks. That call goes on in both processes.
 static void prepare(void)
 {
+    if (egb_is_only_thread_()) {
+        prepared = hooks;
+        return;
+    }
     lock_hooks_and_registry();
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_depot_lock_(&egb_registry_.controls[slot].depot);
@@ -88,6 +100,9 @@ bool egb_locks_are_free_soon_(void)
 
 static void in_parent(void)
 {
+    if (!has_locks) {
+        return;
+    }
     egb_region_cache_unlock_();
     egb_os_unlock_(&egb_registry_.budget_lock);
     egb_pass_unlock_();
@@ -97,13 +112,14 @@ static void in_parent(void)
         egb_depot_let_go_(&egb_registry_.controls[slot].depot);
     }
     const egb_fork_hook* const first = prepared;
+    has_locks                        = false;
     egb_os_unlock_(&egb_threads_.lock);
     run_hooks(first, IN_PARENT);
 }
 
-static void in_child(void)
+static void reset_locks(void)
 {
-    egb_os_thread_is_forked_();
+    has_locks = false;
     egb_region_cache_reset_();
     egb_os_lock_reset_(&egb_registry_.budget_lock);
     egb_pass_reset_();
@@ -114,9 +130,20 @@ static void in_child(void)
     }
     egb_lines_reset_();
     egb_os_lock_reset_(&egb_threads_.lock);
+}
+
+static void in_child(void)
+{
+    egb_os_thread_is_forked_();
+    const bool is_whole = has_locks || egb_locks_are_free_soon_();
+    if (has_locks) {
+        reset_locks();
+    }
     run_hooks(prepared, IN_CHILD);
-    egb_threads_end_others_();
-    egb_owned_let_go_();
+    if (is_whole) {
+        egb_threads_end_others_();
+        egb_owned_let_go_();
+    }
 }
 
 bool egb_fork_start_(void)
