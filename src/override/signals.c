@@ -107,14 +107,20 @@ static bool claim_end(void)
     return true;
 }
 
+// Whether another thread ends the process, and its report is not there yet.
+static bool must_wait(void)
+{
+    return before_the_end != NULL && !claim_end() &&
+           __atomic_load_n(&ender, __ATOMIC_RELAXED) != &errno &&
+           !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
+}
+
 // The end that another thread has begun ends this thread, too, unless something keeps it.
 void egb_signals_begin_end_(void)
 {
     enum { TRIES = 10000, NANOSECONDS = 1000000 };
     const struct timespec soon = {.tv_nsec = NANOSECONDS};
-    for (int i = 0; i < TRIES && before_the_end != NULL && !claim_end() &&
-                    __atomic_load_n(&ender, __ATOMIC_RELAXED) != &errno;
-         i++) {
+    for (int i = 0; i < TRIES && must_wait(); i++) {
         (void)nanosleep(&soon, NULL);
     }
 }
