@@ -182,7 +182,8 @@ typedef struct egb_os_mapping {
     bool      is_first_stack;  // of the thread that the process began with
 } egb_os_mapping;
 
-// Calls `visit` with each mapping, in order of address. False: the system does not tell.
+// Calls `visit` with each mapping, in order of address. False: the system does not tell. Only one
+// thread at a time makes this call or the next one.
 bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* user), void* user);
 
 typedef void (*egb_os_visit_stack)(uint32_t thread, uintptr_t top, void* user);

@@ -19,6 +19,9 @@
 
 enum { TEXT_BYTES = 4096, LINE_BYTES = 256, THREAD_PATH = 64 };
 
+// What a walk reads. Not on the stack: that may be a small one for signals.
+EGB_ALIGNAS_(8) static char walked[TEXT_BYTES];
+
 static int open_in_proc(const char* path, int flags)
 {
     const int before = errno;
@@ -202,7 +205,6 @@ static egb_os_mapping mapping_of_line(const char* line)
 
 bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* user), void* user)
 {
-    char      text[TEXT_BYTES];
     char      line[LINE_BYTES];  // the path at its end may be cut
     size_t    length = 0;
     const int file   = open_in_proc(EGB_POSIX_OWN_FILE_("maps"), 0);
@@ -210,15 +212,15 @@ bool egb_os_each_mapping_(void (*visit)(const egb_os_mapping* mapping, void* use
     if (file < 0) {
         return false;
     }
-    while ((got = read_in_proc(file, text, sizeof text)) > 0) {
+    while ((got = read_in_proc(file, walked, sizeof walked)) > 0) {
         for (long i = 0; i < got; i++) {
-            if (text[i] == '\n') {
+            if (walked[i] == '\n') {
                 line[length]                 = '\0';
                 const egb_os_mapping mapping = mapping_of_line(line);
                 visit(&mapping, user);
                 length = 0;
             } else if (length < sizeof line - 1) {
-                line[length++] = text[i];
+                line[length++] = walked[i];
             }
         }
     }
@@ -301,18 +303,17 @@ static uint32_t thread_number(const char* name)
 
 bool egb_os_each_stack_(egb_os_visit_stack visit, void* user)
 {
-    EGB_ALIGNAS_(8) char entries[TEXT_BYTES];
-    const uint32_t       own   = egb_os_thread_number_();
-    unsigned             waits = 0;
-    const int            file  = open_in_proc("/proc/self/task", O_DIRECTORY);
+    const uint32_t own   = egb_os_thread_number_();
+    unsigned       waits = 0;
+    const int      file  = open_in_proc("/proc/self/task", O_DIRECTORY);
     if (file < 0) {
         return false;
     }
     const int before = errno;
     long      got;
-    while ((got = syscall(SYS_getdents64, file, entries, sizeof entries)) > 0) {
+    while ((got = syscall(SYS_getdents64, file, walked, sizeof walked)) > 0) {
         for (long at = 0; at < got;) {
-            const folder_entry* const entry  = (const void*)(entries + at);
+            const folder_entry* const entry  = (const void*)(walked + at);
             const uint32_t            thread = thread_number(entry->name);
             if (thread != 0 && thread != own) {
                 visit(thread, stack_of(entry->name, &waits), user);

@@ -9,6 +9,7 @@
 #include "../region/pages.h"
 #include "../report/text.h"
 #include "../stacks/stacks.h"
+#include "fork.h"
 #include "reach.h"
 #include "redzone.h"
 #include "registry.h"
@@ -552,11 +553,12 @@ void egb_holders_at_exit_(bool are_printed)
 }
 
 // After the program's own: what these free is no leak. Samples are for reports: a process in
-// production ends without a word.
+// production ends without a word. So does one whose signal handler called exit() and interrupted a
+// call that has a lock.
 __attribute__((destructor(101))) static void print_at_exit(void)
 {
     const egb_pool root = {0, 0};
-    if (egb_has_tracked_() && !EGB_LOAD_(is_silent_at_exit)) {
+    if (egb_has_tracked_() && !EGB_LOAD_(is_silent_at_exit) && egb_locks_are_free_soon_()) {
         egb_freeze_(false);
         (void)egb_holders_print(root, EGB_HOLDERS_SHOWN);
     }
