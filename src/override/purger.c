@@ -45,6 +45,16 @@ static bool first_has_ended;  // the first thread of the process
 // so later, although there is another one by then.
 static uintptr_t turn;
 
+// The first thread, as a rule: it made the first other one. It ends with its keys by pthread_exit().
+// By the system call itself it does not, and the kernel clears its number: glibc then has none for
+// the signal.
+static pthread_t maker;
+
+static bool has_first_ended(void)
+{
+    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE) || pthread_kill(maker, 0) != 0;
+}
+
 static uintptr_t turns_since(const void* own)
 {
     return __atomic_load_n(&turn, __ATOMIC_ACQUIRE) - (uintptr_t)own;
@@ -56,10 +66,10 @@ static void* purge(void* own)
     if (turns_since(own) < 2) {  // there is no other one
         __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
     }
-    while (turns_since(own) == 0 && !__atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE)) {
+    while (turns_since(own) == 0 && !has_first_ended()) {
         egb_heap_purge_wait_(egb_heap_purge());
     }
-    if (__atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE)) {
+    if (has_first_ended()) {
         egb_heap_purge_ends_();  // the first thread may not have waited so long
     }
     return NULL;
@@ -177,6 +187,7 @@ EXPORT int pthread_create(
     }
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
         pthread_setspecific(first_thread, &is_there) == 0) {
+        maker = pthread_self();
         start_purger(create);
     }
     return status;

@@ -1,15 +1,53 @@
 // SPDX-License-Identifier: MIT
-// A process ends by exit() while its threads fork. At its end, glibc forgets what a library asked
-// to be called before and after a fork, also between the two.
+// Ends and forks at moments that a malloc has to bear, because that of the C library does.
+//
+//     exits forks      exit() while other threads fork: glibc forgets then what a library asked to
+//                      be called before and after a fork, also between the two
+//     exits raw        the first thread ends by the system call, and so the last one of the
+//                      program is not the last of the process
+//     exits handler    a signal handler that interrupted an allocation forks
+//     exits caught     such a handler calls exit()
+//     exits watchdog   exit() waits for a reader of a pipe, and a thread calls _exit(). Needs a
+//                      report that must be there once only
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ROUNDS = 40, FORKERS = 4, FORKS_MIN = 40, SECONDS_MAX = 60 };
+enum { SECONDS_MAX = 60, LIVE = 256, MICROSECONDS = 1300 };
+
+static unsigned random_number(void)
+{
+    static unsigned state = 1;
+    state                 = state * 1103515245 + 12345;
+    return state >> 8;
+}
+
+static void allocate_at_random(void)
+{
+    static void* blocks[LIVE];
+    void** const one = &blocks[random_number() % LIVE];
+    free(*one);
+    *one = malloc(random_number() % 20000 + 1);
+}
+
+static void interrupt_by(void (*handler)(int))
+{
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    const struct itimerval often  = {{0, MICROSECONDS}, {0, MICROSECONDS}};
+    (void)sigaction(SIGPROF, &action, NULL);
+    (void)setitimer(ITIMER_PROF, &often, NULL);
+}
+
+// ---- forks --------------------------------------------------------------------------------------
 
 static atomic_int forks;
 
@@ -28,10 +66,9 @@ static void* fork_on(void* nothing)
     return nothing;
 }
 
-// A process that hangs is ended by the signal of its alarm.
-static void end_beside_forks(void)
+static int end_beside_forks(void)
 {
-    (void)alarm(SECONDS_MAX);
+    enum { FORKERS = 4, FORKS_MIN = 40 };
     for (int i = 0; i < FORKERS; i++) {
         pthread_t forker;
         if (pthread_create(&forker, NULL, fork_on, NULL) != 0) {
@@ -44,17 +81,131 @@ static void end_beside_forks(void)
     exit(0);
 }
 
-int main(void)
+// ---- the other ends -----------------------------------------------------------------------------
+
+static void* work(void* nothing)
 {
-    int good = 0;
-    for (int i = 0; i < ROUNDS; i++) {
-        const pid_t child = fork();
-        if (child == 0) {
-            end_beside_forks();
-        }
-        int status = 1;
-        good += child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 1 : 0;
+    for (int i = 0; i < 1000; i++) {
+        free(malloc((size_t)i * 10));
     }
-    printf("%d of %d processes ended\n", good, ROUNDS);
-    return good == ROUNDS ? 0 : 1;
+    return nothing;
+}
+
+static int end_raw(void)
+{
+    pthread_t worker;
+    if (pthread_create(&worker, NULL, work, NULL) != 0) {
+        return 2;
+    }
+    return (int)syscall(SYS_exit, 0);
+}
+
+static void fork_in_handler(int number)
+{
+    (void)number;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    (void)waitpid(child, NULL, 0);
+    forks++;
+}
+
+static int fork_in_handlers(void)
+{
+    enum { FORKS = 100 };
+    interrupt_by(fork_in_handler);
+    while (forks < FORKS) {
+        allocate_at_random();
+    }
+    return 0;
+}
+
+static void exit_in_handler(int number)
+{
+    (void)number;
+    exit(0);
+}
+
+static int end_in_handler(void)
+{
+    enum { MANY = 100000000 };
+    interrupt_by(exit_in_handler);
+    for (int i = 0; i < MANY; i++) {
+        allocate_at_random();
+    }
+    return 2;
+}
+
+static int full_pipe(void)
+{
+    static const char zeros[4096];
+    int               ends[2];
+    if (pipe(ends) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) {
+        _exit(2);
+    }
+    while (write(ends[1], zeros, sizeof zeros) > 0) {
+    }
+    (void)fcntl(ends[1], F_SETFL, 0);
+    return ends[1];
+}
+
+static void* end_by_watchdog(void* nothing)
+{
+    (void)nothing;
+    (void)usleep(300000);
+    _exit(0);
+}
+
+static int end_beside_watchdog(void)
+{
+    FILE* const stream = fdopen(full_pipe(), "w");
+    pthread_t   watchdog;
+    (void)alarm(8);  // the wait for the other end would be 10 s
+    (void)fputs("text", stream);
+    if (pthread_create(&watchdog, NULL, end_by_watchdog, NULL) != 0) {
+        return 2;
+    }
+    exit(0);
+}
+
+// ---- all ----------------------------------------------------------------------------------------
+
+static const struct {
+    const char* name;
+    int         rounds;
+    int (*end)(void);
+} ways[] = {
+    {"forks", 40, end_beside_forks},
+    {"raw", 3, end_raw},
+    {"handler", 1, fork_in_handlers},
+    {"caught", 20, end_in_handler},
+    {"watchdog", 1, end_beside_watchdog},
+};
+
+// A process that hangs is ended by the signal of its alarm.
+static bool ends_well(int (*end)(void))
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)alarm(SECONDS_MAX);
+        exit(end());
+    }
+    int status = 1;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+int main(int count, char** words)
+{
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        if (count == 2 && strcmp(words[1], ways[i].name) == 0) {
+            int good = 0;
+            for (int round = 0; round < ways[i].rounds; round++) {
+                good += ends_well(ways[i].end) ? 1 : 0;
+            }
+            printf("%d of %d processes ended\n", good, ways[i].rounds);
+            return good == ways[i].rounds ? 0 : 1;
+        }
+    }
+    return 2;
 }

@@ -1,23 +1,32 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Forks beside a thread that flushes a stream of the program, and beside the end of the process.
+"""Forks and ends of a process at moments that a malloc has to bear.
 
-usage: forks.py LIBRARY PROGRAM...
+usage: forks.py LIBRARY STREAMS EXITS
 """
 
-import pathlib
 import sys
+import tempfile
 
 from both import check, failures, run
 
-LIBRARY, *PROGRAMS = sys.argv[1:]
+LIBRARY, STREAMS, EXITS = sys.argv[1:4]
+LEVELS = ("check", "guard", "track", "off")
+
+
+def ends(what, command, level, folder=None):
+    done = run(command, LIBRARY, folder, extra={"EGGBOX_CHECK": level})
+    check(done.returncode == 0, f"{what}, {level}, {'a report' if folder else 'no report'}", done)
 
 
 def main():
-    for program in PROGRAMS:
-        for setting in ({}, {"EGGBOX_CHECK": "guard"}, {"EGGBOX_CHECK": "off"}):
-            done = run([program], LIBRARY, extra=setting)
-            check(done.returncode == 0, f"{pathlib.Path(program).name}, {setting}", done)
+    for level in LEVELS:
+        ends("forks beside a flush", [STREAMS], level)
+        for way in ("forks", "raw", "handler", "caught"):
+            ends(way, [EXITS, way], level)
+    with tempfile.TemporaryDirectory() as folder:
+        for way in ("raw", "handler", "caught", "watchdog"):
+            ends(way, [EXITS, way], "track", folder)
     print("\n".join(failures))
     return 1 if failures else 0
 

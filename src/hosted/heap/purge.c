@@ -493,10 +493,12 @@ static size_t give_idle_of_class(size_t index, size_t most)
     return given;
 }
 
+// The process may end with its last threads: whoever purges then has to end, too.
 void egb_heap_end_crowd_(void)
 {
     const size_t keep = egb_keep_after_crowd_();
     size_t       idle[EGB_HEAP_CLASSES];
+    egb_heap_wake_purger_();
     if (egb_is_frozen_() || most_unused() <= keep) {
         return;
     }
