@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-// Writes to the program's error stream, without buffering, allocation or a change of errno; text
-// that cannot be written is lost. Safe in a signal handler.
+// Writes to the program's error stream, without buffering, allocation, a signal or a change of
+// errno; text that cannot be written is lost. Safe in a signal handler.
 void egb_os_write_error_(const char* text, size_t bytes);
 
 #if !defined(EGB_IS_MALLOC)

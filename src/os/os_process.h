@@ -42,8 +42,8 @@ size_t egb_os_read_(int file, char* to, size_t bytes);
 // refused, and the number of the system's error, negated.
 int egb_os_create_(const char* path);
 
-// Each returns 0, or the number of the system's error. Write writes all, and raises no signal where
-// the size of files is limited. Some systems refuse only at the close what was written.
+// Each returns 0, or the number of the system's error. Write writes all, and raises no signal. Some
+// systems refuse only at the close what was written.
 int egb_os_write_(int file, const char* text, size_t bytes);
 
 // As write, from this place of the file on, wherever another descriptor of it writes. Nothing is

@@ -4,8 +4,11 @@
 #include "posix_clock.h"
 #include "posix_loader.h"
 #include "posix_threads.h"
+#include "posix_write.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,21 +36,91 @@
   #define EGB_CLOCK CLOCK_MONOTONIC
 #endif
 
+// ---- writing ------------------------------------------------------------------------------------
+
+// A pipe that nobody reads raises SIGPIPE, and the limit on the size of files SIGXFSZ. The program
+// has not written: such a signal is not for it. Both signals go to the thread that writes, so they
+// can wait there until they are taken back. No look at the file beforehand would do: the reader may
+// go meanwhile, and others may append to the file.
+typedef struct held_signals {
+    sigset_t before;   // the mask of the thread
+    sigset_t pending;  // those of the program
+    bool     is_held;
+} held_signals;
+
+// The program may have blocked a signal that it waits for. Any other one cannot be pending, and the
+// system is not asked: a sandbox may know one of these calls alone.
+static held_signals hold_signals(void)
+{
+    held_signals out;
+    sigset_t     both;
+    (void)sigemptyset(&both);
+    (void)sigaddset(&both, SIGPIPE);
+    (void)sigaddset(&both, SIGXFSZ);
+    (void)sigemptyset(&out.before);
+    (void)sigemptyset(&out.pending);
+    out.is_held = pthread_sigmask(SIG_BLOCK, &both, &out.before) == 0;
+    if (sigismember(&out.before, SIGPIPE) == 1 || sigismember(&out.before, SIGXFSZ) == 1) {
+        (void)sigpending(&out.pending);
+    }
+    return out;
+}
+
+static void take_signal(int number)
+{
+    sigset_t just;
+    (void)sigemptyset(&just);
+    (void)sigaddset(&just, number);
+#if defined(__APPLE__) || defined(__OpenBSD__)  // which have no sigtimedwait()
+    sigset_t now;
+    int      taken = 0;
+    if (sigpending(&now) == 0 && sigismember(&now, number) == 1) {
+        (void)sigwait(&just, &taken);
+    }
+#else
+    const struct timespec at_once = {0, 0};
+    (void)sigtimedwait(&just, NULL, &at_once);
+#endif
+}
+
+static void release_signals(const held_signals* held, int error)
+{
+    const int number = error == EPIPE ? SIGPIPE : error == EFBIG ? SIGXFSZ : 0;
+    if (!held->is_held) {
+        return;
+    }
+    if (number != 0 && sigismember(&held->pending, number) == 0) {
+        take_signal(number);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+int egb_posix_write_(int file, const off_t* place, const char* text, size_t bytes)
+{
+    const int          before = errno;
+    const held_signals held   = hold_signals();
+    size_t             done   = 0;
+    int                error  = 0;
+    while (done < bytes && error == 0) {
+        const ssize_t written = place == NULL
+                                    ? write(file, text + done, bytes - done)
+                                    : pwrite(file, text + done, bytes - done, *place + (off_t)done);
+        if (written > 0) {
+            done += (size_t)written;
+        } else if (written == 0) {
+            error = EIO;
+        } else if (errno != EINTR) {
+            error = errno;
+        }
+    }
+    release_signals(&held, error);
+    errno = before;
+    return error;
+}
+
 void egb_os_write_error_(const char* text, size_t bytes)
 {
-    const int before = errno;
-    while (bytes > 0) {
-        const ssize_t written = write(STDERR_FILENO, text, bytes);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            break;
-        }
-        text += written;
-        bytes -= (size_t)written;
-    }
-    errno = before;
+    (void)egb_posix_write_(STDERR_FILENO, NULL, text, bytes);
 }
 
 // ---- the loader ---------------------------------------------------------------------------------

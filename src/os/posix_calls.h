@@ -100,6 +100,20 @@ static inline long egb_call_(long number, long a, long b, long c, long d, long e
   #define read(file, to, bytes)    ((ssize_t)syscall(SYS_read, file, to, bytes))
   #define write(file, from, bytes) ((ssize_t)syscall(SYS_write, file, from, bytes))
 
+  // The kernel's sets are shorter than those of the C library, and a time of 0 has one look in all
+  // of its forms.
+  #if defined(SYS_rt_sigtimedwait)
+    #define EGB_SIGTIMEDWAIT_ SYS_rt_sigtimedwait
+  #else
+    #define EGB_SIGTIMEDWAIT_ SYS_rt_sigtimedwait_time64
+  #endif
+  #define EGB_SET_BYTES_ (_NSIG / 8)
+  #define pthread_sigmask(how, set, before)                                \
+      ((int)syscall(SYS_rt_sigprocmask, how, set, before, EGB_SET_BYTES_))
+  #define sigpending(set) ((int)syscall(SYS_rt_sigpending, set, EGB_SET_BYTES_))
+  #define sigtimedwait(set, about, time)                                  \
+      ((int)syscall(EGB_SIGTIMEDWAIT_, set, about, time, EGB_SET_BYTES_))
+
 #endif
 
 #endif  // EGGBOX_SRC_OS_POSIX_CALLS_H

@@ -6,6 +6,7 @@
 #include "posix_loader.h"
 #include "posix_proc.h"
 #include "posix_threads.h"
+#include "posix_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -223,58 +224,15 @@ size_t egb_os_read_(int file, char* to, size_t bytes)
     return got < 0 ? 0 : (size_t)got;
 }
 
-// The error that a write at the end of what the limit allows would get, together with SIGXFSZ. That
-// signal would end the program, and not as it ends by itself. A pipe has no such limit.
-static int error_of_the_limit(int file)
-{
-    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
-    const off_t   at    = lseek(file, 0, SEEK_CUR);
-    (void)getrlimit(RLIMIT_FSIZE, &limit);
-    return at >= 0 && limit.rlim_cur != RLIM_INFINITY && (rlim_t)at >= limit.rlim_cur ? EFBIG : 0;
-}
-
 int egb_os_write_(int file, const char* text, size_t bytes)
 {
-    const int before = errno;
-    int       error  = 0;
-    while (bytes > 0 && error == 0) {
-        error                 = error_of_the_limit(file);
-        const ssize_t written = error != 0 ? 0 : write(file, text, bytes);
-        if (written > 0) {
-            text += written;
-            bytes -= (size_t)written;
-        } else if (written < 0 && errno != EINTR) {
-            error = errno;
-        }
-    }
-    errno = before;
-    return error;
+    return egb_posix_write_(file, NULL, text, bytes);
 }
 
 int egb_os_write_at_(int file, uint64_t place, uint64_t end, const char* text, size_t bytes)
 {
-    struct rlimit limit  = {RLIM_INFINITY, RLIM_INFINITY};
-    const int     before = errno;
-    int           error  = 0;
-    (void)getrlimit(RLIMIT_FSIZE, &limit);
-    if (limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur) {
-        end = limit.rlim_cur;  // a write behind it would raise a signal, too
-    }
-    if (place > end || bytes > end - place) {
-        error = EFBIG;
-    }
-    while (bytes > 0 && error == 0) {
-        const ssize_t written = pwrite(file, text, bytes, (off_t)place);
-        if (written > 0) {
-            text += written;
-            place += (size_t)written;
-            bytes -= (size_t)written;
-        } else if (written < 0 && errno != EINTR) {
-            error = errno;
-        }
-    }
-    errno = before;
-    return error;
+    const off_t at = (off_t)place;
+    return place > end || bytes > end - place ? EFBIG : egb_posix_write_(file, &at, text, bytes);
 }
 
 int egb_os_close_(int file)

@@ -29,6 +29,13 @@ __attribute__((noinline)) static void lose(void)
     lost = NULL;
 }
 
+static void free_twice(void)
+{
+    void* const block = malloc(50);
+    free(block);
+    free(block);
+}
+
 static void end_at_once(int status)
 {
     for (;;) {
@@ -370,11 +377,13 @@ int main(int count, char** words)
         use_malloc();
         raise(SIGKILL);
     } else if (strcmp(how, "abort-again") == 0) {
-        void* const block = malloc(50);
-        free(block);
-        free(block);
+        free_twice();
         signal(SIGABRT, raise_again);
         abort();
+    } else if (strcmp(how, "refused") == 0) {
+        free_twice();
+    } else if (strcmp(how, "keep") == 0) {
+        lose();
     } else if (strcmp(how, "exec-raw") == 0) {
         static char last[] = "raw";
         char* const next[] = {words[0], last, NULL};

@@ -406,6 +406,42 @@ def without_room(program, report):
           sorted(folder.iterdir()))
 
 
+def where_messages_go_nowhere(program, report):
+    """What eggbox and its library say is lost, and the program ends as it does. Another command
+    ends as commands do whose reader has gone."""
+    def status(*words, stream="stderr", before=None, **more):
+        reader, writer = os.pipe()
+        os.close(reader)
+        try:
+            return subprocess.run(words, check=False, env=environment(**more), preexec_fn=before,
+                                  **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL,
+                                     stream: writer}).returncode
+        finally:
+            os.close(writer)
+    for level, how in (("check", "refused"), ("track", "keep")):
+        check(status(program, how, LD_PRELOAD=str(LIBRARY), EGGBOX_CHECK=level) == 7,
+              f"a message of the library at {level}")
+        for form in ((), ("--json",)):
+            check(status(EGGBOX, "run", "--report", report, "--check", level, *form, "--", program,
+                         how) == 7, f"a summary at {level}", form)
+            check(json.loads(report.read_text())["exit_status"] == 7, "its report")
+    for inherited, status_then in ((signal.SIG_DFL, -signal.SIGPIPE), (signal.SIG_IGN, 7)):
+        done, _ = run(["sh", "-c", "kill -PIPE $$; exit 7"], "--report", report,
+                      preexec_fn=lambda to=inherited: signal.signal(signal.SIGPIPE, to))
+        check(done.returncode == status_then, "the program's own signal", done)
+    check(status(EGGBOX, "report", report, stream="stdout") == -signal.SIGPIPE, "eggbox report")
+    check(status(EGGBOX, "report", report.parent / "none") == 2, "its message")
+    check(status(EGGBOX, "report", report, stream="stdout",
+                 before=lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) == 2, "an error")
+    log = report.with_suffix(".log")
+    log.write_text("a line\n" * 1000)
+    for words in ((EGGBOX, "run"), ("env", f"LD_PRELOAD={LIBRARY}")):
+        done = subprocess.run(["sh", "-c", f'ulimit -f 1; exec "$@" 2>>{log}', "sh", *words,
+                               program, "refused"], check=False, env=environment(),
+                              stdout=subprocess.DEVNULL)
+        check(done.returncode == 7 and log.stat().st_size == 7000, "a limit", done)
+
+
 def without_proc(program, report):
     """The library then does not know what program it is in."""
     def run_there(*words):
@@ -453,8 +489,8 @@ def main():
                      leaks_of_a_server, what_a_server_has_in_use, who_was_ended, by_the_terminal,
                      by_a_signal_inside_malloc, by_a_signal_and_by_itself,
                      that_it_does_not_notice, as_another_user_or_under_another_root, children,
-                     what_becomes_another_program, while_they_run, without_room, without_proc,
-                     another_c_library):
+                     what_becomes_another_program, while_they_run, without_room,
+                     where_messages_go_nowhere, without_proc, another_c_library):
             before = len(failures)
             test(program, folder / "report.json")
             print(f"{test.__name__}: {'ok' if len(failures) == before else 'FAILED'}", flush=True)

@@ -5,15 +5,19 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -150,6 +154,107 @@ TEST(os_pages, a_limit_of_address_space_refuses_until_it_is_lifted)
 }
 
 #endif
+
+// ---- messages -----------------------------------------------------------------------------------
+
+namespace
+{
+
+void to_a_pipe_that_nobody_reads()
+{
+    int ends[2] = {};
+    EXPECT_EQ(pipe(ends), 0);
+    close(ends[0]);
+    dup2(ends[1], STDERR_FILENO);
+}
+
+void to_a_socket_that_nobody_reads()
+{
+    int ends[2] = {};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    close(ends[0]);
+    dup2(ends[1], STDERR_FILENO);
+}
+
+// Others have appended to the file meanwhile: the next write is beyond the limit, wherever this
+// descriptor was.
+void to_a_file_that_may_not_grow()
+{
+    char         path[] = "/tmp/eggbox-test-XXXXXX";
+    const rlimit limit  = {100, 100};
+    close(mkstemp(path));
+    EXPECT_EQ(truncate(path, 100), 0);
+    dup2(open(path, O_WRONLY | O_APPEND), STDERR_FILENO);
+    unlink(path);
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+sigset_t just(int number)
+{
+    sigset_t out;
+    sigemptyset(&out);
+    sigaddset(&out, number);
+    return out;
+}
+
+bool is_pending(int number)
+{
+    sigset_t all;
+    sigpending(&all);
+    return sigismember(&all, number) == 1;
+}
+
+bool is_blocked(int number)
+{
+    sigset_t all;
+    pthread_sigmask(SIG_SETMASK, nullptr, &all);
+    return sigismember(&all, number) == 1;
+}
+
+struct lost_message {
+    void (*prepare)();
+    int number;  // of the signal
+};
+
+constexpr lost_message lost_messages[] = {
+    {to_a_pipe_that_nobody_reads, SIGPIPE},
+    {to_a_socket_that_nobody_reads, SIGPIPE},
+    {to_a_file_that_may_not_grow, SIGXFSZ},
+};
+
+}  // namespace
+
+TEST(os_message, that_is_lost_ends_no_program)
+{
+    for (const lost_message& each : lost_messages) {
+        const int came = in_child([&] {
+            each.prepare();
+            signal(each.number, SIG_DFL);
+            egb_os_write_error_("lost\n", 5);
+            return is_blocked(each.number) || is_pending(each.number) ? 1 : 0;
+        });
+        EXPECT_EQ(came, 0) << each.number;
+    }
+}
+
+TEST(os_message, that_is_lost_leaves_the_signals_of_the_program_as_they_are)
+{
+    for (const lost_message& each : lost_messages) {
+        for (const bool has_one : {false, true}) {
+            const int came = in_child([&] {
+                const sigset_t one = just(each.number);
+                each.prepare();
+                pthread_sigmask(SIG_BLOCK, &one, nullptr);
+                if (has_one) {
+                    raise(each.number);
+                }
+                egb_os_write_error_("lost\n", 5);
+                return is_pending(each.number) == has_one && is_blocked(each.number) ? 0 : 1;
+            });
+            EXPECT_EQ(came, 0) << each.number << has_one;
+        }
+    }
+}
 
 // ---- forks --------------------------------------------------------------------------------------
 

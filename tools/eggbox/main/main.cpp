@@ -474,6 +474,7 @@ int run_main(char** argv)
 
 int main(int, char** argv)
 {
+    go_on_after_refused_writes();
     try {
         return run_main(argv);
     } catch (const bad_usage& error) {

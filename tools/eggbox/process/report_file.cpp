@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -118,10 +117,6 @@ report_file::~report_file()
 
 std::string report_file::write(const std::string& text)
 {
-    struct sigaction ignored = {};
-    ignored.sa_handler       = SIG_IGN;
-    sigaction(SIGXFSZ, &ignored, nullptr);  // a limit on the size of files is an error like others
-
     if (!is_named_ && !open_temporary()) {
         return std::strerror(errno);
     }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -71,6 +72,19 @@ bool is_control(const std::string& text, std::size_t at)
     return byte(at) < 0x20 || byte(at) == 0x7F || begins_c1(at) || (at > 0 && begins_c1(at - 1)) ||
            begins_order(at) || (at > 0 && begins_order(at - 1)) ||
            (at > 1 && begins_order(at - 2)) || is_stray(text, at);
+}
+
+// Unlike an ignored signal, one with a handler is as ever in the programs that are started.
+void do_nothing(int) {}
+
+void end_without_reader()
+{
+    struct sigaction now = {};
+    if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == do_nothing) {
+        now.sa_handler = SIG_DFL;
+        sigaction(SIGPIPE, &now, nullptr);
+        raise(SIGPIPE);
+    }
 }
 
 }  // namespace
@@ -319,11 +333,27 @@ std::string headline(const std::string& text)
     return is_plain ? text : "\x1b[1m" + text + "\x1b[0m";
 }
 
+void go_on_after_refused_writes()
+{
+    for (const int each : {SIGPIPE, SIGXFSZ}) {
+        struct sigaction now = {};
+        if (sigaction(each, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+            now.sa_handler = do_nothing;
+            now.sa_flags   = SA_RESTART;
+            sigaction(each, &now, nullptr);
+        }
+    }
+}
+
 void print(const std::string& text)
 {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
         std::fflush(stdout) != 0) {
-        throw failure(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
+        const int error = errno;
+        if (error == EPIPE) {
+            end_without_reader();
+        }
+        throw failure(fmt::format("cannot write to stdout: {}", std::strerror(error)));
     }
 }
 

@@ -78,7 +78,12 @@ class table
 /// Bold if stdout is a terminal, unless NO_COLOR is set to a text, or TERM is "dumb" or not set.
 std::string headline(const std::string& text);
 
-/// Prints data on stdout. Throws failure if it cannot be written.
+/// From now on a write that the system refuses is an error, and no signal ends the command. The
+/// programs that it starts get these signals as the command did.
+void go_on_after_refused_writes();
+
+/// Prints data on stdout. Throws failure if it cannot be written. If its reader has gone, as `head`
+/// does, ends the command by SIGPIPE, as other commands end.
 void print(const std::string& text);
 
 /// Sentences and tables for stdout: in the width of the terminal, if it is one.
