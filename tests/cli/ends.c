@@ -36,6 +36,25 @@ static void free_twice(void)
     free(block);
 }
 
+// Beyond the end of a block that is never freed.
+static void overrun(void)
+{
+    static char* volatile kept;
+    kept     = malloc(40);
+    kept[40] = 1;
+}
+
+static void misuse(const char* how)
+{
+    if (strcmp(how, "refused") == 0) {
+        free_twice();
+    } else if (strcmp(how, "keep") == 0) {
+        lose();
+    } else if (strcmp(how, "overrun") == 0) {
+        overrun();
+    }
+}
+
 static void end_at_once(int status)
 {
     for (;;) {
@@ -336,6 +355,7 @@ int main(int count, char** words)
 {
     const char* const how = count > 1 ? words[1] : "";
     use_malloc();
+    misuse(how);
     say_own_output(count, words);
     if (strcmp(how, "raw") == 0) {
         end_at_once(6);
@@ -380,10 +400,6 @@ int main(int count, char** words)
         free_twice();
         signal(SIGABRT, raise_again);
         abort();
-    } else if (strcmp(how, "refused") == 0) {
-        free_twice();
-    } else if (strcmp(how, "keep") == 0) {
-        lose();
     } else if (strcmp(how, "exec-raw") == 0) {
         static char last[] = "raw";
         char* const next[] = {words[0], last, NULL};

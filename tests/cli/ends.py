@@ -386,11 +386,13 @@ def without_room(program, report):
     full = "mount -t tmpfs -o size=64k none $0 2>/dev/null || exit 90; " \
            "head -c 100000 /dev/zero >$0/all 2>/dev/null; export TMPDIR=$0"
     done = subprocess.run(["unshare", "-m", "sh", "-c", f'{full}; exec "$@"', disk, EGGBOX, "run",
-                           "--", program], capture_output=True, text=True, check=False,
-                          env=environment())
+                           "--check", "guard", "--report", report, "--", program, "overrun"],
+                          capture_output=True, text=True, check=False, env=environment())
     if done.returncode == 7:
-        numbers_until_then("a full disk", done, program,
-                           "it could not be written: No space left on device")
+        written = json.loads(report.read_text())["processes"][0]
+        check("MISUSE: write past the end of a block, 1 time\n" in done.stderr and
+              "left no report" not in done.stderr and written["misuse"] ==
+              [{"kind": "write past the end of a block", "count": 1}], "a full disk", done, written)
     else:
         check(done.returncode in (1, 90), "a full disk", done)
         print("a full disk: not tested, it takes the right to mount one")

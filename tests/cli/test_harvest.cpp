@@ -501,6 +501,28 @@ TEST(harvest, a_report_in_the_live_file_is_one_like_others_and_its_memory_is_giv
     EXPECT_EQ(run.unreadable, 0u);
 }
 
+// The disk may be full to which the process could not write either.
+TEST(harvest, a_report_in_the_live_file_needs_no_place_for_a_file)
+{
+    for (const bool is_looked_for : {false, true}) {
+        const folder      place;
+        tool::live_file   live;
+        tool::harvest     harvest{place.path(), 1000, 1000, &live};
+        mapped_live_file  memory{live};
+        const json        misuse = {{{"kind", "double free"}, {"count", 2}}};
+        const std::string text   = report_text(40, 0, 7, {{"misuse", misuse}});
+        memory.leave_report(5, text, static_cast<std::uint32_t>(text.size()));
+        fs::remove_all(place.path());
+        while (is_looked_for && harvest.look()) {
+        }
+        const tool::run_record run = finished(harvest);
+        ASSERT_EQ(run.processes.size(), 1u);
+        EXPECT_EQ(run.processes[0].no_report, "");
+        ASSERT_EQ(run.processes[0].misuse.size(), 1u);
+        EXPECT_EQ(run.processes[0].misuse[0].count, 2u);
+    }
+}
+
 TEST(harvest, nonsense_in_the_live_file_in_place_of_a_report_is_counted)
 {
     const folder     place;

@@ -408,10 +408,15 @@ run_record read_report(const std::string& path)
     return parse_report(read_file(path), path);
 }
 
+process_record parse_process(const std::string& text, const std::string& path)
+{
+    const nlohmann::json json = parse_json(text, path);
+    return read_process(json_place{json, shown(path)});
+}
+
 process_record read_process(const std::string& path)
 {
-    const nlohmann::json json = parse_json(read_file(path), path);
-    return read_process(json_place{json, shown(path)});
+    return parse_process(read_file(path), path);
 }
 
 }  // namespace tool

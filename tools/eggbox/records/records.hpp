@@ -226,6 +226,9 @@ run_record run_of(std::vector<process_record> records);
 /// Reads the file that one process wrote.
 process_record read_process(const std::string& path);
 
+/// Like read_process(), from a text. `path` is for messages.
+process_record parse_process(const std::string& text, const std::string& path);
+
 /// Adds the numbers of samples.
 void combine_sampling(sampling_record& to, const sampling_record& from);
 

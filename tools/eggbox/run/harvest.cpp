@@ -87,6 +87,13 @@ bool has(const file_names& files, std::uint64_t pid, const std::string& path)
            std::find(found->second.begin(), found->second.end(), path) != found->second.end();
 }
 
+void add_name(file_names& files, std::uint64_t pid, const std::string& path)
+{
+    if (!has(files, pid, path)) {
+        files[pid].push_back(path);
+    }
+}
+
 void forget(file_names* files, std::uint64_t pid, const std::string& path)
 {
     if (files == nullptr || !has(*files, pid, path)) {
@@ -124,30 +131,9 @@ std::uint64_t requests_of(const process_record& process)
     return out;
 }
 
-// Whether the report of a process that went on behind it has all requests of its slot: then it
-// ended soon. If not, the slot's record gets what the report alone has.
-bool says_all(const std::string& report, process_record& record)
+std::uint64_t pid_of_name(const fs::path& path)
 {
-    std::error_code gone;
-    if (!fs::exists(report, gone)) {
-        return false;
-    }
-    try {
-        const process_record earlier = read_process(report);
-        record.misuse                = earlier.misuse;
-        record.events                = earlier.events;
-        record.leaks                 = earlier.leaks;
-        record.leaked                = earlier.leaked;
-        record.indirect              = earlier.indirect;
-        record.reachable             = earlier.reachable;
-        record.allocated             = earlier.allocated;
-        record.sampling              = earlier.sampling;
-        record.peak_resident_bytes =
-            std::max(record.peak_resident_bytes, earlier.peak_resident_bytes);
-        return requests_of(earlier) >= requests_of(record);
-    } catch (const failure&) {
-        return false;  // it was killed while it wrote
-    }
+    return std::strtoull(path.filename().c_str(), nullptr, 10);
 }
 
 }  // namespace
@@ -177,9 +163,11 @@ harvest::file_names harvest::list()
         const std::string ending = entry.path().extension();
         if ((ending == report_ending && entry.is_regular_file(gone)) || ending == begun_ending ||
             ending == linked_ending || ending == failed_ending) {
-            const std::string name = entry.path().filename().string();
-            out[std::strtoull(name.c_str(), nullptr, 10)].push_back(entry.path().string());
+            out[pid_of_name(entry.path())].push_back(entry.path().string());
         }
+    }
+    for (const auto& [path, text] : kept_) {
+        add_name(out, pid_of_name(path), path);
     }
     trouble_ = error ? error.message() : "";
     return out;
@@ -228,15 +216,15 @@ void harvest::take_reports(
     const std::vector<std::string>& files, std::vector<process_record> without_report
 )
 {
-    std::vector<process_record> read = std::move(without_report);
+    std::vector<process_record> all = std::move(without_report);
     for (const std::string& file : files) {
         try {
-            read.push_back(read_process(file));
+            all.push_back(read(file));
         } catch (const failure& error) {
             complaints_.emplace_back(error.what());
         }
     }
-    for (std::vector<process_record>& records : whole_processes(std::move(read))) {
+    for (std::vector<process_record>& records : whole_processes(std::move(all))) {
         for (process_record& each : records) {
             add(std::move(each));
         }
@@ -250,7 +238,7 @@ void harvest::take_reports(
 // `left`: the files that are taken last; null: there will be another look.
 void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
 {
-    live_slot         slot = live_->copy(place);
+    const live_slot   slot = live_->copy(place);
     const auto        pid  = slot.data.pid;
     const std::string stem = fmt::format("{}/{}-{}", folder_, pid, slot.data.started_ns);
     if (slot.data.report_bytes != 0) {
@@ -267,19 +255,49 @@ void harvest::take_slot(std::uint32_t place, bool has_ended, file_names* left)
     }
 }
 
-// A report that its process could not write here becomes a file like others.
-void harvest::keep_report(live_slot& slot, const std::string& stem, file_names* left)
+// A report that its process could not write here is like the file that it would be. It stays in
+// memory: the disk may be full.
+void harvest::keep_report(const live_slot& slot, const std::string& stem, file_names* left)
 {
     const std::string path = stem + report_ending;
-    std::ofstream     file{path, std::ios::binary | std::ios::trunc};
-    file << live_->report_of(slot) << std::flush;
-    if (!file) {  // the disk is full
-        slot.data.state        = EGB_LIVE_FAILED;
-        slot.data.report_error = static_cast<std::uint32_t>(errno);
-        std::error_code ignored;
-        fs::remove(path, ignored);
-    } else if (left != nullptr && !has(*left, slot.data.pid, path)) {
-        (*left)[slot.data.pid].push_back(path);
+    kept_[path]            = live_->report_of(slot);
+    if (left != nullptr) {
+        add_name(*left, slot.data.pid, path);
+    }
+}
+
+process_record harvest::read(const std::string& path) const
+{
+    const auto kept = kept_.find(path);
+    return kept == kept_.end() ? read_process(path) : parse_process(kept->second, path);
+}
+
+void harvest::remove(const std::string& path)
+{
+    std::error_code ignored;
+    kept_.erase(path);
+    fs::remove(path, ignored);
+}
+
+// Whether the report of a process that went on behind it has all requests of its slot: then it
+// ended soon. If not, the slot's record gets what the report alone has.
+bool harvest::says_all(const std::string& path, process_record& record) const
+{
+    try {
+        const process_record earlier = read(path);
+        record.misuse                = earlier.misuse;
+        record.events                = earlier.events;
+        record.leaks                 = earlier.leaks;
+        record.leaked                = earlier.leaked;
+        record.indirect              = earlier.indirect;
+        record.reachable             = earlier.reachable;
+        record.allocated             = earlier.allocated;
+        record.sampling              = earlier.sampling;
+        record.peak_resident_bytes =
+            std::max(record.peak_resident_bytes, earlier.peak_resident_bytes);
+        return requests_of(earlier) >= requests_of(record);
+    } catch (const failure&) {
+        return false;  // there is none, or the process was killed while it wrote
     }
 }
 
@@ -293,7 +311,6 @@ void harvest::take_counts(const live_slot& from, const std::string& stem, file_n
         record.arguments           = seen->second.arguments;
         record.peak_resident_bytes = seen->second.peak_resident_bytes;
     }
-    std::error_code ignored;
     if (slot.state != EGB_LIVE_REPORTED && says_all(stem + report_ending, record)) {
         return;
     }
@@ -304,7 +321,7 @@ void harvest::take_counts(const live_slot& from, const std::string& stem, file_n
     }
     lost_[pid].push_back(std::move(record));
     for (const char* const ending : {report_ending, begun_ending, failed_ending}) {
-        fs::remove(stem + ending, ignored);
+        remove(stem + ending);
         forget(left, pid, stem + ending);
     }
 }
@@ -413,8 +430,7 @@ void harvest::take(std::uint64_t pid, const std::vector<std::string>& files, con
         add(std::move(silent));
     }
     for (const std::string& file : files) {
-        std::error_code ignored;
-        fs::remove(file, ignored);
+        remove(file);
     }
 }
 

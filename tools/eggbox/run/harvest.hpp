@@ -77,13 +77,17 @@ class harvest
     void
     take_reports(const std::vector<std::string>& files, std::vector<process_record> without_report);
     void take_slot(std::uint32_t place, bool has_ended, file_names* left);
-    void keep_report(live_slot& slot, const std::string& stem, file_names* left);
+    void keep_report(const live_slot& slot, const std::string& stem, file_names* left);
     void take_counts(const live_slot& slot, const std::string& stem, file_names* left);
     void take_slots(file_names* left);
     void note_running(std::uint32_t place);
     void take_lost_without(
         const file_names& files, const std::function<seen_end(std::uint64_t)>& end_of
     );
+
+    process_record              read(const std::string& path) const;
+    void                        remove(const std::string& path);
+    bool                        says_all(const std::string& path, process_record& record) const;
     std::vector<process_record> slots_of(std::uint64_t pid, const std::string& reason);
     void                        limit_stacks(process_record& process);
     void                        add(process_record process);
@@ -96,6 +100,7 @@ class harvest
     std::size_t                                          stacked_left_;  // places of stacks
     live_file*                                           live_;
     std::map<std::uint64_t, std::vector<process_record>> lost_;  // from slots, to be taken
+    std::map<std::string, std::string>                   kept_;  // from the live file, by path
     std::map<std::pair<std::uint32_t, std::uint64_t>, seen_running>
                                 running_;  // at the last look, by place and start of the program
     std::set<std::uint64_t>     ended_;    // processes that had ended at the last look()
