@@ -399,6 +399,25 @@ def a_report_that_cannot_be_written_changes_no_exit_status(folder):
           list(folder.iterdir()))
 
 
+def streams_may_be_closed(folder):
+    """The number of stderr is no other file's: a message, here of a file that is no report, would
+    go into the report of the run. The program finds closed what was closed."""
+    report = folder / "closed.json"
+    script = "import os; open_ones = [i for i in range(3) if os.path.exists(f'/dev/fd/{i}')]; " \
+             "folder = os.environ['EGGBOX_REPORT']; open(f'{folder}/99999-1.json', 'w').close(); " \
+             "open('seen', 'w').write(str(open_ones)); os._exit(7)"
+    for closed, left in (("2>&-", "[0, 1]"), ("<&- >&- 2>&-", "[]")):
+        done = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", EGGBOX, "run", "--report",
+                               report, "--", *PYTHON, script], check=False, env=environment(),
+                              cwd=folder)
+        check(done.returncode == 7 and (folder / "seen").read_text() == left, closed, done)
+        check(json.loads(report.read_text())["unreadable"] == 1, "a whole report", closed)
+    done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", EGGBOX, "report", report],
+                          capture_output=True, check=False)
+    check(done.returncode == 2 and b"cannot write to stdout: Bad file" in done.stderr, "report",
+          done)
+
+
 def the_folder_of_the_reports_may_go(folder):
     done = run(["sh", "-c", 'rm -r "$EGGBOX_REPORT"; exit 5'], "--report", folder / "n.json")
     check(done.returncode == 5 and b"unknown: sh: the folder of the reports cannot be read"
@@ -486,7 +505,7 @@ def main():
              files_are_taken_while_the_program_runs, broken_and_missing_reports,
              our_own_failures, the_folders_searched_for_the_library_are_named,
              a_report_that_cannot_be_written_changes_no_exit_status,
-             the_folder_of_the_reports_may_go,
+             streams_may_be_closed, the_folder_of_the_reports_may_go,
              pipes_among_the_reports_are_left_alone,
              a_killed_run_leaves_what_its_programs_write, nothing_is_left_behind,
              static_programs_run_all_the_same]

@@ -475,6 +475,7 @@ int run_main(char** argv)
 int main(int, char** argv)
 {
     go_on_after_refused_writes();
+    keep_closed_streams();
     try {
         return run_main(argv);
     } catch (const bad_usage& error) {

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -341,6 +342,16 @@ void go_on_after_refused_writes()
             now.sa_handler = do_nothing;
             now.sa_flags   = SA_RESTART;
             sigaction(each, &now, nullptr);
+        }
+    }
+}
+
+// What is opened in place of a closed stream refuses as that one does.
+void keep_closed_streams()
+{
+    for (const int each : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fcntl(each, F_GETFD) < 0) {
+            open("/dev/null", (each == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
         }
     }
 }

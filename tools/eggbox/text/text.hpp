@@ -82,6 +82,10 @@ std::string headline(const std::string& text);
 /// programs that it starts get these signals as the command did.
 void go_on_after_refused_writes();
 
+/// No file that is opened from now on gets the number of a standard stream that is closed: messages
+/// would go into that file. For the programs that are started, the stream is closed as ever.
+void keep_closed_streams();
+
 /// Prints data on stdout. Throws failure if it cannot be written. If its reader has gone, as `head`
 /// does, ends the command by SIGPIPE, as other commands end.
 void print(const std::string& text);
