@@ -54,21 +54,27 @@ static void leave_to_the_report(const egb_misuse_event* event, void* user)
 
 static bool is_looking;  // atomic: a thread looks for damage, or ends the process because of it
 
+// Whether a report tells of all damage that is found now.
+NEVER_INLINED static bool leave_damage_to_the_report(int signal)
+{
+    egb_misuse_set_handler(leave_to_the_report, NULL);
+    const bool is_told =
+        egb_process_check_at_end_() == 0 || egb_report_end_(EGB_REPORT_FRAME_(), signal) == EGB_OK;
+    egb_misuse_set_handler(NULL, NULL);
+    return is_told;
+}
+
 // Damage that no call has come across yet is found now. A report tells of it, and the program ends
-// as it wanted to in spite of it. Without a report the misuse handler is told as ever: it calls
-// abort(), which comes by here once more.
+// as it wanted to in spite of it. Without a report, or if it cannot be written once more, the
+// misuse handler is told as ever: it calls abort(), which comes by here once more.
 static void look(egb_status written, int signal)
 {
     if (written == EGB_BUSY || __atomic_exchange_n(&is_looking, true, __ATOMIC_ACQUIRE)) {
         return;
     }
-    if (written == EGB_OK) {
-        egb_misuse_set_handler(leave_to_the_report, NULL);
+    if (written != EGB_OK || !leave_damage_to_the_report(signal)) {
+        (void)egb_process_check_at_end_();
     }
-    if (egb_process_check_at_end_() != 0 && written == EGB_OK) {
-        (void)try_report(signal);
-    }
-    egb_misuse_set_handler(NULL, NULL);
     __atomic_store_n(&is_looking, false, __ATOMIC_RELEASE);
 }
 

@@ -5,6 +5,9 @@
 usage: damage.py LIBRARY CLIENT DAMAGED
 """
 
+import json
+import pathlib
+import resource
 import sys
 import tempfile
 
@@ -27,6 +30,23 @@ def damage_at_the_end(case, status, level):
         seen = {each["kind"]: each["count"] for each in processes(folder)[-1]["misuse"]}
         check(done.returncode == status and seen == {DAMAGE.decode(): 1},
               f"{case} at {level}, told", done, seen)
+
+
+def damage_that_the_report_has_no_room_for_is_told_all_the_same():
+    """The first report fits, and the one with the damage does not, as on a disk that is all but
+    full."""
+    case = [DAMAGED, "damage_before__exit"]
+    with tempfile.TemporaryDirectory() as folder:
+        run(case, LIBRARY, folder, extra={"EGGBOX_CHECK": "guard"})
+        bytes_of_all = next(pathlib.Path(folder).iterdir()).stat().st_size
+    with tempfile.TemporaryDirectory() as folder:
+        most = bytes_of_all - 60  # numbers differ by a few digits
+        done = run(case, LIBRARY, folder, extra={"EGGBOX_CHECK": "guard"},
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+        first = [file for file in pathlib.Path(folder).iterdir() if file.suffix == ".json"]
+        check(len(first) == 1 and json.loads(first[0].read_text())["misuse"] == [],
+              "the first report", first)
+        check(done.returncode == -6 and done.stderr.count(DAMAGE) == 1, "no room", done)
 
 
 def damage_is_looked_for_at_the_end():
@@ -54,7 +74,9 @@ def a_clean_end_says_nothing():
 
 
 def main():
-    for test in (damage_is_looked_for_at_the_end, a_clean_end_says_nothing):
+    for test in (damage_is_looked_for_at_the_end,
+                 damage_that_the_report_has_no_room_for_is_told_all_the_same,
+                 a_clean_end_says_nothing):
         test()
     print("\n".join(failures))
     return 1 if failures else 0
