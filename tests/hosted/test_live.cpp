@@ -401,6 +401,27 @@ TEST(live, a_report_that_the_folder_does_not_take_is_behind_the_slots)
     close(file);
 }
 
+// As on a disk that is full for a while.
+TEST(live, a_report_behind_the_slots_is_not_the_last_word_if_the_folder_takes_a_later_one)
+{
+    const int  file     = make_harvested(1, F_SEAL_SHRINK, room);
+    char       folder[] = "/tmp/eggbox-test-XXXXXX";
+    const auto test     = [&] {
+        const egb_live_slot& slot = slot_of(map_file(), getpid());
+        setenv("EGGBOX_REPORT", folder, 1);
+        std::filesystem::remove(folder);
+        const bool is_written = egb_report_begin_() && egb_report_end_(nullptr, 0) == EGB_OK;
+        const bool is_behind  = slot.report_bytes != 0;
+        std::filesystem::create_directory(folder);
+        return is_written && is_behind && egb_report_end_(nullptr, 0) == EGB_OK &&
+               slot.report_bytes == 0 && !std::filesystem::is_empty(folder);
+    };
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    EXPECT_EQ(in_process(named(nobody, file).c_str(), test), 0);
+    std::filesystem::remove_all(folder);
+    close(file);
+}
+
 // It is not read yet.
 TEST(live, a_slot_with_a_report_behind_it_is_not_taken)
 {

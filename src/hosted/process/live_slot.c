@@ -359,6 +359,13 @@ static bool is_mapped_or_close(int file)
     return is_it;
 }
 
+void egb_live_forget_report_(void)
+{
+    if (mapped.slot != NULL) {
+        __atomic_store_n(&mapped.slot->report_bytes, 0, __ATOMIC_RELEASE);
+    }
+}
+
 bool egb_live_open_room_(egb_live_room* out)
 {
     if (mapped.slot == NULL || mapped.report_bytes == 0) {
@@ -373,7 +380,7 @@ bool egb_live_open_room_(egb_live_room* out)
     const size_t place = (size_t)((char*)mapped.slot - mapped.file) / EGB_LIVE_SLOT_BYTES;
     out->start         = EGB_LIVE_BYTES(mapped.slots) + place * mapped.report_bytes;
     out->end           = out->start + mapped.report_bytes;
-    __atomic_store_n(&mapped.slot->report_bytes, 0, __ATOMIC_RELEASE);  // an earlier one
+    egb_live_forget_report_();
     return true;
 }
 

@@ -33,4 +33,7 @@ typedef struct egb_live_room {
 bool egb_live_open_room_(egb_live_room* out);
 void egb_live_close_room_(const egb_live_room* room, uint64_t bytes);
 
+// A later report is in a file: the one that is in the live file is no more.
+void egb_live_forget_report_(void);
+
 #endif  // EGGBOX_SRC_HOSTED_PROCESS_LIVE_SLOT_H

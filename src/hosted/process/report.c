@@ -461,6 +461,8 @@ static egb_status write_when_free(const char* folder, bool is_for_run)
     int                  error   = is_free ? write_file(folder, &process) : 0;
     if (error != 0 && is_for_run) {
         error = write_to_live_file(&process, error);
+    } else if (is_free && is_for_run) {
+        egb_live_forget_report_();
     }
     note_the_end(folder, process.pid, is_free && error == 0, error);
     report.error = error;
