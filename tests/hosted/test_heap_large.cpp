@@ -343,6 +343,23 @@ TEST(heap_realloc, a_block_stays_while_its_class_fits)
     }
 }
 
+// It was copied each time: into a size class, and back into a large block.
+TEST(heap_realloc, a_large_block_that_shrinks_a_little_stays_large)
+{
+    const all_given_back check;
+    for (const std::size_t bytes : sizes{65537, 70000, 131072, 180000}) {
+        void* const       block = filled(bytes, 5);
+        const std::size_t less  = egb_block_bytes(block) / 4 + 1;
+        for (const std::size_t wanted : sizes{60000, bytes, less, bytes}) {
+            EXPECT_EQ(egb_realloc(block, wanted), block) << bytes << ", " << wanted;
+        }
+        EXPECT_TRUE(is_filled(block, bytes, 5));
+        void* const small = egb_realloc(block, less - 1);
+        EXPECT_FALSE(is_large(small)) << bytes;
+        egb_free(small);
+    }
+}
+
 TEST(heap_realloc, no_block_is_more_than_twice_too_large)
 {
     const all_given_back check;
