@@ -51,7 +51,7 @@ EGB_C_BEGIN_
 EGB_NODISCARD EGB_INLINE_PUBLIC void* egb_malloc(size_t bytes);
 
 /// As egb_malloc(count * bytes), all zero; NULL also if the product is over PTRDIFF_MAX. A block of
-/// more than 1 MiB is fresh from the system, and not touched.
+/// more than 32 MiB is fresh from the system, and not touched.
 EGB_NODISCARD void* egb_calloc(size_t count, size_t bytes);
 
 /// Makes a block larger or smaller. The bytes that fit in both sizes keep their values; the rest is

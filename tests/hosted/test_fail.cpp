@@ -386,12 +386,11 @@ TEST(seal, what_a_large_block_had_serves_the_next)
     const events      unexpected;
     const std::size_t bytes = std::size_t{40} << 20;
     void*             large = egb_malloc(bytes);
-    egb_free(egb_malloc(2 << 20));
     egb_seal();
-    void* const zeroed = egb_calloc(1, 2 << 20);
+    egb_free(large);
+    void* const zeroed = egb_calloc(1, bytes);
     EXPECT_NE(zeroed, nullptr);
     egb_free(zeroed);
-    egb_free(large);
     large = egb_malloc(bytes);
     EXPECT_NE(large, nullptr);
     egb_unseal();

@@ -71,7 +71,7 @@ uint64_t egb_large_serial_(void);
 // ---- blocks -------------------------------------------------------------------------------------
 
 // Makes a block of `whole` bytes, whole units, of a cached region; NULL: none fits. A block of more
-// than 1 MiB that must be zero is served only during a freeze: see large.c.
+// than 32 MiB that must be zero is served only during a freeze: see large.c.
 void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed);
 
 // A block in a fresh region. NULL: the system refused.
