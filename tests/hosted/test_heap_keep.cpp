@@ -248,6 +248,52 @@ TEST_F(heap_keep, blocks_of_any_size_go_at_once)
     }
 }
 
+// More large blocks than the library leaves gaps among, each written to. Every second is freed.
+std::vector<void*> take_with_gaps(std::size_t bytes)
+{
+    std::vector<void*> blocks = take(bytes, 12000 * bytes);
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        *static_cast<char*>(blocks[i]) = 1;
+        if (i % 2 == 1) {
+            egb_free(blocks[i]);
+            blocks[i] = nullptr;
+        }
+    }
+    return blocks;
+}
+
+// Each gap was one more mapping, and Linux allows 65,530: then it refused all requests.
+TEST_F(heap_keep, freed_regions_between_many_blocks_are_not_unmapped)
+{
+    const all_given_back check;
+    const int            released = releases;
+    std::vector<void*>   blocks   = take_with_gaps(70000);
+    EXPECT_LE(releases - released, 100);
+    EXPECT_LE(held(), 28 * MiB) << "addresses without memory do not count";
+
+    const std::size_t before = reserved;
+    for (std::size_t i = 1; i < blocks.size(); i += 2) {
+        const bool is_zeroed = i % 16 == 1;
+        blocks[i]            = is_zeroed ? egb_calloc(70000, 1) : egb_malloc(70000);
+        ASSERT_TRUE(!is_zeroed || is_zero(blocks[i], 70000));
+    }
+    EXPECT_LE(reserved - before, 4 * MiB) << "their addresses serve";
+    give(blocks);
+    (void)egb_heap_trim(0);
+}
+
+TEST_F(heap_keep, addresses_without_memory_go_before_a_request_is_refused)
+{
+    const all_given_back     check;
+    const std::vector<void*> blocks = take_with_gaps(70000);
+    (void)egb_heap_trim(0);
+    const int before = releases;
+    EXPECT_EQ(egb_malloc(std::size_t{1} << 60), nullptr);
+    EXPECT_GE(releases - before, 5000);
+    give(blocks);
+    (void)egb_heap_trim(0);
+}
+
 // Each release is a system call, with locks held.
 TEST_F(heap_keep, neighbours_go_together)
 {

@@ -94,8 +94,10 @@ static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guar
     if (block == NULL) {
         block = egb_large_map_(align, whole);
     }
-    if (block == NULL &&
-        ((is_helped_by_trim(whole) && egb_heap_give_up_(0) != 0) || egb_large_make_room_())) {
+    if (block == NULL && is_helped_by_trim(whole) && egb_heap_give_up_(0) != 0) {
+        block = egb_large_map_(align, whole);
+    }
+    if (block == NULL && egb_large_make_room_()) {
         block = egb_large_map_(align, whole);
     }
     egb_freeze_report_(egb_heap_pool(), site);

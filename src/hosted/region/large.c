@@ -47,22 +47,29 @@ bool egb_large_make_room_(void)
     }
     egb_os_lock_(&large_lock);
     egb_page_quarantine_flush_(&unmap_list);
+    egb_large_cache_give_empty_(&unmap_list);
     egb_os_unlock_(&large_lock);
-    return egb_unmap_list_release_(&unmap_list) != 0;
+    (void)egb_unmap_list_release_(&unmap_list);
+    return unmap_list.first != NULL;
 }
 
 void* egb_large_pass_on_(size_t bytes)
 {
-    void* region = NULL;
+    void* region   = NULL;
+    bool  is_empty = false;
     egb_os_lock_(&large_lock);
     egb_large* const large =
         egb_os_can_split_() ? egb_large_cache_take_(EGB_UNIT_BYTES, bytes) : NULL;
     if (large != NULL) {
-        region = large->range.start;
+        region   = large->range.start;
+        is_empty = large->epoch == 0;
         egb_large_leave_(large);
         egb_large_drop_record_(large);
     }
     egb_os_unlock_(&large_lock);
+    if (is_empty) {
+        egb_keep_note_got_(bytes);
+    }
     return region;
 }
 
@@ -129,6 +136,7 @@ static size_t room_of_block(const egb_large* large)
 static void* hand_out(egb_large* large)
 {
     large->state        = EGB_LARGE_LIVE;
+    large->epoch        = 1;
     large->owner.serial = 0;
     numbers.allocations++;
     numbers.guarded_allocations += egb_large_has_page_(large) ? 1 : 0;
@@ -148,7 +156,8 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
     egb_unmap_list unmap_list = {NULL};
     void*          block      = NULL;
     egb_os_lock_(&large_lock);
-    egb_large* const large = egb_large_cache_take_(align, whole);
+    egb_large* const large    = egb_large_cache_take_(align, whole);
+    const bool       is_empty = large != NULL && large->epoch == 0;
     if (large != NULL && zeroed && whole > ZEROED_BYTES_MAX && !egb_is_frozen_()) {
         egb_large_unmap_later_(&unmap_list, large);
     } else if (large != NULL) {
@@ -156,6 +165,9 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
     }
     egb_os_unlock_(&large_lock);
     (void)egb_unmap_list_release_(&unmap_list);
+    if (block != NULL && is_empty) {
+        egb_keep_note_got_(whole);
+    }
     if (block != NULL && zeroed) {
         (void)__builtin_memset(block, 0, whole);
     }
@@ -301,7 +313,7 @@ void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
     const size_t most = egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak);
     if (large->range.bytes > most) {
         egb_keep_note_given_(large->range.bytes);
-        egb_large_unmap_later_(unmap_list, large);
+        egb_large_cache_give_later_(unmap_list, large);
     } else {
         egb_large_cache_add_(large);
         egb_large_cache_limit_(unmap_list, most);

@@ -108,7 +108,8 @@ size_t egb_large_moved_(const void* block);
 // The block's history: empty without a guard page.
 egb_history egb_large_history_(const void* block);
 
-// Gives back the addresses of the quarantine. False: there were none, or the process is frozen.
+// Gives back the addresses of the quarantine, and of regions without memory. False: there were
+// none, or the process is frozen.
 bool egb_large_make_room_(void);
 
 // Takes a cached region of `bytes` bytes, whole units, for a chunk: a longer one is cut. NULL: none

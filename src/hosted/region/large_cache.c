@@ -10,13 +10,19 @@
 // Lists of regions of about one size, in ascending order: one list for each number of units below
 // 8, then four for each doubling, and one for all longer ones. As in M. Masmano and others, "TLSF:
 // a New Dynamic Memory Allocator for Real-Time Systems", 2004.
-enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4 };
+enum { BINS = 64, EXACT_UNITS = 8, BINS_OF_DOUBLING = 4, LOOKS_MAX = 512 };
 
-static egb_large_list           bins[BINS];
-EGB_AMONG_DATA_ static uint64_t used_bins;  // one bit for each list that is not empty
-EGB_AMONG_DATA_ static uint64_t times_cached;
-EGB_AMONG_DATA_ static size_t   large_cached_count;
-EGB_AMONG_DATA_ static size_t   large_cached_bytes;
+typedef struct egb_large_bins {
+    egb_large_list* lists;
+    uint64_t        used;  // one bit for each list that is not empty
+    size_t          count;
+    size_t          bytes;
+} egb_large_bins;
+
+static egb_large_list                 cached_lists[BINS], empty_lists[BINS];
+EGB_AMONG_DATA_ static egb_large_bins cached_bins = {cached_lists, 0, 0, 0};
+EGB_AMONG_DATA_ static egb_large_bins empty_bins  = {empty_lists, 0, 0, 0};  // addresses alone
+EGB_AMONG_DATA_ static uint64_t       times_cached;
 
 static uint32_t epoch = 1;  // atomic
 
@@ -27,12 +33,12 @@ uint32_t egb_large_cache_next_epoch_(void)
 
 size_t egb_large_cache_bytes_(void)
 {
-    return large_cached_bytes;
+    return cached_bins.bytes;
 }
 
 size_t egb_large_cache_count_(void)
 {
-    return large_cached_count;
+    return cached_bins.count;
 }
 
 size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak)
@@ -64,40 +70,47 @@ static size_t bin_of(size_t bytes)
     return index < BINS ? index : BINS - 1;
 }
 
-// The first list with a region, from this one on. BINS: all are empty.
-static size_t used_from(size_t index)
+// The first list with a region, from this one on. BINS: all are empty_bins.
+static size_t used_from(const egb_large_bins* bins, size_t index)
 {
-    const uint64_t rest = index < BINS ? used_bins >> index : 0;
+    const uint64_t rest = index < BINS ? bins->used >> index : 0;
     return rest == 0 ? BINS : index + (size_t)__builtin_ctzll(rest);
+}
+
+static egb_large_bins* bins_of(const egb_large* large)
+{
+    return large->state == EGB_LARGE_EMPTY ? &empty_bins : &cached_bins;
 }
 
 static void enter_list(egb_large* large)
 {
-    const size_t index = bin_of(large->range.bytes);
-    egb_large_list_add_(&bins[index], large);
-    used_bins |= (uint64_t)1 << index;
-    large_cached_count++;
-    large_cached_bytes += large->range.bytes;
+    egb_large_bins* const bins  = bins_of(large);
+    const size_t          index = bin_of(large->range.bytes);
+    egb_large_list_add_(&bins->lists[index], large);
+    bins->used |= (uint64_t)1 << index;
+    bins->count++;
+    bins->bytes += large->range.bytes;
 }
 
 static void leave_list(egb_large* large)
 {
-    const size_t index = bin_of(large->range.bytes);
-    egb_large_list_remove_(&bins[index], large);
-    if (bins[index].newest == NULL) {
-        used_bins &= ~((uint64_t)1 << index);
+    egb_large_bins* const bins  = bins_of(large);
+    const size_t          index = bin_of(large->range.bytes);
+    egb_large_list_remove_(&bins->lists[index], large);
+    if (bins->lists[index].newest == NULL) {
+        bins->used &= ~((uint64_t)1 << index);
     }
-    large_cached_count--;
-    large_cached_bytes -= large->range.bytes;
+    bins->count--;
+    bins->bytes -= large->range.bytes;
 }
 
-// NULL: nothing is cached.
+// NULL: nothing is cached_bins.
 static egb_large* oldest_of_all(void)
 {
     egb_large* found = NULL;
-    for (size_t i = used_from(0); i < BINS; i = used_from(i + 1)) {
-        if (found == NULL || bins[i].oldest->number < found->number) {
-            found = bins[i].oldest;
+    for (size_t i = used_from(&cached_bins, 0); i < BINS; i = used_from(&cached_bins, i + 1)) {
+        if (found == NULL || cached_bins.lists[i].oldest->number < found->number) {
+            found = cached_bins.lists[i].oldest;
         }
     }
     return found;
@@ -113,14 +126,14 @@ static egb_large* remove_kept(egb_large* large)
     return large;
 }
 
-// The cached region that contains an address, if regions can be cut and joined; else NULL.
-static egb_large* cached_at(const void* address)
+// The region in this state that contains an address, if regions can be cut and joined; else NULL.
+static egb_large* free_at(const void* address, egb_large_state state)
 {
     egb_large* const large = egb_os_can_split_() ? egb_large_at_(address) : NULL;
-    return large != NULL && large->state == EGB_LARGE_CACHED ? large : NULL;
+    return large != NULL && large->state == state ? large : NULL;
 }
 
-// Takes the first bytes off a cached region, for another record.
+// Takes the first bytes off a free region, for another record.
 static void give_front(egb_large* from, size_t bytes)
 {
     egb_os_watch_open_(from->range.start, bytes);
@@ -137,7 +150,7 @@ static void give_front(egb_large* from, size_t bytes)
 
 static void join(egb_large* large, const void* beside)
 {
-    egb_large* const other = cached_at(beside);
+    egb_large* const other = free_at(beside, large->state);
     if (other != NULL) {
         char* const  region = other->range.start;
         const size_t bytes  = other->range.bytes;
@@ -148,15 +161,25 @@ static void join(egb_large* large, const void* beside)
     }
 }
 
-void egb_large_cache_add_(egb_large* large)
+static void add_free(egb_large* large, egb_large_state state, uint32_t in_epoch)
 {
+    large->state = state;
     join(large, (char*)large->range.start - 1);
     join(large, end_of(large));
     egb_os_watch_close_(large->range.start, large->range.bytes);
-    large->state  = EGB_LARGE_CACHED;
-    large->epoch  = EGB_LOAD_(epoch);
+    large->epoch  = in_epoch;
     large->number = ++times_cached;
     enter_list(large);
+}
+
+void egb_large_cache_add_(egb_large* large)
+{
+    add_free(large, EGB_LARGE_CACHED, EGB_LOAD_(epoch));
+}
+
+void egb_large_cache_add_empty_(egb_large* large)
+{
+    add_free(large, EGB_LARGE_EMPTY, 0);
 }
 
 // Regions that cannot be cut may be a quarter larger than requested: that costs addresses, and
@@ -175,6 +198,7 @@ static egb_large* cut(egb_large* large, size_t whole)
         front->range.start = large->range.start;
         front->range.bytes = whole;
         front->mapping     = large->mapping;
+        front->epoch       = large->epoch;
         give_front(large, whole);
         egb_large_enter_(front);
     }
@@ -183,11 +207,13 @@ static egb_large* cut(egb_large* large, size_t whole)
 
 // The shortest region of a list that fits; among equals the newest, whose pages are most likely
 // still in a processor's cache. NULL: none fits. A list of several sizes has regions of 512 KiB or
-// more: at most 512 of them are cached, unless there is a freeze.
+// more: at most 512 of them are cached, unless there is a freeze, and no more are looked at.
 static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
 {
-    egb_large* best = NULL;
-    for (egb_large* one = its->newest; one != NULL; one = one->older) {
+    egb_large* best  = NULL;
+    size_t     looks = 0;
+    for (egb_large* one = its->newest; one != NULL && looks < LOOKS_MAX;
+         one            = one->older, looks++) {
         if (is_fit(one, align, whole) && (best == NULL || one->range.bytes < best->range.bytes)) {
             best = one;
         }
@@ -200,14 +226,25 @@ static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
 
 bool egb_large_cache_may_fit_(size_t whole)
 {
-    return used_from(bin_of(whole)) < BINS;
+    return used_from(&cached_bins, bin_of(whole)) < BINS;
+}
+
+static egb_large* best_of_all(const egb_large_bins* bins, size_t align, size_t whole)
+{
+    egb_large* best = NULL;
+    size_t     i    = used_from(bins, bin_of(whole));
+    while (best == NULL && i < BINS) {
+        best = best_of(&bins->lists[i], align, whole);
+        i    = used_from(bins, i + 1);
+    }
+    return best;
 }
 
 egb_large* egb_large_cache_take_(size_t align, size_t whole)
 {
-    egb_large* best = NULL;
-    for (size_t i = used_from(bin_of(whole)); best == NULL && i < BINS; i = used_from(i + 1)) {
-        best = best_of(&bins[i], align, whole);
+    egb_large* best = best_of_all(&cached_bins, align, whole);
+    if (best == NULL) {
+        best = best_of_all(&empty_bins, align, whole);
     }
     if (best == NULL) {
         return NULL;
@@ -217,7 +254,7 @@ egb_large* egb_large_cache_take_(size_t align, size_t whole)
 
 bool egb_large_cache_give_behind_(egb_large* large, size_t more, bool same_mapping)
 {
-    egb_large* const behind = cached_at(end_of(large));
+    egb_large* const behind = free_at(end_of(large), EGB_LARGE_CACHED);
     if (behind == NULL || behind->range.bytes < more ||
         (same_mapping && (large->mapping == 0 || behind->mapping != large->mapping))) {
         return false;
@@ -239,25 +276,58 @@ static egb_large* part_of(egb_large* large, size_t bytes)
     return front != NULL ? front : remove_kept(large);
 }
 
+static void unmap_empty(egb_unmap_list* unmap_list, const void* address)
+{
+    egb_large* const found = free_at(address, EGB_LARGE_EMPTY);
+    if (found != NULL) {
+        egb_large_unmap_later_(unmap_list, remove_kept(found));
+    }
+}
+
+void egb_large_cache_give_later_(egb_unmap_list* unmap_list, egb_large* large)
+{
+    const bool stays = egb_os_can_split_() && egb_large_is_between_(large) &&
+                       egb_large_regions_() > EGB_LARGE_REGIONS_UNMAPPED_MAX;
+    if (!stays) {
+        unmap_empty(unmap_list, (char*)large->range.start - 1);
+        unmap_empty(unmap_list, end_of(large));
+    }
+    egb_large_unmap_later_(unmap_list, large);
+    large->state = stays ? EGB_LARGE_EMPTY : EGB_LARGE_NEW;
+}
+
+void egb_large_cache_give_empty_(egb_unmap_list* unmap_list)
+{
+    EGB_AMONG_DATA_ static size_t parted;
+    for (size_t i = BINS; i-- > 0;) {
+        const egb_large_list* const its = &empty_bins.lists[i];
+        while (its->newest != NULL && parted < EGB_LARGE_REGIONS_UNMAPPED_MAX) {
+            egb_large* const large = remove_kept(its->newest);
+            parted += egb_large_is_between_(large) ? 1 : 0;
+            egb_large_unmap_later_(unmap_list, large);
+        }
+    }
+}
+
 void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most)
 {
-    if (large_cached_bytes > most) {
-        egb_keep_note_given_(large_cached_bytes - most);
+    if (cached_bins.bytes > most) {
+        egb_keep_note_given_(cached_bins.bytes - most);
     }
-    while (large_cached_bytes > most) {
-        egb_large_unmap_later_(unmap_list, part_of(oldest_of_all(), large_cached_bytes - most));
+    while (cached_bins.bytes > most) {
+        egb_large_cache_give_later_(unmap_list, part_of(oldest_of_all(), cached_bins.bytes - most));
     }
 }
 
 void egb_large_cache_expire_(egb_unmap_list* unmap_list, uint32_t before, size_t bytes)
 {
     egb_large* oldest = oldest_of_all();
-    while (oldest != NULL && oldest->epoch < before && large_cached_bytes >= bytes) {
-        const size_t room = egb_round_down_(large_cached_bytes - bytes, EGB_UNIT_BYTES);
+    while (oldest != NULL && oldest->epoch < before && cached_bins.bytes >= bytes) {
+        const size_t room = egb_round_down_(cached_bins.bytes - bytes, EGB_UNIT_BYTES);
         if (room == 0 || (room < oldest->range.bytes && !egb_os_can_split_())) {
             return;
         }
-        egb_large_unmap_later_(unmap_list, part_of(oldest, room));
+        egb_large_cache_give_later_(unmap_list, part_of(oldest, room));
         oldest = oldest_of_all();
     }
 }

@@ -19,7 +19,12 @@ enum {
 // freeze there is no limit: a region that goes would not come again.
 size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak);
 
-// A region for a block of `whole` bytes, whole units. NULL: no cached region fits.
+// A process with more large regions than these unmaps none between two others, as each would be one
+// more mapping, and Linux allows 65,530: their memory goes, and their addresses stay.
+enum { EGB_LARGE_REGIONS_UNMAPPED_MAX = 8192 };
+
+// A region for a block of `whole` bytes, whole units: if no cached region fits, one without memory,
+// whose `epoch` is 0. NULL: none fits.
 egb_large* egb_large_cache_take_(size_t align, size_t whole);
 
 // False: no cached region fits a block of `whole` bytes. True: one is likely to.
@@ -27,6 +32,17 @@ bool egb_large_cache_may_fit_(size_t whole);
 
 // Caches a region. The cache may then be over its limit.
 void egb_large_cache_add_(egb_large* large);
+
+// The same for a region whose memory is gone: no limit counts it, and its age does not matter.
+void egb_large_cache_add_empty_(egb_large* large);
+
+// Puts a region of the tree on the list, with neighbours that have no memory; or only its memory is
+// to go: see EGB_LARGE_REGIONS_UNMAPPED_MAX.
+void egb_large_cache_give_later_(egb_unmap_list* unmap_list, egb_large* large);
+
+// Puts regions without memory on the list, for their addresses: the longest first. All calls
+// together leave a bounded number of gaps.
+void egb_large_cache_give_empty_(egb_unmap_list* unmap_list);
 
 // Extends the region by `more` cached bytes right behind it. `same_mapping`: only if they are in
 // the same mapping of the system. False, and nothing happened: there are fewer.

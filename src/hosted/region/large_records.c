@@ -3,10 +3,12 @@
 #include "large.h"
 
 #include "../../os/os.h"
+#include "large_cache.h"
 #include "obtain.h"
 
 EGB_AMONG_DATA_ static egb_growing records;
 EGB_AMONG_DATA_ static egb_range*  large_regions;  // of all records but new ones
+EGB_AMONG_DATA_ static size_t      large_regions_count;
 
 // ---- records ------------------------------------------------------------------------------------
 
@@ -25,6 +27,7 @@ egb_large* egb_large_new_record_(void)
     if (large != NULL) {
         const egb_guard_page none = {0};
         large->state              = EGB_LARGE_NEW;
+        large->epoch              = 1;
         large->guard              = none;
     }
     return large;
@@ -50,11 +53,29 @@ uintptr_t egb_large_records_end_(uintptr_t address)
 void egb_large_enter_(egb_large* large)
 {
     egb_range_add_(&large_regions, &large->range);
+    large_regions_count++;
 }
 
 void egb_large_leave_(egb_large* large)
 {
     egb_range_remove_(&large_regions, &large->range);
+    large_regions_count--;
+}
+
+size_t egb_large_regions_(void)
+{
+    return large_regions_count;
+}
+
+static bool is_of_library(const void* address)
+{
+    return egb_large_at_(address) != NULL || egb_key_of_unit_(egb_unit_of_(address)) != 0;
+}
+
+bool egb_large_is_between_(const egb_large* large)
+{
+    const char* const start = large->range.start;
+    return is_of_library(start - 1) && is_of_library(start + large->range.bytes);
 }
 
 void egb_large_note_mapping_(egb_large* large)
@@ -79,15 +100,30 @@ void egb_large_unmap_later_(egb_unmap_list* unmap_list, egb_large* large)
     unmap_list->first = large;
 }
 
+// The system may refuse: the program has locked the memory.
+static bool is_emptied(const egb_large* large)
+{
+    return large->state == EGB_LARGE_EMPTY &&
+           egb_os_forget_(large->range.start, large->range.bytes);
+}
+
 size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list)
 {
     size_t given = 0;
     for (egb_large* one = unmap_list->first; one != NULL;) {
-        egb_large* const next = one->older;
-        egb_region_release_(one->range.start, one->range.bytes);
-        given += one->range.bytes;
+        egb_large* const next    = one->older;
+        const bool       is_kept = is_emptied(one);
+        given += one->epoch != 0 ? one->range.bytes : 0;
+        if (!is_kept) {
+            egb_region_release_(one->range.start, one->range.bytes);
+        }
         egb_large_lock_();
-        egb_large_drop_record_(one);
+        if (is_kept) {
+            egb_large_enter_(one);
+            egb_large_cache_add_empty_(one);
+        } else {
+            egb_large_drop_record_(one);
+        }
         egb_large_unlock_();
         one = next;
     }

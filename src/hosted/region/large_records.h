@@ -12,6 +12,7 @@ typedef enum egb_large_state {
     EGB_LARGE_NEW,   // between two other states, or on the unmap list
     EGB_LARGE_LIVE,  // a block in use
     EGB_LARGE_CACHED,
+    EGB_LARGE_EMPTY,       // addresses for later requests; the system has the memory
     EGB_LARGE_QUARANTINED  // it had a guard page, and is inaccessible
 } egb_large_state;
 
@@ -42,7 +43,7 @@ typedef struct egb_large_owner {
 typedef struct egb_large {
     egb_range       range;  // first: the tree leads to it
     egb_large_state state;
-    uint32_t        epoch;    // the epoch of the purge in which it was cached
+    uint32_t        epoch;    // of the purge, in which it was cached; 0: it has no memory
     uint64_t        number;   // the first region ever cached is 1
     uint64_t        mapping;  // the system's mapping that all of it is in; 0: it may be in several
     struct egb_large* newer;  // in its list
@@ -87,8 +88,9 @@ typedef struct egb_unmap_list {
     egb_large* first;  // NULL: the list is empty
 } egb_unmap_list;
 
-// The caller must not hold the large lock: the function takes it once for each region. Returns the
-// bytes given back.
+// The caller must not hold the large lock: the function takes it once for each region. Those in
+// state EGB_LARGE_EMPTY lose their memory, and their addresses come back to the cache. Returns the
+// bytes given back, addresses without memory not among them.
 size_t egb_unmap_list_release_(const egb_unmap_list* unmap_list);
 
 // A record without a region, in state EGB_LARGE_NEW. NULL: the system refused.
@@ -118,6 +120,13 @@ void egb_large_leave_(egb_large* large);
 
 // Gives a region that came from the system in one piece its number.
 void egb_large_note_mapping_(egb_large* large);
+
+// The regions in the tree.
+size_t egb_large_regions_(void);
+
+// Whether the library has the addresses on both sides of the region: the system would need one more
+// mapping without it.
+bool egb_large_is_between_(const egb_large* large);
 
 // The record of the region that contains the address; NULL: none. O(log regions). A signal handler
 // may call it without the lock: the answer may then be wrong.
