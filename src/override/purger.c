@@ -45,9 +45,9 @@ static bool first_has_ended;  // the first thread of the process
 // so later, although there is another one by then.
 static uintptr_t turn;
 
-// The first thread, as a rule: it made the first other one. It ends with its keys by pthread_exit().
-// By the system call itself it does not, and the kernel clears its number: glibc then has none for
-// the signal.
+// The first thread, as a rule: it made the first other one. Its key tells of an end by
+// pthread_exit(). After one by the system call itself, the kernel has cleared its number: glibc then
+// has none for the signal.
 static pthread_t maker;
 
 static bool has_first_ended(void)
