@@ -46,7 +46,7 @@ static bool first_has_ended;  // the first thread of the process
 static uintptr_t turn;
 
 // The first thread, as a rule: it made the first other one. Its key tells of an end by
-// pthread_exit(). After one by the system call itself, the kernel has cleared its number: glibc then
+// pthread_exit(). After one by the system call itself, the kernel has cleared its number, and glibc
 // has none for the signal.
 static pthread_t maker;
 
