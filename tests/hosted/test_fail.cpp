@@ -472,3 +472,28 @@ TEST(seal, what_is_in_quarantine_serves_before_the_system_would)
     }
     egb_unseal();
 }
+
+// Nothing makes the cached regions fewer then, and they are in one list with those that fit.
+TEST(seal, a_region_that_fits_is_found_among_many)
+{
+    constexpr std::size_t unit  = 65536;
+    constexpr std::size_t count = 610;
+    const events          unexpected;
+    std::vector<void*>    blocks;
+    std::vector<void*>    between;  // so that free ones do not join
+    for (std::size_t i = 0; i < count; i++) {
+        blocks.push_back(egb_malloc((i < 10 ? 9 : 8) * unit));
+        between.push_back(egb_malloc(unit + 1));
+    }
+    egb_seal();
+    for (void* const block : blocks) {
+        egb_free(block);
+    }
+    void* const again = egb_malloc(9 * unit);
+    EXPECT_NE(again, nullptr);
+    egb_unseal();
+    egb_free(again);
+    for (void* const block : between) {
+        egb_free(block);
+    }
+}

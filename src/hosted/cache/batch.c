@@ -20,7 +20,7 @@ typedef struct egb_batch_slab {
 const uint16_t egb_batch_rooms_[EGB_BATCH_LENGTHS] = {4, 12, 36, EGB_MAGAZINE_BLOCKS_MAX};
 
 // From the start of a page on: the first lanes share it, wherever the linker puts the table.
-_Alignas(4096) static egb_batch_slab slabs[EGB_LANES][EGB_BATCH_LENGTHS];
+EGB_ALIGNAS_(4096) static egb_batch_slab slabs[EGB_LANES][EGB_BATCH_LENGTHS];
 
 // Neighbours are parted within groups of this size; the last group may be almost twice as large.
 enum { GROUP_BLOCKS = 8, LAST_GROUP_BLOCKS_MAX = 2 * GROUP_BLOCKS - 1 };

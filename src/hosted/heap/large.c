@@ -75,6 +75,28 @@ void egb_heap_note_resized_large_(const void* block)
     }
 }
 
+// A long block that must be zero would be written as a whole in a region without memory: a fresh
+// one is better, if the system has it.
+static void* take_large(size_t align, size_t whole, bool zeroed)
+{
+    static const size_t WRITTEN_MAX = (size_t)1 << 20;
+    const bool          is_last     = zeroed && whole > WRITTEN_MAX;
+    void*               block       = egb_large_take_cached_(align, whole, zeroed);
+    if (block == NULL && !is_last) {
+        block = egb_large_take_empty_(align, whole, zeroed);
+    }
+    if (block == NULL) {
+        block = egb_large_map_(align, whole);
+    }
+    if (block == NULL && is_helped_by_trim(whole) && egb_heap_give_up_(0) != 0) {
+        block = egb_large_map_(align, whole);
+    }
+    if (block == NULL && egb_large_make_room_(whole)) {
+        block = egb_large_map_(align, whole);
+    }
+    return block == NULL && is_last ? egb_large_take_empty_(align, whole, zeroed) : block;
+}
+
 static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guard_page* wish)
 {
     const void* const site = wish->alloc_site;
@@ -89,16 +111,7 @@ static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guar
     void* block = egb_guard_page_for_large_() ? egb_large_alloc_guarded_(align, bytes, wish) : NULL;
     align       = align < EGB_UNIT_BYTES ? EGB_UNIT_BYTES : align;
     if (block == NULL) {
-        block = egb_large_take_cached_(align, whole, zeroed);
-    }
-    if (block == NULL) {
-        block = egb_large_map_(align, whole);
-    }
-    if (block == NULL && is_helped_by_trim(whole) && egb_heap_give_up_(0) != 0) {
-        block = egb_large_map_(align, whole);
-    }
-    if (block == NULL && egb_large_make_room_()) {
-        block = egb_large_map_(align, whole);
+        block = take_large(align, whole, zeroed);
     }
     egb_freeze_report_(egb_heap_pool(), site);
     if (block == NULL) {

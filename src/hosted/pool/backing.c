@@ -77,7 +77,7 @@ static void* reserve_chunk(void* user, size_t least, size_t* bytes)
     if (region == NULL && !egb_is_frozen_() && egb_large_release_all_(0) != 0) {
         region = egb_obtain_region_(*bytes, align);
     }
-    if (region == NULL && egb_large_make_room_()) {
+    if (region == NULL && egb_large_make_room_(*bytes)) {
         region = egb_obtain_region_(*bytes, align);
     }
     if (region == NULL) {

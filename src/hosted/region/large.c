@@ -8,7 +8,7 @@
 
 // A cached region of up to so many bytes is zeroed by writing, as in glibc. If its pages are used,
 // that takes a tenth of the time of the page faults of a fresh one. The price: a block that hardly
-// is used has its memory all the same, as much as was freed a moment ago.
+// is used has its memory all the same.
 enum { ZEROED_BYTES_MAX = 32 << 20 };
 
 EGB_AMONG_DATA_ static egb_os_mutex large_lock;    // protects all that follows, and large_cache.c
@@ -39,15 +39,20 @@ void egb_large_live_to_(egb_live_large* place)
     egb_os_unlock_(&large_lock);
 }
 
-bool egb_large_make_room_(void)
+// Without a limit on addresses it may be the number of mappings that is the limit: then each gap is
+// refused, too, and the regions without memory are better kept.
+bool egb_large_make_room_(size_t bytes)
 {
     egb_unmap_list unmap_list = {NULL};
     if (egb_is_frozen_()) {
         return false;
     }
+    const size_t limit = egb_keep_refusal_bytes_();
     egb_os_lock_(&large_lock);
     egb_page_quarantine_flush_(&unmap_list);
-    egb_large_cache_give_empty_(&unmap_list);
+    if (limit != SIZE_MAX && bytes <= limit) {
+        egb_large_cache_give_empty_(&unmap_list, bytes);
+    }
     egb_os_unlock_(&large_lock);
     (void)egb_unmap_list_release_(&unmap_list);
     return unmap_list.first != NULL;
@@ -57,9 +62,12 @@ void* egb_large_pass_on_(size_t bytes)
 {
     void* region   = NULL;
     bool  is_empty = false;
+    if (!egb_os_can_split_()) {
+        return NULL;
+    }
     egb_os_lock_(&large_lock);
-    egb_large* const large =
-        egb_os_can_split_() ? egb_large_cache_take_(EGB_UNIT_BYTES, bytes) : NULL;
+    egb_large* large = egb_large_cache_take_(EGB_UNIT_BYTES, bytes);
+    large            = large != NULL ? large : egb_large_cache_take_empty_(EGB_UNIT_BYTES, bytes);
     if (large != NULL) {
         region   = large->range.start;
         is_empty = large->epoch == 0;
@@ -156,22 +164,27 @@ void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed)
     egb_unmap_list unmap_list = {NULL};
     void*          block      = NULL;
     egb_os_lock_(&large_lock);
-    egb_large* const large    = egb_large_cache_take_(align, whole);
-    const bool       is_empty = large != NULL && large->epoch == 0;
+    egb_large* const large = egb_large_cache_take_(align, whole);
     if (large != NULL && zeroed && whole > ZEROED_BYTES_MAX && !egb_is_frozen_()) {
-        egb_large_unmap_later_(&unmap_list, large);
+        egb_large_cache_give_later_(&unmap_list, large);
     } else if (large != NULL) {
         block = hand_out(large);
     }
     egb_os_unlock_(&large_lock);
     (void)egb_unmap_list_release_(&unmap_list);
-    if (block != NULL && is_empty) {
+    return block != NULL && zeroed ? __builtin_memset(block, 0, whole) : block;
+}
+
+void* egb_large_take_empty_(size_t align, size_t whole, bool zeroed)
+{
+    egb_os_lock_(&large_lock);
+    egb_large* const large = egb_large_cache_take_empty_(align, whole);
+    void* const      block = large != NULL ? hand_out(large) : NULL;
+    egb_os_unlock_(&large_lock);
+    if (block != NULL) {
         egb_keep_note_got_(whole);
     }
-    if (block != NULL && zeroed) {
-        (void)__builtin_memset(block, 0, whole);
-    }
-    return block;
+    return block != NULL && zeroed ? __builtin_memset(block, 0, whole) : block;
 }
 
 // NULL: the system refused.

@@ -74,6 +74,10 @@ uint64_t egb_large_serial_(void);
 // than 32 MiB that must be zero is served only during a freeze: see large.c.
 void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed);
 
+// The same of a region without memory; in a freeze none is served. A block that must be zero is
+// written.
+void* egb_large_take_empty_(size_t align, size_t whole, bool zeroed);
+
 // A block in a fresh region. NULL: the system refused.
 void* egb_large_map_(size_t align, size_t whole);
 
@@ -108,9 +112,10 @@ size_t egb_large_moved_(const void* block);
 // The block's history: empty without a guard page.
 egb_history egb_large_history_(const void* block);
 
-// Gives back the addresses of the quarantine, and of regions without memory. False: there were
-// none, or the process is frozen.
-bool egb_large_make_room_(void);
+// Gives back the addresses of the quarantine; and of regions without memory, for a request of
+// `bytes` bytes, if the process has a limit that allows it. False: there were none, or the process
+// is frozen.
+bool egb_large_make_room_(size_t bytes);
 
 // Takes a cached region of `bytes` bytes, whole units, for a chunk: a longer one is cut. NULL: none
 // fits, or regions cannot be joined and cut.

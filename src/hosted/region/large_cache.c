@@ -70,7 +70,7 @@ static size_t bin_of(size_t bytes)
     return index < BINS ? index : BINS - 1;
 }
 
-// The first list with a region, from this one on. BINS: all are empty_bins.
+// The first list with a region, from this one on. BINS: all are empty.
 static size_t used_from(const egb_large_bins* bins, size_t index)
 {
     const uint64_t rest = index < BINS ? bins->used >> index : 0;
@@ -104,7 +104,7 @@ static void leave_list(egb_large* large)
     bins->bytes -= large->range.bytes;
 }
 
-// NULL: nothing is cached_bins.
+// NULL: nothing is cached.
 static egb_large* oldest_of_all(void)
 {
     egb_large* found = NULL;
@@ -207,13 +207,12 @@ static egb_large* cut(egb_large* large, size_t whole)
 
 // The shortest region of a list that fits; among equals the newest, whose pages are most likely
 // still in a processor's cache. NULL: none fits. A list of several sizes has regions of 512 KiB or
-// more: at most 512 of them are cached, unless there is a freeze, and no more are looked at.
-static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole)
+// more: at most 512 of them are cached, unless there is a freeze.
+static egb_large* best_of(const egb_large_list* its, size_t align, size_t whole, size_t* looks_left)
 {
-    egb_large* best  = NULL;
-    size_t     looks = 0;
-    for (egb_large* one = its->newest; one != NULL && looks < LOOKS_MAX;
-         one            = one->older, looks++) {
+    egb_large* best = NULL;
+    for (egb_large* one = its->newest; one != NULL && *looks_left != 0; one = one->older) {
+        --*looks_left;
         if (is_fit(one, align, whole) && (best == NULL || one->range.bytes < best->range.bytes)) {
             best = one;
         }
@@ -229,27 +228,31 @@ bool egb_large_cache_may_fit_(size_t whole)
     return used_from(&cached_bins, bin_of(whole)) < BINS;
 }
 
-static egb_large* best_of_all(const egb_large_bins* bins, size_t align, size_t whole)
+static egb_large*
+take_best(const egb_large_bins* bins, size_t align, size_t whole, size_t looks_left)
 {
     egb_large* best = NULL;
     size_t     i    = used_from(bins, bin_of(whole));
     while (best == NULL && i < BINS) {
-        best = best_of(&bins->lists[i], align, whole);
+        best = best_of(&bins->lists[i], align, whole, &looks_left);
         i    = used_from(bins, i + 1);
-    }
-    return best;
-}
-
-egb_large* egb_large_cache_take_(size_t align, size_t whole)
-{
-    egb_large* best = best_of_all(&cached_bins, align, whole);
-    if (best == NULL) {
-        best = best_of_all(&empty_bins, align, whole);
     }
     if (best == NULL) {
         return NULL;
     }
     return best->range.bytes > whole && egb_os_can_split_() ? cut(best, whole) : remove_kept(best);
+}
+
+egb_large* egb_large_cache_take_(size_t align, size_t whole)
+{
+    return take_best(&cached_bins, align, whole, SIZE_MAX);
+}
+
+// There may be any number of them, and the system has others. In a freeze the process gets no
+// memory any more.
+egb_large* egb_large_cache_take_empty_(size_t align, size_t whole)
+{
+    return egb_is_frozen_() ? NULL : take_best(&empty_bins, align, whole, LOOKS_MAX);
 }
 
 bool egb_large_cache_give_behind_(egb_large* large, size_t more, bool same_mapping)
@@ -296,14 +299,16 @@ void egb_large_cache_give_later_(egb_unmap_list* unmap_list, egb_large* large)
     large->state = stays ? EGB_LARGE_EMPTY : EGB_LARGE_NEW;
 }
 
-void egb_large_cache_give_empty_(egb_unmap_list* unmap_list)
+void egb_large_cache_give_empty_(egb_unmap_list* unmap_list, size_t bytes)
 {
     EGB_AMONG_DATA_ static size_t parted;
+    size_t                        given = 0;
     for (size_t i = BINS; i-- > 0;) {
         const egb_large_list* const its = &empty_bins.lists[i];
-        while (its->newest != NULL && parted < EGB_LARGE_REGIONS_UNMAPPED_MAX) {
+        while (its->newest != NULL && given < bytes && parted < EGB_LARGE_REGIONS_UNMAPPED_MAX) {
             egb_large* const large = remove_kept(its->newest);
             parted += egb_large_is_between_(large) ? 1 : 0;
+            given += large->range.bytes;
             egb_large_unmap_later_(unmap_list, large);
         }
     }

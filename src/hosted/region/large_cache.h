@@ -23,9 +23,10 @@ size_t egb_large_cache_bytes_max_(size_t bytes, size_t peak);
 // more mapping, and Linux allows 65,530: their memory goes, and their addresses stay.
 enum { EGB_LARGE_REGIONS_UNMAPPED_MAX = 8192 };
 
-// A region for a block of `whole` bytes, whole units: if no cached region fits, one without memory,
-// whose `epoch` is 0. NULL: none fits.
+// A cached region for a block of `whole` bytes, whole units; or one without memory, whose `epoch`
+// is 0. NULL: none fits.
 egb_large* egb_large_cache_take_(size_t align, size_t whole);
+egb_large* egb_large_cache_take_empty_(size_t align, size_t whole);
 
 // False: no cached region fits a block of `whole` bytes. True: one is likely to.
 bool egb_large_cache_may_fit_(size_t whole);
@@ -40,9 +41,9 @@ void egb_large_cache_add_empty_(egb_large* large);
 // to go: see EGB_LARGE_REGIONS_UNMAPPED_MAX.
 void egb_large_cache_give_later_(egb_unmap_list* unmap_list, egb_large* large);
 
-// Puts regions without memory on the list, for their addresses: the longest first. All calls
-// together leave a bounded number of gaps.
-void egb_large_cache_give_empty_(egb_unmap_list* unmap_list);
+// Puts regions without memory on the list, for as many bytes of addresses: the longest first. All
+// calls together leave a bounded number of gaps.
+void egb_large_cache_give_empty_(egb_unmap_list* unmap_list, size_t bytes);
 
 // Extends the region by `more` cached bytes right behind it. `same_mapping`: only if they are in
 // the same mapping of the system. False, and nothing happened: there are fewer.
