@@ -67,7 +67,7 @@ static bool is_link(const char* path)
     return read_link(path, &first, sizeof first) != 0;
 }
 
-bool egb_posix_first_has_ended_(void)
+bool egb_os_first_has_ended_(void)
 {
     return !is_link("/proc/self/exe") && is_link("/proc/thread-self/exe");
 }

@@ -45,14 +45,11 @@ static bool first_has_ended;  // the first thread of the process
 // so later, although there is another one by then.
 static uintptr_t turn;
 
-// The first thread, as a rule: it made the first other one. Its key tells of an end by
-// pthread_exit(). After one by the system call itself, the kernel has cleared its number, and glibc
-// has none for the signal.
-static pthread_t maker;
-
+// By pthread_exit(), as its key tells, or by the system call itself.
 static bool has_first_ended(void)
 {
-    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE) || pthread_kill(maker, 0) != 0;
+    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE) ||
+           egb_heap_purge_is_without_first_();
 }
 
 static uintptr_t turns_since(const void* own)
@@ -187,7 +184,6 @@ EXPORT int pthread_create(
     }
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
         pthread_setspecific(first_thread, &is_there) == 0) {
-        maker = pthread_self();
         start_purger(create);
     }
     return status;

@@ -68,6 +68,22 @@ TEST(guard_fill, a_write_to_the_first_bytes_is_noticed_when_the_block_is_looked_
     }
 }
 
+TEST(guard_fill, a_block_that_was_written_off_is_told_of_once)
+{
+    for (const char* level : {"guard", "track"}) {
+        events               seen;
+        const guarded        all(48, level, 1);  // the next block would be this one
+        unsigned char* const block = all.take();
+        all.give(block);
+        EXPECT_EQ(egb_pool_trim(all.pool, SIZE_MAX), 0u);  // it is back in its chunk
+        block[3] ^= 1;
+        EXPECT_NE(all.take(), block);
+        EXPECT_EQ(seen.take_all(), EGB_MISUSE_OVERWRITTEN);
+        EXPECT_EQ(egb_pool_check(all.pool), 0u);
+        EXPECT_TRUE(seen.none());
+    }
+}
+
 TEST(guard_fill, a_write_to_a_free_block_is_noticed_when_its_chunk_goes)
 {
     for (const char* level : {"guard", "track"}) {

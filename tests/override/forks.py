@@ -14,8 +14,8 @@ LIBRARY, STREAMS, EXITS = sys.argv[1:4]
 LEVELS = ("check", "guard", "track", "off")
 
 
-def ends(what, command, level, folder=None):
-    done = run(command, LIBRARY, folder, extra={"EGGBOX_CHECK": level})
+def ends(what, command, level, folder=None, **more):
+    done = run(command, LIBRARY, folder, extra={"EGGBOX_CHECK": level, **more})
     check(done.returncode == 0, f"{what}, {level}, {'a report' if folder else 'no report'}", done)
 
 
@@ -24,6 +24,7 @@ def main():
         ends("forks beside a flush", [STREAMS], level)
         for way in ("forks", "raw", "handler", "caught"):
             ends(way, [EXITS, way], level)
+    ends("handler", [EXITS, "handler"], "track", EGGBOX_LIVE="1")
     with tempfile.TemporaryDirectory() as folder:
         for way in ("raw", "handler", "caught", "watchdog"):
             ends(way, [EXITS, way], "track", folder)

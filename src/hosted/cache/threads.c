@@ -239,6 +239,15 @@ static void give_back_after_crowd(void)
     }
 }
 
+// The process may end with its last threads: who purges has to end, too.
+static void tell_few_are_left(void)
+{
+    void (*const on_few_left)(void) = EGB_LOAD_(egb_threads_.on_few_left);
+    if (on_few_left != NULL) {
+        on_few_left();
+    }
+}
+
 // Two threads at once would both give what is too much. The ends that came meanwhile are one.
 // Returns whether there was one.
 static bool take_next_end(void)
@@ -258,11 +267,15 @@ static void at_exit(void* argument)
     let_go_of_all(argument);
     egb_os_lock_(&egb_threads_.lock);
     end_table(argument);
-    bool is_ours = end_crowd();
+    bool       is_ours  = end_crowd();
+    const bool few_left = egb_threads_.count <= 1;
     egb_os_unlock_(&egb_threads_.lock);
     while (is_ours) {
         give_back_after_crowd();
         is_ours = take_next_end();
+    }
+    if (few_left) {
+        tell_few_are_left();
     }
 }
 

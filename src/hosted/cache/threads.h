@@ -28,6 +28,9 @@ typedef struct egb_thread_registry {
     // Called by a thread whose end is that of a crowd, when it has no magazines any more, and no
     // lock is held. NULL: nobody wants to know. Atomic.
     void (*on_crowd_end)(void);
+
+    // Called by a thread that ends, when at most one other is left. Atomic, and may be NULL.
+    void (*on_few_left)(void);
 } egb_thread_registry;
 
 extern egb_thread_registry egb_threads_;

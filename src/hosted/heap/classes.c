@@ -125,6 +125,7 @@ static bool make_top(void)
         egb_samples_begin_();
     }
     EGB_STORE_(egb_threads_.on_crowd_end, egb_heap_end_crowd_);
+    EGB_STORE_(egb_threads_.on_few_left, egb_heap_wake_purger_);
     store_key(&top_key, pool);
     return true;
 }

@@ -376,6 +376,11 @@ void egb_heap_purge_ends_(void)
     egb_keep_note_purger_(false);
 }
 
+bool egb_heap_purge_is_without_first_(void)
+{
+    return !egb_keep_expects_sandbox_() && egb_os_first_has_ended_();
+}
+
 // The epochs that have passed since the last one began, if this call ends it; else 0. The first one
 // begins with the first look.
 static uint32_t epochs_passed(void)
@@ -493,12 +498,10 @@ static size_t give_idle_of_class(size_t index, size_t most)
     return given;
 }
 
-// The process may end with its last threads: whoever purges then has to end, too.
 void egb_heap_end_crowd_(void)
 {
     const size_t keep = egb_keep_after_crowd_();
     size_t       idle[EGB_HEAP_CLASSES];
-    egb_heap_wake_purger_();
     if (egb_is_frozen_() || most_unused() <= keep) {
         return;
     }

@@ -24,12 +24,17 @@ static chunk_pages* pages_of(egb_chunk_* chunk)
 
 // ---- the backing --------------------------------------------------------------------------------
 
-// A pool that asked for pages in memory, or for large pages, gets them from the system. One with
-// red zones gives its regions back to it: a write to a block of a chunk that went is one to no
-// memory.
+// A pool that asked for pages in memory, or for large pages, gets them from the system.
+static bool takes_cached(const egb_control* control)
+{
+    return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
+}
+
+// Regions of a pool with red zones go to the system: a write to a block of a chunk that went is one
+// to no memory.
 static bool may_be_cached(const egb_control* control)
 {
-    return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0 && control->redzones == NULL;
+    return takes_cached(control) && control->layout != &egb_layout_redzone_;
 }
 
 static bool is_fresh_zero(const egb_control* control)
@@ -42,7 +47,7 @@ static bool is_fresh_zero(const egb_control* control)
 static egb_cached_chunk recycle(const egb_control* control, size_t bytes)
 {
     const egb_cached_chunk none = {NULL, 0, 0, 0, 0, 0};
-    if (!may_be_cached(control)) {
+    if (!takes_cached(control)) {
         return none;
     }
     const egb_cached_chunk cached = egb_region_cache_take_(bytes);

@@ -12,10 +12,10 @@
 
 EGB_AMONG_DATA_ static egb_fork_hook* hooks;  // atomic; the first that is to lock
 
-// Of the fork that is under way, under the lock of the threads: the hooks, and whether the locks
-// were taken.
+// Of the fork that is under way, under the lock of the threads: the hooks.
 static const egb_fork_hook* prepared;
-static bool                 has_locks;
+
+static _Thread_local bool has_locks;  // this thread has taken them, and forks
 
 void egb_fork_add_hook_(egb_fork_hook* hook)
 {
@@ -128,16 +128,18 @@ static void reset_locks(void)
     for (size_t slot = 1; slot < used_slots(); slot++) {
         egb_depot_lock_reset_(&egb_registry_.controls[slot].depot);
     }
-    egb_lines_reset_();
     egb_os_lock_reset_(&egb_threads_.lock);
 }
 
 static void in_child(void)
 {
     egb_os_thread_is_forked_();
-    const bool is_whole = has_locks || egb_locks_are_free_soon_();
-    if (has_locks) {
+    const bool is_whole = !egb_is_only_thread_() || egb_locks_are_free_soon_();
+    if (!egb_is_only_thread_()) {
         reset_locks();
+    }
+    if (is_whole) {
+        egb_lines_reset_();
     }
     run_hooks(prepared, IN_CHILD);
     if (is_whole) {

@@ -5,6 +5,7 @@
 #include "../cache/split.h"
 #include "../cache/threads.h"
 #include "../report/text.h"
+#include "eggbox/lock.h"
 #include "registry.h"
 
 EGB_AMONG_DATA_ egb_live_slot* egb_live_slot_;
@@ -120,7 +121,7 @@ void egb_live_pools_to_(egb_live_slot* live)
     EGB_STORE_(egb_split_is_off_, live != NULL);
     EGB_STORE_(next_count, 0);  // a child of a fork has no thread that was counting
     __atomic_store_n(&egb_live_slot_, live, __ATOMIC_RELEASE);
-    for (size_t slot = 1; slot < slots; slot++) {
+    for (size_t slot = 1; slot < slots && !egb_is_only_thread_(); slot++) {
         egb_control* const control = egb_pool_lock_(egb_handle_of_(&controls[slot]));
         if (control != NULL) {
             egb_pool_unlock_(control);

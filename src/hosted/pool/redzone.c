@@ -194,13 +194,6 @@ static size_t find_overrun(const egb_control* control, const unsigned char* bloc
     return at < count ? bytes + at : 0;
 }
 
-static bool is_gap_whole(const egb_control* control, const void* block)
-{
-    const size_t               count = gap_bytes(control);
-    const unsigned char* const gap   = (const unsigned char*)redzone_head(control, block) - count;
-    return find_change(gap, count, canary_of(block, 0)) == count;
-}
-
 // Stands in a free block, again and again. As an address it is none that a program has: the highest
 // bit is 1, and the next is 0.
 static uint64_t fill_of(const void* block)
@@ -213,9 +206,8 @@ static void fill(unsigned char* block, size_t bytes)
     write_words(block, bytes, fill_of(block));
 }
 
-// The first byte that is not as it was filled, from `from` on, which is the start of a word;
-// `bytes`: all are. As a rule each word equals the one before it, which is quick to see, and only
-// the first is looked at.
+// The first byte that is not as it was filled, from the word at `from` on; `bytes`: all are. As a
+// rule each word equals the one before it, which is quick to see: only the first is looked at then.
 static size_t find_write(const unsigned char* block, size_t from, size_t bytes)
 {
     enum { PERIOD = sizeof(uint64_t) };
@@ -304,7 +296,9 @@ static bool has_canary(const void* block)
 // What stands before a block in use. Nobody looks at what is reachable now, so it has no mark.
 static bool is_lead_whole(const egb_control* control, const void* block)
 {
-    return has_canary(block) && is_gap_whole(control, block) &&
+    const size_t               gap  = gap_bytes(control);
+    const unsigned char* const head = redzone_head(control, block);
+    return has_canary(block) && find_change(head - gap, gap, canary_of(block, 0)) == gap &&
            (!is_tracked(control) ||
             (is_record_whole(record_of(block)) && record_of(block)->free_site == NULL));
 }
@@ -521,12 +515,23 @@ static egb_free_fault redzone_give(
 
 // ---- looking ------------------------------------------------------------------------------------
 
-// A block in quarantine is filled as a whole; one at home has its marks where the fill would begin.
+static bool is_in_quarantine(const egb_control* control, const void* block)
+{
+    size_t at = 0;
+    while (at < EGB_QUARANTINE_BLOCKS_MAX && control->redzones->quarantine[at].block != block) {
+        at++;
+    }
+    return at < EGB_QUARANTINE_BLOCKS_MAX;
+}
+
+// In quarantine it is filled as a whole; at home it has its marks where the fill would begin. If it
+// is at neither place, it was written off when its damage was told.
 static bool is_free_whole(egb_control* control, const egb_chunk_* chunk, size_t index)
 {
     const void* const block = chunk->fixed.first + index * chunk->fixed.stride;
     if (!egb_is_in_chunk_(&chunk->shape, index)) {
-        return is_untouched(control, block, 0);
+        return (chunk->lost != 0 && !is_in_quarantine(control, block)) ||
+               is_untouched(control, block, 0);
     }
     if (!egb_bitmap_is_sound_(chunk, index)) {
         note(control, EGB_MISUSE_OVERWRITTEN, block, 0);

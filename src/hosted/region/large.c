@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Large blocks: each is a region of whole units of addresses, with a record. large_cache.c has the
 // freed ones, guard_page.c the guard pages.
+#include "eggbox/lock.h"
 #include "guard_page.h"
 #include "keep.h"
 #include "large_cache.h"
@@ -30,13 +31,19 @@ static void note_live(void)
     }
 }
 
+// In the child of a fork, a thread alone may have interrupted the holder of the lock: itself.
 void egb_large_live_to_(egb_live_large* place)
 {
-    egb_os_lock_(&large_lock);
+    const bool is_alone = egb_is_only_thread_();
+    if (!is_alone) {
+        egb_os_lock_(&large_lock);
+    }
     live        = place;
     before_live = numbers;
     note_live();
-    egb_os_unlock_(&large_lock);
+    if (!is_alone) {
+        egb_os_unlock_(&large_lock);
+    }
 }
 
 // Without a limit on addresses it may be the number of mappings that is the limit: then each gap is
