@@ -30,11 +30,11 @@ static bool takes_cached(const egb_control* control)
     return (control->flags & (EGB_PREFAULT | EGB_HUGE_PAGES)) == 0;
 }
 
-// Regions of a pool with red zones go to the system: a write to a block of a chunk that went is one
-// to no memory.
+// Regions of a living pool with red zones go to the system: a write to a block of a chunk that went
+// is one to no memory. After the end of the pool AddressSanitizer tells of it, in the cache.
 static bool may_be_cached(const egb_control* control)
 {
-    return takes_cached(control) && control->layout != &egb_layout_redzone_;
+    return takes_cached(control) && control->redzones == NULL;
 }
 
 static bool is_fresh_zero(const egb_control* control)
