@@ -159,9 +159,9 @@ static void on_overflow(int number)
 
 static size_t fill_stack(size_t depth)
 {
-    volatile char frame[4096];
-    frame[depth % sizeof frame] = (char)depth;
-    return depth == 0 ? 0 : fill_stack(depth + 1) + (size_t)frame[1];
+    volatile unsigned char frame[4096];
+    frame[depth % sizeof frame] = (unsigned char)depth;
+    return depth == 0 ? 0 : fill_stack(depth + 1) + frame[1];
 }
 
 static void overflow(void)
