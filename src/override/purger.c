@@ -30,8 +30,13 @@
 #define EXPORT __attribute__((visibility("default")))
 
 typedef int (*create_function)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+typedef int (*c11_function)(void*, int (*)(void*), void*);
 
 EGB_NEXT_(create_function, pthread_create)
+EGB_NEXT_(c11_function, thrd_create)
+
+// Not in every C library's headers.
+EXPORT int thrd_create(void* thread, int (*start)(void*), void* argument);
 
 enum { STACK_BYTES = 256 << 10 };
 
@@ -73,7 +78,7 @@ static void* purge(void* own)
 }
 
 // The program's signals are for its own threads.
-static void start_purger(create_function create)
+static void start_purger(void)
 {
     pthread_attr_t attributes;
     pthread_t      thread;
@@ -88,7 +93,7 @@ static void start_purger(create_function create)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_made = create(&thread, &attributes, purge, own) == 0;
+    const bool is_made = next_pthread_create()(&thread, &attributes, purge, own) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     __atomic_store_n(&is_there, is_made, __ATOMIC_RELEASE);
     if (!is_made) {
@@ -97,7 +102,7 @@ static void start_purger(create_function create)
     (void)pthread_attr_destroy(&attributes);
 }
 
-// Has a value in the thread that made the first other one by pthread_create(), as a rule the first
+// Has a value in the thread that made the first other one, as a rule the first
 // of the process. Its destructor is called as that thread ends, but not as it returns from main(),
 // which ends the process.
 static pthread_key_t first_thread;
@@ -164,29 +169,57 @@ static void at_first_end(void* value)
 
 // ---- threads of the program ---------------------------------------------------------------------
 
-// Its own thread comes after the first one of the program. Refused, it is not tried again: the
-// calls of the program do the work. If the system refuses a thread of the program, perhaps because
-// there are as many as may be, the place of this one is free for it. If that was not the
-// reason, this one comes back.
-EXPORT int pthread_create(
-    pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
-)
+// A call that makes a thread. Those of C11 do not come by pthread_create().
+typedef struct request {
+    void*                 thread;
+    const pthread_attr_t* attributes;
+    void* (*start)(void*);
+    int (*c11_start)(void*);  // NULL: not of C11
+    void* argument;
+} request;
+
+static int make(const request* one)
 {
-    const create_function create = next_pthread_create();
-    int                   status = create(thread, attributes, start, argument);
-    if (status == EAGAIN && end_purger()) {
-        status = create(thread, attributes, start, argument);
+    return one->c11_start == NULL
+               ? next_pthread_create()(one->thread, one->attributes, one->start, one->argument)
+               : next_thrd_create()(one->thread, one->c11_start, one->argument);
+}
+
+// The library's own thread comes after the first one of the program. Refused, it is not tried
+// again: the calls of the program do the work. If the system refuses a thread of the program,
+// perhaps because there are as many as may be, the place of this one is free for it. If that was
+// not the reason, this one comes back.
+static int make_with_purger(const request* one, int refusal)
+{
+    int status = make(one);
+    if (status == refusal && end_purger()) {
+        status = make(one);
         if (status == 0) {
             egb_heap_purge_ends_();
         } else {
-            start_purger(create);
+            start_purger();
         }
     }
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
         pthread_setspecific(first_thread, &is_there) == 0) {
-        start_purger(create);
+        start_purger();
     }
     return status;
+}
+
+EXPORT int pthread_create(
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument
+)
+{
+    const request one = {thread, attributes, start, NULL, argument};
+    return make_with_purger(&one, EAGAIN);
+}
+
+EXPORT int thrd_create(void* thread, int (*start)(void*), void* argument)
+{
+    enum { THRD_ERROR = 2 };  // of glibc and musl, for EAGAIN
+    const request one = {thread, NULL, NULL, start, argument};
+    return make_with_purger(&one, THRD_ERROR);
 }
 
 // ---- namespaces ---------------------------------------------------------------------------------
@@ -206,7 +239,7 @@ static int enter(long call, int first, int second)
         return 0;
     }
     const int error = errno;
-    start_purger(next_pthread_create());
+    start_purger();
     errno = error;
     return (int)again;
 }

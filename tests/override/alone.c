@@ -3,7 +3,9 @@
 // own has ended. Says how that went. Or its first thread ends, and it goes on until its last one
 // ends.
 //
-// usage: override_alone user|setns|kept|stopped|ends|child_ends|all|refused
+// usage: override_alone user|setns|kept|stopped|ends|child_ends|all|refused [c11]
+//
+// c11: its threads are made by thrd_create().
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 
 static int look_at_threads(int* other)
@@ -40,6 +43,22 @@ static int threads_of_process(void)
     return look_at_threads(&other);
 }
 
+static bool is_c11;
+static void* (*c11_start)(void*);
+
+static int start_c11(void* argument)
+{
+    (void)c11_start(argument);
+    return 0;
+}
+
+static bool create(pthread_t* thread, void* (*start)(void*), void* argument)
+{
+    c11_start = start;
+    return is_c11 ? thrd_create(thread, start_c11, argument) == thrd_success
+                  : pthread_create(thread, NULL, start, argument) == 0;
+}
+
 // A thread that ends when a byte comes.
 typedef struct own_thread {
     pthread_t thread;
@@ -59,7 +78,7 @@ static void* wait_for_byte(void* its)
 
 static void begin(own_thread* own)
 {
-    if (pipe(own->ends) != 0 || pthread_create(&own->thread, NULL, wait_for_byte, own) != 0) {
+    if (pipe(own->ends) != 0 || !create(&own->thread, wait_for_byte, own)) {
         exit(2);
     }
 }
@@ -184,7 +203,7 @@ static void end_before_another(void)
     static pthread_t first;
     pthread_t        last;
     first = pthread_self();
-    if (pthread_create(&last, NULL, say_and_end, &first) != 0) {
+    if (!create(&last, say_and_end, &first)) {
         exit(2);
     }
     pthread_exit(NULL);
@@ -208,7 +227,7 @@ static void* fork_and_end(void* unused)
 static void end_in_a_child(void)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, fork_and_end, NULL) == 0) {
+    if (create(&thread, fork_and_end, NULL)) {
         (void)pthread_join(thread, NULL);
     }
 }
@@ -231,7 +250,7 @@ static void begin_all_threads(void)
         printf("not the superuser\n");
         return;
     }
-    while (pthread_create(&thread, NULL, stay, NULL) == 0) {
+    while (create(&thread, stay, NULL)) {
         count++;
     }
     printf("%d threads\n", count);
@@ -254,6 +273,7 @@ static void ask_for_a_huge_stack(void)
 int main(int count, char** words)
 {
     const char* const what = count > 1 ? words[1] : "";
+    is_c11                 = count > 2;
     begin_and_end_a_thread();
     if (strcmp(what, "kept") == 0) {
         stay_with_a_thread(threads_of_process() == 2);

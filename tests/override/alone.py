@@ -32,10 +32,18 @@ def the_last_thread_ends():
 
 # The last one was refused.
 def the_program_has_all_threads():
-    plain = run([ALONE, "all"])
-    done = run([ALONE, "all"], LIBRARY)
-    check((done.returncode, done.stdout) == (plain.returncode, plain.stdout), "all threads", done,
-          plain)
+    for way in ([], ["c11"]):
+        command = [ALONE, "all", *way]
+        plain = run(command)
+        done = run(command, LIBRARY)
+        check((done.returncode, done.stdout) == (plain.returncode, plain.stdout), "all threads",
+              done, plain)
+
+
+# Of a program with threads of C11 only, nothing was given back while it made no call.
+def threads_of_c11_bring_one_too():
+    done = run([ALONE, "stopped", "c11"], LIBRARY)
+    check(done.returncode in (0, 77), "a second thread after one of C11", done)
 
 
 # The library's thread had gone for good.
@@ -49,6 +57,7 @@ def a_refused_thread_has_another_reason():
 
 def main():
     the_program_has_all_threads()
+    threads_of_c11_bring_one_too()
     a_refused_thread_has_another_reason()
     the_last_thread_ends()
     for what in ("user", "setns", "kept"):
