@@ -21,15 +21,14 @@ static bool is_block_aligned(const void* block, size_t align)
     return ((uintptr_t)block & (align - 1)) == 0;
 }
 
-// realloc() leaves a large block in place for a size of a class, if a quarter of it is used.
 static bool has_size_if_large(const void* block, size_t align, size_t bytes)
 {
     const size_t room = egb_large_bytes_(block);
     if (egb_large_is_guarded_(block)) {
         return room == (bytes == 0 ? 1 : bytes) || room == egb_round_up_(bytes, align);
     }
-    const bool is_large = egb_heap_is_large_(align, bytes);
-    return bytes <= room && (align > 1 ? is_large : bytes > room / (is_large ? 2 : 4));
+    return align > 1 ? bytes <= room && egb_heap_is_large_(align, bytes)
+                     : egb_heap_suits_large_(room, bytes);
 }
 
 // Invalid addresses pass: the free itself reports them.

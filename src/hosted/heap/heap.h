@@ -59,6 +59,14 @@ EGB_INLINE void* egb_malloc_from_(size_t bytes, const void* site)
 // Whether a request is too large for a class, or needs more alignment than classes have.
 bool egb_heap_is_large_(size_t align, size_t bytes);
 
+// Whether realloc() leaves a large block of `room` bytes in place for `bytes`: at most twice too
+// large, or four times if a class could have them, since a block that grows and shrinks around the
+// limit would be copied each time.
+static inline bool egb_heap_suits_large_(size_t room, size_t bytes)
+{
+    return bytes <= room && bytes > room / (bytes > EGB_HEAP_CLASS_BYTES_MAX ? 2 : 4);
+}
+
 // The class for a request that is not large.
 size_t egb_heap_class_for_(size_t align, size_t bytes);
 

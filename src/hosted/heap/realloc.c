@@ -14,13 +14,6 @@ static bool is_right_size(size_t room, size_t bytes)
     return bytes <= room && (bytes > room / 2 || room <= EGB_HEAP_STEP_BYTES_);
 }
 
-// A large block that could be of a size class stays as long as a quarter of it is used: else one
-// that grows and shrinks around the limit would be copied each time.
-static bool is_right_size_of_large(size_t room, size_t bytes)
-{
-    return is_right_size(room, bytes) || (bytes <= EGB_HEAP_CLASS_BYTES_MAX && bytes > room / 4);
-}
-
 // `other`: a new block of `bytes` bytes; NULL: it was refused.
 static void* move_to(void* other, void* block, size_t room, size_t bytes, const void* site)
 {
@@ -42,7 +35,7 @@ static void* realloc_large(void* block, size_t bytes, const void* site)
     const size_t room       = egb_large_bytes_(block);
     const bool   is_guarded = egb_large_is_guarded_(block);
     const bool   is_large   = bytes > EGB_HEAP_CLASS_BYTES_MAX;
-    const bool   stays      = !is_guarded && is_right_size_of_large(room, bytes);
+    const bool   stays      = !is_guarded && egb_heap_suits_large_(room, bytes);
     void* const  resized    = stays                    ? block
                               : is_guarded || is_large ? egb_large_resize_(block, bytes)
                                                        : NULL;
