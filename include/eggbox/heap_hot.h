@@ -32,16 +32,15 @@ void egb_heap_purge_wait_(size_t given);
 // Ends that wait.
 void egb_heap_purge_wake_(void);
 
-// Whether the first thread of the process has ended. That thread asks, since it must not be the
-// last one. False also where a system call may be forbidden, or nobody tells.
-bool egb_heap_purge_is_without_first_(void);
-
 // That thread has ended: the calls of the program do the work again.
 void egb_heap_purge_ends_(void);
 
 // The program is about to forbid itself system calls, perhaps on pain of death: the limits of its
 // memory are read a last time. Safe in a signal handler.
 void egb_heap_expect_sandbox_(void);
+
+// Whether it has said so.
+bool egb_heap_expects_sandbox_(void);
 
 // As egb_free(), for operator delete of C++ and the sized frees of C23: they know the size that was
 // requested.

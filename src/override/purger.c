@@ -40,21 +40,37 @@ EXPORT int thrd_create(void* thread, int (*start)(void*), void* argument);
 
 enum { STACK_BYTES = 256 << 10 };
 
-static bool is_started;     // atomic: a thread was made, or is not wanted
-static bool is_there;       // atomic, as all that follow
-static long thread_number;  // 0: it has not run yet
-static long process_number;
-static bool first_has_ended;  // the first thread of the process
+static bool is_started;       // atomic: a thread was made, or is not wanted
+static bool is_there;         // atomic, as all that follow
+static long thread_number;    // 0: it has not run yet
+static long process_number;   // 0: not known
+static bool first_has_ended;  // the first thread of the process, or about to
 
 // Raised when a thread is made, and when it is to end. So a thread that could not end in time does
 // so later, although there is another one by then.
 static uintptr_t turn;
 
-// By pthread_exit(), as its key tells, or by the system call itself.
+// Held by the thread that made the first other one, as a rule the first of the process, until it
+// ends. It is robust: the system marks it then, even if the thread ends by the system call itself.
+static pthread_mutex_t held_by_first;
+
+// Needs no system call, which a sandbox may forbid. The first call takes the mutex.
 static bool has_first_ended(void)
 {
-    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE) ||
-           egb_heap_purge_is_without_first_();
+    if (pthread_mutex_trylock(&held_by_first) == EOWNERDEAD) {
+        __atomic_store_n(&first_has_ended, true, __ATOMIC_RELEASE);
+    }
+    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE);
+}
+
+static bool make_mutex(void)
+{
+    pthread_mutexattr_t attributes;
+    const bool          is_made = pthread_mutexattr_init(&attributes) == 0 &&
+                         pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+                         pthread_mutex_init(&held_by_first, &attributes) == 0;
+    (void)pthread_mutexattr_destroy(&attributes);
+    return is_made;
 }
 
 static uintptr_t turns_since(const void* own)
@@ -62,11 +78,14 @@ static uintptr_t turns_since(const void* own)
     return __atomic_load_n(&turn, __ATOMIC_ACQUIRE) - (uintptr_t)own;
 }
 
+// A sandbox may forbid system calls that a malloc has no need for.
 static void* purge(void* own)
 {
-    (void)prctl(PR_SET_NAME, "eggbox-purge", 0, 0, 0);
-    if (turns_since(own) < 2) {  // there is no other one
-        __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
+    if (!egb_heap_expects_sandbox_()) {
+        (void)prctl(PR_SET_NAME, "eggbox-purge", 0, 0, 0);
+        if (turns_since(own) < 2) {  // there is no other one
+            __atomic_store_n(&thread_number, syscall(SYS_gettid), __ATOMIC_RELEASE);
+        }
     }
     while (turns_since(own) == 0 && !has_first_ended()) {
         egb_heap_purge_wait_(egb_heap_purge());
@@ -88,7 +107,9 @@ static void start_purger(void)
     }
     void* const own = (void*)__atomic_add_fetch(&turn, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&thread_number, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&process_number, (long)getpid(), __ATOMIC_RELAXED);
+    __atomic_store_n(
+        &process_number, egb_heap_expects_sandbox_() ? 0 : (long)getpid(), __ATOMIC_RELAXED
+    );
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
@@ -114,6 +135,7 @@ static void in_forked_child(void)
     __atomic_store_n(&is_started, false, __ATOMIC_RELAXED);
     __atomic_store_n(&is_there, false, __ATOMIC_RELAXED);
     __atomic_store_n(&first_has_ended, false, __ATOMIC_RELAXED);
+    (void)make_mutex();
 }
 
 static bool is_wanted(void)
@@ -123,8 +145,9 @@ static bool is_wanted(void)
     if (setting != NULL && strcmp(setting, "calls") == 0) {
         return false;
     }
-    return has_asked || (has_asked = pthread_key_create(&first_thread, at_first_end) == 0 &&
-                                     pthread_atfork(NULL, NULL, in_forked_child) == 0);
+    return has_asked ||
+           (has_asked = make_mutex() && pthread_key_create(&first_thread, at_first_end) == 0 &&
+                        pthread_atfork(NULL, NULL, in_forked_child) == 0);
 }
 
 // ---- its end ------------------------------------------------------------------------------------
@@ -136,14 +159,15 @@ static bool is_running(void)
     return number == 0 || syscall(SYS_tgkill, getpid(), number, 0) == 0;
 }
 
-// The child of a vfork has its parent's memory, and no thread of ours. False: there is no thread,
-// or another call ends it.
+// The child of a vfork has its parent's memory, and no thread of ours. False: there is no thread
+// that the system could be asked about, or another call ends it.
 static bool end_purger(void)
 {
     enum { NAPS_MAX = 5000 };
-    const struct timespec nap = {.tv_sec = 0, .tv_nsec = 200000};
+    const struct timespec nap     = {.tv_sec = 0, .tv_nsec = 200000};
+    const long            process = __atomic_load_n(&process_number, __ATOMIC_RELAXED);
     int                   before;
-    if (__atomic_load_n(&process_number, __ATOMIC_RELAXED) != (long)getpid() ||
+    if (process == 0 || process != (long)getpid() ||
         !__atomic_exchange_n(&is_there, false, __ATOMIC_ACQ_REL)) {
         return false;
     }
@@ -163,7 +187,9 @@ static void at_first_end(void* value)
     (void)value;
     __atomic_store_n(&first_has_ended, true, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, true, __ATOMIC_RELAXED);
-    (void)end_purger();
+    if (!end_purger()) {
+        egb_heap_purge_wake_();
+    }
     egb_heap_purge_ends_();
 }
 
@@ -201,7 +227,7 @@ static int make_with_purger(const request* one, int refusal)
         }
     }
     if (status == 0 && !__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED) && is_wanted() &&
-        pthread_setspecific(first_thread, &is_there) == 0) {
+        pthread_setspecific(first_thread, &is_there) == 0 && !has_first_ended()) {
         start_purger();
     }
     return status;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A program that forbids itself one system call, as a sandbox does, and goes on to allocate.
 //
-// usage: forbidden CALL errno|kill THREADS
+// usage: forbidden CALL errno|kill THREADS [late]
+//
+// late: the filter comes after the first thread, unannounced, and binds all threads.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -14,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROUNDS = 20000, KEPT = 100, THREADS_MAX = 12 };
+enum { ROUNDS = 20000, KEPT = 100, THREADS_MAX = 12, EPOCH_MICROSECONDS = 250000 };
 
 static const struct {
     const char* name;
@@ -27,9 +29,18 @@ static const struct {
     {"openat", SYS_openat},
     {"prlimit64", SYS_prlimit64},
     {"sched_getaffinity", SYS_sched_getaffinity},
+    {"prctl", SYS_prctl},
+    {"getpid", SYS_getpid},
+    {"gettid", SYS_gettid},
+    {"tgkill", SYS_tgkill},
+    {"getrandom", SYS_getrandom},
+    {"readlinkat", SYS_readlinkat},
+#ifdef SYS_readlink
+    {"readlink", SYS_readlink},
+#endif
 };
 
-static int forbid(unsigned number, unsigned answer)
+static int forbid(unsigned number, unsigned answer, int is_late)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -38,6 +49,11 @@ static int forbid(unsigned number, unsigned answer)
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {sizeof rules / sizeof rules[0], rules};
+    if (is_late) {
+        return syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+               syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ==
+                   0;
+    }
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
@@ -88,17 +104,24 @@ static void run(unsigned count)
 int main(int count, char** words)
 {
     const unsigned threads = count > 3 ? (unsigned)atoi(words[3]) : 0;
+    const int      is_late = count > 4;
     for (size_t i = 0; count > 3 && i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(words[1], calls[i].name) != 0) {
             continue;
         }
         const unsigned answer =
             strcmp(words[2], "kill") == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
-        if (!forbid(calls[i].number, answer)) {
+        if (is_late) {
+            run(1);
+        }
+        if (!forbid(calls[i].number, answer, is_late)) {
             puts("no filter");
             return 0;
         }
         run(threads < THREADS_MAX ? threads : THREADS_MAX);
+        if (is_late) {
+            (void)usleep(3 * EPOCH_MICROSECONDS);  // looks of the library's thread
+        }
         puts("fine");
         return 0;
     }

@@ -13,7 +13,11 @@ LIBRARY, FORBIDDEN = sys.argv[1:3]
 # The call, and whether a program with threads survives it, too, when the kernel ends it for that.
 # The C library calls madvise at the end of a thread. Among threads the library needs membarrier.
 CALLS = {"membarrier": False, "mincore": True, "madvise": False, "clock_gettime": True,
-         "openat": True, "prlimit64": True, "sched_getaffinity": True}
+         "openat": True, "prlimit64": True, "sched_getaffinity": True, "prctl": True,
+         "getpid": True, "gettid": True, "tgkill": True, "getrandom": True, "readlinkat": True,
+         "readlink": True}
+# Those that the library may need after a filter that nobody announced.
+NEEDED_LATE = {"membarrier", "madvise", "openat", "prlimit64", "sched_getaffinity"}
 
 
 def main():
@@ -26,6 +30,11 @@ def main():
                 done = run([FORBIDDEN, call, how, threads], LIBRARY, extra=setting)
                 check(done.returncode == 0 and done.stdout in (b"fine\n", b"no filter\n"),
                       f"{call}, {how}, {threads} more threads, {setting}", done)
+    # Looks of the library's thread, that is.
+    for call in CALLS:
+        if call not in NEEDED_LATE:
+            done = run([FORBIDDEN, call, "kill", 3, "late"], LIBRARY)
+            check(done.returncode in (0, 2), f"{call}, late", done)
     # The first request comes behind the filter. A program in C does not bring the unwinder.
     for level in ("sample", "track"):
         done = run([FORBIDDEN, "openat", "kill", 0], LIBRARY, extra={"EGGBOX_CHECK": level})

@@ -376,11 +376,6 @@ void egb_heap_purge_ends_(void)
     egb_keep_note_purger_(false);
 }
 
-bool egb_heap_purge_is_without_first_(void)
-{
-    return !egb_keep_expects_sandbox_() && egb_os_first_has_ended_();
-}
-
 // The epochs that have passed since the last one began, if this call ends it; else 0. The first one
 // begins with the first look.
 static uint32_t epochs_passed(void)
@@ -463,6 +458,11 @@ void egb_heap_expect_sandbox_(void)
 {
     egb_threads_count_processors_();
     egb_keep_read_no_more_();
+}
+
+bool egb_heap_expects_sandbox_(void)
+{
+    return egb_keep_expects_sandbox_();
 }
 
 // ---- the end of a crowd of threads --------------------------------------------------------------

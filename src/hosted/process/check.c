@@ -9,6 +9,7 @@
 #include "../pool/redzone.h"
 #include "../pool/registry.h"
 #include "../region/guard_page.h"
+#include "../region/keep.h"
 #include "../region/large.h"
 #include "../stacks/stacks.h"
 #include "eggbox/heap.h"
@@ -96,8 +97,14 @@ static bool may_have_damage(void)
     return egb_has_redzones_() || egb_guard_page_for_large_() || egb_guard_page_samples_();
 }
 
+// A sandbox may forbid the question for the number. Then it goes without.
+static bool is_child_of_vfork(void)
+{
+    return !egb_keep_expects_sandbox_() && egb_os_process_number_() != checked_process;
+}
+
 size_t egb_process_check_at_end_(void)
 {
-    const bool is_ours = may_have_damage() && egb_os_process_number_() == checked_process;
+    const bool is_ours = may_have_damage() && !is_child_of_vfork();
     return is_ours && egb_locks_are_free_soon_() ? check_all(EGB_CALLER()) : 0;
 }
