@@ -152,6 +152,12 @@ bool egb_os_forget_(void* region, size_t bytes)
     return false;
 }
 
+bool egb_os_forgets_to_zero_(void* page)
+{
+    (void)page;
+    return false;
+}
+
 void egb_os_wait_(uint32_t* word, uint32_t value, uint32_t milliseconds)
 {
     (void)word;

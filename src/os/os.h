@@ -130,6 +130,10 @@ bool egb_os_can_split_(void);
 // it; if not, some pages may be lost all the same.
 bool egb_os_forget_(void* region, size_t bytes);
 
+// Whether a range that the system took then reads as zero. `page`: of such a range; it may be tried
+// there, and is lost. An emulator may say that it took the pages, and leave them as they are.
+bool egb_os_forgets_to_zero_(void* page);
+
 // Whether egb_os_protect_() works.
 bool egb_os_can_protect_(void);
 

@@ -167,6 +167,23 @@ bool egb_os_forget_(void* region, size_t bytes)
     return is_taken;
 }
 
+bool egb_os_forgets_to_zero_(void* page)
+{
+    enum { IS_ZERO = 1, IS_NOT = 2 };
+    static int     known;  // atomic; 0: not tried
+    volatile char* first = page;
+    int            out   = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (out == 0) {
+        *first = 1;
+        if (egb_os_forget_(page, egb_os_page_bytes_())) {
+            out = *first == 0 ? IS_ZERO : IS_NOT;
+            __atomic_store_n(&known, out, __ATOMIC_RELAXED);
+        }
+        *first = 0;
+    }
+    return out == IS_ZERO;
+}
+
 bool egb_os_can_protect_(void)
 {
     return true;

@@ -158,6 +158,12 @@ bool egb_os_forget_(void* region, size_t bytes)
     return is_taken;
 }
 
+bool egb_os_forgets_to_zero_(void* page)
+{
+    (void)page;
+    return false;
+}
+
 egb_status egb_os_shut_(void* region, size_t bytes)
 {
     (void)egb_os_forget_(region, bytes);

@@ -283,6 +283,35 @@ TEST_F(heap_keep, freed_regions_between_many_blocks_are_not_unmapped)
     (void)egb_heap_trim(0);
 }
 
+// Each round took fresh addresses, without end. Blocks of this size are never cached for zeroes.
+TEST_F(heap_keep, long_blocks_that_must_be_zero_take_addresses_without_memory)
+{
+    constexpr std::size_t long_bytes = 33 * MiB;
+    const all_given_back  check;
+    std::vector<void*>    blocks, between;
+    for (int i = 0; i < 10; i++) {
+        const std::vector<void*> some = take(70000, std::size_t{1200} * 70000);
+        blocks.insert(blocks.end(), some.begin(), some.end());
+        between.push_back(egb_calloc(long_bytes, 1));
+    }
+    std::size_t before = 0;
+    for (int round = 0; round < 5; round++) {
+        for (void* const each : between) {
+            std::memset(each, 1, MiB);
+            egb_free(each);
+        }
+        for (void*& each : between) {
+            each = egb_calloc(long_bytes, 1);
+            ASSERT_TRUE(is_zero(each, MiB));
+        }
+        before = round == 0 ? reserved.load() : before;
+    }
+    EXPECT_LE(reserved - before, 12 * long_bytes) << "of 40 blocks";
+    give(between);
+    give(blocks);
+    (void)egb_heap_trim(0);
+}
+
 // Only where addresses are limited: else the system may refuse because of the mappings.
 TEST_F(heap_keep, addresses_without_memory_go_before_a_request_is_refused)
 {

@@ -75,14 +75,10 @@ void egb_heap_note_resized_large_(const void* block)
     }
 }
 
-// A long block that must be zero would be written as a whole in a region without memory: a fresh
-// one is better, if the system has it.
 static void* take_large(size_t align, size_t whole, bool zeroed)
 {
-    static const size_t WRITTEN_MAX = (size_t)1 << 20;
-    const bool          is_last     = zeroed && whole > WRITTEN_MAX;
-    void*               block       = egb_large_take_cached_(align, whole, zeroed);
-    if (block == NULL && !is_last) {
+    void* block = egb_large_take_cached_(align, whole, zeroed);
+    if (block == NULL) {
         block = egb_large_take_empty_(align, whole, zeroed);
     }
     if (block == NULL) {
@@ -94,7 +90,7 @@ static void* take_large(size_t align, size_t whole, bool zeroed)
     if (block == NULL && egb_large_make_room_(whole)) {
         block = egb_large_map_(align, whole);
     }
-    return block == NULL && is_last ? egb_large_take_empty_(align, whole, zeroed) : block;
+    return block;
 }
 
 static void* alloc_large(size_t align, size_t bytes, bool zeroed, const egb_guard_page* wish)

@@ -188,10 +188,12 @@ void* egb_large_take_empty_(size_t align, size_t whole, bool zeroed)
     egb_large* const large = egb_large_cache_take_empty_(align, whole);
     void* const      block = large != NULL ? hand_out(large) : NULL;
     egb_os_unlock_(&large_lock);
-    if (block != NULL) {
-        egb_keep_note_got_(whole);
+    if (block == NULL) {
+        return NULL;
     }
-    return block != NULL && zeroed ? __builtin_memset(block, 0, whole) : block;
+    egb_keep_note_got_(whole);
+    const bool is_zero = !zeroed || egb_os_forgets_to_zero_(block);
+    return is_zero ? block : __builtin_memset(block, 0, whole);
 }
 
 // NULL: the system refused.

@@ -75,7 +75,7 @@ uint64_t egb_large_serial_(void);
 void* egb_large_take_cached_(size_t align, size_t whole, bool zeroed);
 
 // The same of a region without memory; in a freeze none is served. A block that must be zero is
-// written.
+// written only where the system leaves such regions as they were.
 void* egb_large_take_empty_(size_t align, size_t whole, bool zeroed);
 
 // A block in a fresh region. NULL: the system refused.
