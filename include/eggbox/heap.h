@@ -2,7 +2,7 @@
 // Layer hosted: the heap. Blocks of any size, as from malloc: one pool per size class, and large
 // requests straight from the system.
 //
-//     bytes    1 .. 16    17 .. 32   ..   113 .. 128   129 .. 144   ..   57345 .. 65536   more
+//     bytes    1 .. 16    17 .. 32   ..   113 .. 128   129 .. 144   ..   61441 .. 65536   more
 //     pool     heap 16    heap 32         heap 128     heap 144          heap 65536       none
 //
 // Classes are 16 bytes apart up to 128, then 8 for each doubling: from 129 bytes on a block is less
@@ -56,9 +56,11 @@ EGB_NODISCARD void* egb_calloc(size_t count, size_t bytes);
 
 /// Makes a block larger or smaller. The bytes that fit in both sizes keep their values; the rest is
 /// unspecified. The block stays in its place while the new size fits and is more than half of the
-/// block's; a large block also if the system can resize it in place. Otherwise the contents go to
-/// another block, and the old block is freed; on Linux the pages of a large block move without
-/// being copied. `block` may be of any pool. NULL: as egb_malloc(). `bytes` 0: as 1.
+/// block's; a large block also if the system can resize it in place, or if the new size is at most
+/// EGB_HEAP_CLASS_BYTES_MAX and more than a quarter of the block's. Otherwise the contents go to
+/// another block, and the old block is freed. On Linux the pages of a large block move without
+/// being copied if the new size is 2 MiB or more. A shorter block is copied if a kept region is
+/// likely to fit. `block` may be of any pool. NULL: as egb_malloc(). `bytes` 0: as 1.
 ///
 /// Returns  the block, or another in its place; NULL as egb_malloc(), and then the block is
 ///          unchanged. A request for a smaller block is never refused.
