@@ -21,6 +21,7 @@ EGB_COLD void egb_free_refused_(void* block, const void* site)
     const egb_pool           pool  = owner != NULL ? egb_handle_of_(owner) : egb_pool_of(block);
     if (pool.generation != 0) {
         egb_pool_free_locked_(pool, NULL, block, site);
+        egb_heap_purge_step_();  // blocks with red zones come by here alone
         return;
     }
     egb_finding finding;

@@ -85,6 +85,7 @@ free_claimed(const egb_control* owner, void* block, size_t align, size_t bytes, 
          .rounded = is_any ? 0 : egb_round_up_(bytes, align),
     };
     egb_pool_free_claimed_(egb_handle_of_(owner), &claim, block, site);
+    egb_heap_purge_step_();
 }
 
 static void free_checked(void* block, size_t align, size_t bytes, const void* site)
