@@ -278,7 +278,7 @@ void use_large_blocks()
             block = try_change(block, bytes, 2 * bytes);
             fill_ends(block, 1000, 1000);
             block = try_change(block, 1000, 2000);  // smaller by far: a class again
-            egb_free(block);
+            egb_free_sized_(block, 2000);           // no misuse, wherever it is
         }
         egb_free(try_take(bytes, malloced));
         egb_free(try_take(bytes, [](std::size_t some) { return egb_calloc(some, 1); }));

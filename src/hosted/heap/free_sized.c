@@ -101,6 +101,13 @@ static void free_checked(void* block, size_t align, size_t bytes, const void* si
     egb_free_from_(block, site);
 }
 
+EGB_AMONG_DATA_ static bool has_forgotten_sizes;  // atomic
+
+void egb_heap_forget_sizes_(void)
+{
+    EGB_STORE_(has_forgotten_sizes, true);
+}
+
 void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* site)
 {
     const bool is_right =
@@ -108,7 +115,9 @@ void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* s
     if (is_right) {
         egb_free_from_(block, site);
     } else {
-        free_checked(block, align, bytes, site);
+        free_checked(
+            block, align, EGB_LOAD_(has_forgotten_sizes) ? EGB_HEAP_ANY_BYTES : bytes, site
+        );
     }
 }
 

@@ -104,6 +104,10 @@ void egb_free_from_(void* block, const void* site);
 #define EGB_HEAP_ANY_BYTES SIZE_MAX
 void egb_heap_free_sized_(void* block, size_t align, size_t bytes, const void* site);
 
+// A block stayed where it is though it became much smaller: nothing tells its size, so from now on
+// no size is a mismatch.
+void egb_heap_forget_sizes_(void);
+
 // ---- large.c ------------------------------------------------------------------------------------
 
 // A block in a region of whole units. NULL: refused.

@@ -17,8 +17,12 @@ static bool is_right_size(size_t room, size_t bytes)
 // `other`: a new block of `bytes` bytes; NULL: it was refused.
 static void* move_to(void* other, void* block, size_t room, size_t bytes, const void* site)
 {
-    if (other == NULL) {
-        return bytes <= room ? block : NULL;  // a smaller size is never refused
+    if (other == NULL && bytes > room) {
+        return NULL;
+    }
+    if (other == NULL) {  // a smaller size is never refused
+        egb_heap_forget_sizes_();
+        return block;
     }
     (void)__builtin_memcpy(other, block, bytes < room ? bytes : room);
     egb_free_from_(block, site);
