@@ -345,6 +345,19 @@ TEST_F(heap_keep, neighbours_go_together)
     }
 }
 
+// The regions that went were too short for chunks: that they were followed by requests for chunks
+// does not say that they should have stayed.
+TEST_F(heap_keep, blocks_that_shrink_teach_nothing)
+{
+    const all_given_back check;
+    std::vector<void*>   blocks = take(70000, std::size_t{2000} * 70000);
+    for (std::size_t i = 0; i < blocks.size(); i += 2) {
+        blocks[i] = egb_realloc(blocks[i], 30000);
+    }
+    give(blocks);
+    EXPECT_LE(held(), 28 * MiB);
+}
+
 // A phase that gets memory again teaches the heap how much should have stayed.
 TEST_F(heap_keep, a_program_with_phases_soon_keeps_the_memory_of_a_phase)
 {

@@ -35,6 +35,7 @@ EGB_AMONG_DATA_ static uint32_t purger_epochs;  // until then; atomic, as all th
 typedef struct lesson {
     size_t   limit;         // 0: the least
     size_t   gone_lately;   // bytes that went and may be needed again
+    size_t   longest;       // bytes of the longest piece that was a part of
     uint32_t gone_at;       // milliseconds: when the last of them went
     uint32_t epochs_alike;  // in which nothing was needed again
 } lesson;
@@ -133,32 +134,34 @@ static size_t gone_soon_before(const lesson* one, uint32_t now)
     return since < SOON_MILLISECONDS ? EGB_LOAD_(one->gone_lately) : 0;
 }
 
-static void note_given(lesson* one, size_t bytes)
+static void note_given(lesson* one, size_t bytes, size_t piece)
 {
     if (bytes == 0) {
         return;
     }
-    const uint32_t now    = (uint32_t)egb_os_milliseconds_();
-    const size_t   before = gone_soon_before(one, now);
+    const uint32_t now     = (uint32_t)egb_os_milliseconds_();
+    const size_t   before  = gone_soon_before(one, now);
+    const size_t   longest = before == 0 ? 0 : EGB_LOAD_(one->longest);
+    EGB_STORE_(one->longest, egb_larger_(longest, piece));
     EGB_STORE_(one->gone_lately, egb_smaller_(before + bytes, LIMIT_MOST));
     EGB_STORE_(one->gone_at, now);
 }
 
-void egb_keep_note_given_(size_t bytes)
+void egb_keep_note_given_(size_t bytes, size_t piece)
 {
-    note_given(&at_any_time, bytes);
+    note_given(&at_any_time, bytes, piece);
 }
 
 void egb_keep_note_given_after_crowd_(size_t bytes)
 {
-    note_given(&after_crowds, bytes);
+    note_given(&after_crowds, bytes, SIZE_MAX);
 }
 
 // Of memory that is needed again, all should have stayed. Of the limit, wholly free chunks may have
 // half. `limit`: as it is now.
 static void learn(lesson* one, size_t bytes, size_t limit, uint32_t now)
 {
-    const size_t gone  = gone_soon_before(one, now);
+    const size_t gone  = bytes <= EGB_LOAD_(one->longest) ? gone_soon_before(one, now) : 0;
     const size_t again = egb_smaller_(bytes, gone);
     if (again != 0) {
         EGB_STORE_(one->gone_lately, gone - again);

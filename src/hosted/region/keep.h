@@ -7,7 +7,8 @@
 // beyond a limit therefore goes at once: 8 MiB, or 64 MiB where a thread purges. If memory is
 // needed again soon after it went, the limit grows by twice as much, to 1 GiB at most (64 MiB on
 // 32-bit machines), and it falls again when nothing is: so a program with phases soon keeps the
-// memory of a phase.
+// memory of a phase. Pieces that were too short for the request teach nothing: kept, they would not
+// have served.
 //
 // While many threads come and go, memory goes and is needed again all the time, and the limit
 // grows. When they have ended that says nothing about what follows. What stays then has a limit of
@@ -25,8 +26,9 @@
 // The bytes that may stay unused, within the share.
 size_t egb_keep_bytes_(void);
 
-// So much unused memory went because it was over this limit, or over another limit of a cache.
-void egb_keep_note_given_(size_t bytes);
+// So much unused memory went because it was over this limit, or over another limit of a cache. It
+// was in a piece of `piece` bytes.
+void egb_keep_note_given_(size_t bytes, size_t piece);
 
 // The bytes that may stay unused when a crowd of threads has ended, within the share. So much went
 // for that reason.

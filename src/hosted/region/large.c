@@ -334,7 +334,7 @@ void egb_large_keep_(egb_large* large, egb_unmap_list* unmap_list)
 {
     const size_t most = egb_large_cache_bytes_max_(numbers.bytes, numbers.bytes_peak);
     if (large->range.bytes > most) {
-        egb_keep_note_given_(large->range.bytes);
+        egb_keep_note_given_(large->range.bytes, large->range.bytes);
         egb_large_cache_give_later_(unmap_list, large);
     } else {
         egb_large_cache_add_(large);

@@ -316,11 +316,12 @@ void egb_large_cache_give_empty_(egb_unmap_list* unmap_list, size_t bytes)
 
 void egb_large_cache_limit_(egb_unmap_list* unmap_list, size_t most)
 {
-    if (cached_bins.bytes > most) {
-        egb_keep_note_given_(cached_bins.bytes - most);
-    }
     while (cached_bins.bytes > most) {
-        egb_large_cache_give_later_(unmap_list, part_of(oldest_of_all(), cached_bins.bytes - most));
+        egb_large* const oldest = oldest_of_all();
+        const size_t     piece  = oldest->range.bytes;
+        const size_t     before = cached_bins.bytes;
+        egb_large_cache_give_later_(unmap_list, part_of(oldest, before - most));
+        egb_keep_note_given_(before - cached_bins.bytes, piece);
     }
 }
 
