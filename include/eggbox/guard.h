@@ -51,7 +51,8 @@
 // Cost     At "guard" and "track" each alloc and free takes the pool's lock. Each free writes the
 //          whole block, up to 1 MiB of it, and it is read before it is handed out again: O(bytes),
 //          a fraction of a millisecond at most. A block takes up to 48 bytes more at "guard", 96 at
-//          "track", and more if its alignment asks for it.
+//          "track", and with them a multiple of its alignment: 2 KiB, if it has 1 KiB and is
+//          aligned to it, as in the heap.
 #ifndef EGGBOX_GUARD_H
 #define EGGBOX_GUARD_H
 

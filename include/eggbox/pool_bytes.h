@@ -49,10 +49,11 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
 // ---- private from here on -----------------------------------------------------------------------
 
 // The header behind the blocks and their states; and at "guard" and "track" the parts of a block.
-#define EGB_POOL_HEADER_BYTES_ (sizeof(egb_fixed) + sizeof(egb_shape_) + 11u * sizeof(size_t) + 8u)
-#define EGB_POOL_FRONT_BYTES_  16u
-#define EGB_POOL_RECORD_BYTES_ (sizeof(void*) > 4 ? 48u : 40u)
-#define EGB_POOL_BACK_BYTES_   16u
+#define EGB_POOL_HEADER_BYTES_  (sizeof(egb_fixed) + sizeof(egb_shape_) + 11u * sizeof(size_t) + 8u)
+#define EGB_POOL_FRONT_BYTES_   16u
+#define EGB_POOL_RECORD_BYTES_  (sizeof(void*) > 4 ? 48u : 40u)
+#define EGB_POOL_BACK_BYTES_    16u
+#define EGB_POOL_GAP_BYTES_MAX_ 128u  // of those that the alignment leaves, before a block
 
 // The numbers have 64 bits, so that none wraps before the last step has looked at the count.
 #define EGB_POOL_LARGER_(a, b)          ((a) > (b) ? (a) : (b))
@@ -70,26 +71,29 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
         (align) != 0 ? (align) : UINT64_C(16) >> ((bytes) % 16u != 0) >> ((bytes) % 8u != 0), \
         EGB_POOL_IS_GUARDED_(level) ? UINT64_C(8) : UINT64_C(4)                               \
     )
-#define EGB_POOL_LEAD_(level, align)                                                           \
-    EGB_POOL_ROUND_UP_(                                                                        \
-        UINT64_C(0) + (EGB_POOL_IS_GUARDED_(level) ? EGB_POOL_FRONT_BYTES_ : 0u) +             \
-            (EGB_CAST_(int, level) == EGB_CAST_(int, EGB_LEVEL_TRACK) ? EGB_POOL_RECORD_BYTES_ \
-                                                                      : 0u),                   \
-        align                                                                                  \
-    )
-#define EGB_POOL_STRIDE_(level, align, bytes)                                                      \
-    EGB_POOL_ROUND_UP_(                                                                            \
-        EGB_POOL_LEAD_(level, align) + (EGB_POOL_IS_GUARDED_(level) ? EGB_POOL_BACK_BYTES_ : 0u) + \
-            (bytes),                                                                               \
-        align                                                                                      \
-    )
+#define EGB_POOL_HEAD_(level)                                                                  \
+    (UINT64_C(0) + (EGB_POOL_IS_GUARDED_(level) ? EGB_POOL_FRONT_BYTES_ : 0u) +                \
+     (EGB_CAST_(int, level) == EGB_CAST_(int, EGB_LEVEL_TRACK) ? EGB_POOL_RECORD_BYTES_ : 0u))
+#define EGB_POOL_NEED_(level, bytes)                                                              \
+    (EGB_POOL_HEAD_(level) + (EGB_POOL_IS_GUARDED_(level) ? EGB_POOL_BACK_BYTES_ : 0u) + (bytes))
+#define EGB_POOL_STRIDE_(level, align, bytes)               \
+    EGB_POOL_ROUND_UP_(EGB_POOL_NEED_(level, bytes), align)
+// A block begins at a multiple of 8 there, and so does the gap in front of it.
+#define EGB_POOL_LEAD_(level, align, bytes)                                           \
+    (EGB_POOL_HEAD_(level) +                                                          \
+     (EGB_POOL_IS_GUARDED_(level)                                                     \
+          ? EGB_POOL_SMALLER_(                                                        \
+                EGB_POOL_STRIDE_(level, align, bytes) - EGB_POOL_NEED_(level, bytes), \
+                EGB_POOL_GAP_BYTES_MAX_                                               \
+            ) & (0u - UINT64_C(8))                                                    \
+          : 0u))
 #define EGB_POOL_BYTES_FROM_(level, align, bytes, count)                    \
     ((bytes) != 0 && (bytes) <= SIZE_MAX / 2 && EGB_POOL_HAS_MEMORY_(level) \
          ? EGB_POOL_BYTES_IF_(                                              \
                align,                                                       \
                EGB_POOL_STRIDE_(level, align, bytes),                       \
                EGB_POOL_USED_(                                              \
-                   EGB_POOL_LEAD_(level, align),                            \
+                   EGB_POOL_LEAD_(level, align, bytes),                     \
                    EGB_POOL_STRIDE_(level, align, bytes),                   \
                    EGB_CAST_(int, level) != EGB_CAST_(int, EGB_LEVEL_OFF),  \
                    count                                                    \

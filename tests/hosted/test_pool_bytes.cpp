@@ -121,6 +121,15 @@ TEST(pool_bytes, hold_for_pages_and_long_blocks)
     check_every_start({EGB_LEVEL_CHECK, 0, 24, most_blocks});
 }
 
+// Blocks of 1 KiB that are aligned to it took 3 KiB.
+TEST(pool_bytes, of_red_zones_fill_what_the_alignment_leaves)
+{
+    for (const egb_level level : {EGB_LEVEL_GUARD, EGB_LEVEL_TRACK}) {
+        EXPECT_LE(EGB_POOL_BYTES_AT(level, 1024, 1024, 100), 2048u * 100 + 2048 + 512);
+        EXPECT_LE(EGB_POOL_BYTES_AT(level, 4096, 4096, 100), 8192u * 100 + 8192);
+    }
+}
+
 TEST(pool_bytes, count_flags_as_create_does)
 {
     egb_pool_options options = options_for(20);

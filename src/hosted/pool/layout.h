@@ -34,9 +34,11 @@ typedef struct egb_layout {
     bool has_fixed_bytes;    // every block is `block_bytes` long: the chunk map may say so
     bool passes_foreign_on;  // a block of no pool is given to the C library's free()
 
-    // Bytes before and behind each block, and the least alignment.
-    size_t (*lead)(egb_level level, size_t align);
+    // Bytes before and behind each block, and the least alignment. Of the bytes that the alignment
+    // leaves between two blocks, the most that belong to the second one.
+    size_t (*head)(egb_level level);
     size_t back_bytes;
+    size_t gap_bytes_max;
     size_t align_min;
 
     // A block, in use from now on; NULL: there is none.
@@ -74,7 +76,7 @@ extern const egb_layout egb_layout_redzone_;
 extern const egb_layout egb_layout_passthrough_;
 
 // The functions of a layout that puts nothing around blocks.
-size_t      egb_plain_lead_(egb_level level, size_t align);
+size_t      egb_plain_head_(egb_level level);
 size_t      egb_plain_check_(egb_control* control);
 bool        egb_plain_is_whole_(egb_control* control, const void* block);
 egb_finding egb_plain_finding_(egb_control* control);

@@ -183,9 +183,11 @@ static block_sizes
 sizes_of(const egb_pool_options* options, const egb_layout* layout, egb_level level)
 {
     const size_t      align  = align_of(options, layout);
-    const size_t      lead   = layout->lead(level, align);
-    const size_t      around = lead + layout->back_bytes;
-    const block_sizes sizes  = {align, lead, egb_round_up_(around + options->block_bytes, align)};
+    const size_t      head   = layout->head(level);
+    const size_t      used   = head + options->block_bytes + layout->back_bytes;
+    const size_t      stride = egb_round_up_(used, align);
+    const size_t      gap    = egb_smaller_(stride - used, layout->gap_bytes_max);
+    const block_sizes sizes  = {align, head + egb_round_down_(gap, layout->align_min), stride};
     return sizes;
 }
 
@@ -311,10 +313,10 @@ EGB_STATIC_ASSERT(sizeof(egb_chunk_) == EGB_POOL_HEADER_BYTES_, "as pool_bytes.h
 EGB_STATIC_ASSERT(EGB_ALIGNOF_(egb_chunk_) == sizeof(size_t), "as pool_bytes.h has it");
 
 // The bytes that `used` of them take in the region that starts at `memory`.
-static uint64_t bytes_from(const void* memory, uint64_t align, uint64_t used)
+static uint64_t bytes_from(const void* memory, const block_sizes* sizes, uint64_t used)
 {
     const uint64_t start  = (uintptr_t)memory;
-    const uint64_t before = (0 - start) & (align - 1);
+    const uint64_t before = (0 - (start + sizes->lead)) & (sizes->align - 1);
     const uint64_t behind = (0 - (start + before + used)) & (sizeof(size_t) - 1);
     return before + used + behind;
 }
@@ -339,7 +341,7 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count)
     }
     const bool     has_states = level != EGB_LEVEL_OFF;
     const uint64_t used  = EGB_POOL_USED_(sizes.lead, sizes.stride, has_states, (uint64_t)count);
-    const uint64_t bytes = wanted.memory != NULL ? bytes_from(wanted.memory, sizes.align, used)
+    const uint64_t bytes = wanted.memory != NULL ? bytes_from(wanted.memory, &sizes, used)
                                                  : EGB_POOL_ANYWHERE_(sizes.align, used);
     return (size_t)bytes == bytes ? (size_t)bytes : 0;
 }

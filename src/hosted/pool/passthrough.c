@@ -262,7 +262,7 @@ static bool pass_is_live(const egb_control* control, const void* block)
 
 const egb_layout egb_layout_passthrough_ = {
     .passes_foreign_on = true,
-    .lead              = egb_plain_lead_,
+    .head              = egb_plain_head_,
     .align_min         = EGB_WORD_BYTES,
     .take              = pass_take,
     .give              = pass_give,

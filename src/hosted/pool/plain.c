@@ -172,10 +172,9 @@ static size_t plain_bytes_of(const egb_control* control, const void* block)
     return control->block_bytes;
 }
 
-size_t egb_plain_lead_(egb_level level, size_t align)
+size_t egb_plain_head_(egb_level level)
 {
     (void)level;
-    (void)align;
     return 0;
 }
 
@@ -240,7 +239,7 @@ static void plain_end(egb_control* control)
 const egb_layout egb_layout_plain_ = {
     .has_chunks      = true,
     .has_fixed_bytes = true,
-    .lead            = egb_plain_lead_,
+    .head            = egb_plain_head_,
     .align_min       = EGB_WORD_BYTES,
     .take            = plain_take,
     .give            = plain_give,

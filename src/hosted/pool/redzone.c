@@ -56,21 +56,15 @@ static void* redzone_head(const egb_control* control, const void* block)
 
 // ---- sizes --------------------------------------------------------------------------------------
 
-static size_t head_bytes(egb_level level)
+static size_t redzone_head_bytes(egb_level level)
 {
     return sizeof(egb_front) + (level == EGB_LEVEL_TRACK ? sizeof(egb_record) : 0);
-}
-
-static size_t redzone_lead(egb_level level, size_t align)
-{
-    return egb_round_up_(head_bytes(level), align);
 }
 
 // Bytes of the gap in front of that, which the alignment of the block leaves.
 static size_t gap_bytes(const egb_control* control)
 {
-    const size_t lead = control->depot.growing.options.lead_bytes;
-    return egb_smaller_(lead - head_bytes(control->level), EGB_BACK_BYTES_MAX);
+    return control->depot.growing.options.lead_bytes - redzone_head_bytes(control->level);
 }
 
 // A free block has a mark in it, however small it is.
@@ -582,19 +576,20 @@ static size_t redzone_bytes_of(const egb_control* control, const void* block)
 }
 
 const egb_layout egb_layout_redzone_ = {
-    .has_chunks   = true,
-    .lead         = redzone_lead,
-    .back_bytes   = EGB_BACK_BYTES_MIN,
-    .align_min    = EGB_REDZONE_ALIGN,
-    .take         = redzone_take,
-    .give         = redzone_give,
-    .bytes_of     = redzone_bytes_of,
-    .is_live      = egb_is_live_in_chunk_,
-    .next_window  = egb_chunk_window_,
-    .check        = redzone_check,
-    .is_whole     = redzone_is_whole,
-    .take_finding = redzone_finding,
-    .history      = egb_redzone_history_,
-    .begin        = redzone_begin,
-    .end          = redzone_end,
+    .has_chunks    = true,
+    .head          = redzone_head_bytes,
+    .back_bytes    = EGB_BACK_BYTES_MIN,
+    .gap_bytes_max = EGB_GAP_BYTES_MAX,
+    .align_min     = EGB_REDZONE_ALIGN,
+    .take          = redzone_take,
+    .give          = redzone_give,
+    .bytes_of      = redzone_bytes_of,
+    .is_live       = egb_is_live_in_chunk_,
+    .next_window   = egb_chunk_window_,
+    .check         = redzone_check,
+    .is_whole      = redzone_is_whole,
+    .take_finding  = redzone_finding,
+    .history       = egb_redzone_history_,
+    .begin         = redzone_begin,
+    .end           = redzone_end,
 };

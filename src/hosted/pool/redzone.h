@@ -4,11 +4,11 @@
 //
 //     slot: | gap | record | front | the block | back |
 //
-// The record stands there at "track" only, a gap where the block is aligned to more than these
-// need. The front says how many bytes were asked for, and is closed with a canary. Gap and back are
-// a pattern; the back begins at the end of those bytes. A block that is free is filled with another
-// pattern. It waits in quarantine before it is handed out again. A byte that differs from the fill
-// by then was overwritten meanwhile. Pools without red zones have none of this.
+// The record stands there at "track" only, a gap where the alignment leaves bytes between the parts
+// of two blocks. The front says how many bytes were asked for, and is closed with a canary. Gap and
+// back are a pattern; the back begins at the end of those bytes. A block that is free is filled
+// with another pattern. It waits in quarantine before it is handed out again. A byte that differs
+// from the fill by then was overwritten meanwhile. Pools without red zones have none of this.
 #ifndef EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 #define EGGBOX_SRC_HOSTED_POOL_REDZONE_H
 
@@ -17,7 +17,8 @@
 enum {
     EGB_REDZONE_ALIGN         = 8,                     // least alignment of blocks
     EGB_BACK_BYTES_MIN        = EGB_POOL_BACK_BYTES_,  // least bytes behind the block
-    EGB_BACK_BYTES_MAX        = 128,      // most of them that are checked, and of the gap
+    EGB_BACK_BYTES_MAX        = 128,                   // most of them that are checked
+    EGB_GAP_BYTES_MAX         = EGB_POOL_GAP_BYTES_MAX_,
     EGB_FILL_BYTES_MAX        = 1048576,  // most of a free block that is filled
     EGB_QUARANTINE_BLOCKS_MAX = 288,
     EGB_QUARANTINE_BYTES_MAX  = 294912,
