@@ -277,9 +277,8 @@ std::vector<variant> variants_of(const compare_options& wanted)
     return out;
 }
 
-[[noreturn]] void refuse(const variant& pools, const compare_options& wanted)
+[[noreturn]] void refuse(const verdict& judged)
 {
-    const verdict        judged  = judge(wanted.command.front(), pools.library);
     const finding* const blocker = judged.blocker();
     throw failure(fmt::format(
         "{} does not run on pools: {}",
@@ -288,15 +287,21 @@ std::vector<variant> variants_of(const compare_options& wanted)
     ));
 }
 
-// The files of all programs that ran, except those whose report cannot be read.
-std::set<std::string> programs_in(const std::string& folder)
+struct programs_that_ran {
+    std::set<std::string> files;  // except those whose report cannot be read
+    std::uint64_t         requests = 0;
+};
+
+programs_that_ran programs_in(const std::string& folder)
 {
-    std::set<std::string> out;
-    std::error_code       ignored;
+    programs_that_ran out;
+    std::error_code   ignored;
     for (const fs::directory_entry& entry : entries_of(folder, ignored)) {
         try {
             if (entry.path().extension() == ".json") {
-                out.insert(read_process(entry.path().string()).program);
+                const process_record process = read_process(entry.path().string());
+                out.files.insert(process.program);
+                out.requests = plus(out.requests, process.requests());
             }
         } catch (const failure& error) {
             say(error.what());
@@ -305,25 +310,27 @@ std::set<std::string> programs_in(const std::string& folder)
     return out;
 }
 
-// Runs the program once on pools with a report, as proof that the pools are in use.
+// Runs the program once on pools with a report, as proof that the pools are in use. The library is
+// in a program with a malloc of its own, too, and no request comes to it.
 // Returns  the programs that ran.
 std::set<std::string>
 require_effect(const runner& runs, const comparison& done, const compare_options& wanted)
 {
-    const variant& base  = done.variants[0];
-    const variant& pools = done.variants[1];
-    if (judge(wanted.command.front(), pools.library).has("sanitizer")) {
-        refuse(pools, wanted);
+    const variant& base   = done.variants[0];
+    const variant& pools  = done.variants[1];
+    const verdict  judged = judge(wanted.command.front(), pools.library);
+    if (judged.has("sanitizer")) {
+        refuse(judged);
     }
     const temporary_folder folder;
     const one_run          run  = runs.run(pools, {"EGGBOX_REPORT=" + folder.path()});
     const bool             both = has_failed(run) && has_failed(runs.run(base, {}));
     require_success(run, shown(pools.name) + (both ? " and on " + shown(base.name) : ""), wanted);
-    std::set<std::string> programs = programs_in(folder.path());
-    if (programs.empty()) {
-        refuse(pools, wanted);
+    programs_that_ran programs = programs_in(folder.path());
+    if (programs.files.empty() || (programs.requests == 0 && !judged.can_be_served())) {
+        refuse(judged);
     }
-    return programs;
+    return programs.files;
 }
 
 // A program with an allocator of its own does not run on glibc's malloc, so the base is not named

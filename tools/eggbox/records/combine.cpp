@@ -131,6 +131,15 @@ bool is_in_front(const process_record& a, const process_record& b)
 
 }  // namespace
 
+std::uint64_t process_record::requests() const
+{
+    std::uint64_t out = large.allocations;
+    for (const pool_record& each : pools) {
+        out = plus(out, each.is_size_class ? each.allocations : 0);
+    }
+    return out;
+}
+
 bool place_record::is_known() const
 {
     return !module.empty() || !file.empty() || address != 0;

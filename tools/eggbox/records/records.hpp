@@ -170,6 +170,9 @@ struct process_record {
     int                       signal = 0;  // that ended the process, as it says itself; 0: none
     std::string               no_report;   // why the numbers are from the live file; empty: they
                                            // are those of the process's own report
+
+    /// Those that its malloc has served.
+    std::uint64_t requests() const;
 };
 
 /// Processes of one program that began on pools, or with a library that the program links, and left

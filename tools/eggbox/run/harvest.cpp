@@ -122,15 +122,6 @@ bool has_lower_pid(const process_record& a, const process_record& b)
     return std::pair{a.pid, a.is_linked} < std::pair{b.pid, b.is_linked};
 }
 
-std::uint64_t requests_of(const process_record& process)
-{
-    std::uint64_t out = process.large.allocations;
-    for (const pool_record& each : process.pools) {
-        out = plus(out, each.is_size_class ? each.allocations : 0);
-    }
-    return out;
-}
-
 std::uint64_t pid_of_name(const fs::path& path)
 {
     return std::strtoull(path.filename().c_str(), nullptr, 10);
@@ -295,7 +286,7 @@ bool harvest::says_all(const std::string& path, process_record& record) const
         record.sampling              = earlier.sampling;
         record.peak_resident_bytes =
             std::max(record.peak_resident_bytes, earlier.peak_resident_bytes);
-        return requests_of(earlier) >= requests_of(record);
+        return earlier.requests() >= record.requests();
     } catch (const failure&) {
         return false;  // there is none, or the process was killed while it wrote
     }

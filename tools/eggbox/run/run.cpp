@@ -47,11 +47,13 @@ struct outcome {
         return static_cast<std::uint64_t>(end.pid);
     }
 
-    // The first process, if its numbers are known.
+    // The first process, if its numbers are known. The library is in a program with a malloc of its
+    // own, too, and no request comes to it.
     bool has_numbers() const
     {
         return !run.processes.empty() && run.processes.front().pid == first() &&
-               !run.processes.front().library.empty() && !run.processes.front().is_linked;
+               !run.processes.front().library.empty() && !run.processes.front().is_linked &&
+               (judged.can_be_served() || run.processes.front().requests() != 0);
     }
 
     // That the first process left no report, though the library was in it; null: not so.
@@ -64,16 +66,22 @@ struct outcome {
         return has_numbers() || found == run.silent.end() ? nullptr : &*found;
     }
 
+    // The mark of a program with a malloc of its own proves nothing.
+    bool was_on_pools() const
+    {
+        return judged.can_be_served() && silence() != nullptr;
+    }
+
     bool took_effect() const
     {
-        return has_numbers() || silence() != nullptr;
+        return has_numbers() || was_on_pools();
     }
 };
 
 std::string why_no_numbers(const outcome& of)
 {
-    if (const silent_record* const silence = of.silence()) {
-        return silence->reason;
+    if (of.was_on_pools()) {
+        return of.silence()->reason;
     }
     if (const finding* const blocker = of.judged.blocker()) {
         return blocker->text;
@@ -231,7 +239,7 @@ std::uint64_t other_processes(const outcome& of, const totals& sums)
 
 void say_no_numbers(const outcome& of, const totals& sums)
 {
-    if (of.silence() != nullptr) {
+    if (of.was_on_pools()) {
         say(fmt::format(
             "no numbers: {} was on pools, process {}, but left no report: {}",
             shown(of.judged.asked),
@@ -313,7 +321,8 @@ std::string next_command(const run_options& wanted, const outcome& of, const tot
 {
     const std::vector<process_record>& all     = of.run.processes;
     const std::string                  command = " -- " + shell_quoted(wanted.command);
-    if (!of.took_effect() && all.empty() && of.trouble.empty() && of.run.unreadable == 0) {
+    const bool has_nothing                     = sums.requests() == 0 && sums.from_others() == 0;
+    if (!of.took_effect() && has_nothing && of.trouble.empty() && of.run.unreadable == 0) {
         return "doctor " + shell_quoted(wanted.command.front());
     }
     const int  signal    = of.end.signal();
