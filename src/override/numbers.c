@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Layer override: the functions of glibc that tell the numbers of malloc. The blocks of the size
 // classes are its main arena, those in magazines its fast bins, and large blocks those from mmap.
+// All that is unused may be given back, not only memory at the end of an arena.
 #include <malloc.h>
 
 #if defined(__GLIBC__)
@@ -20,7 +21,6 @@
 // Bytes are those of whole blocks, with what a level adds to each.
 typedef struct counts {
     size_t held;  // by the pools, in chunks
-    size_t chunks;
     size_t in_use;
     size_t fast;  // free, in magazines and depots
     size_t fast_blocks;
@@ -30,6 +30,7 @@ typedef struct counts {
     size_t large_bytes;
     size_t large_peak;
     size_t large_bytes_peak;
+    size_t kept_bytes;  // regions of freed large blocks
 } counts;
 
 // The free blocks of a class.
@@ -51,7 +52,6 @@ static void count_class(egb_pool pool, counts* sum, free_blocks* its)
         its->block_bytes  = one.block_bytes;
         its->count        = less(one.capacity, one.in_use);
         sum->held += one.bytes_held;
-        sum->chunks += one.chunks;
         sum->in_use += one.in_use * one.stride_bytes;
         sum->fast += fast;
         sum->fast_blocks += one.in_magazines;
@@ -69,6 +69,7 @@ static counts count_all(free_blocks* each)
     out.large_bytes      = numbers.large_bytes;
     out.large_peak       = numbers.large_peak;
     out.large_bytes_peak = numbers.large_bytes_peak;
+    out.kept_bytes       = numbers.cached_bytes;
     for (size_t i = 0; i < EGB_HEAP_CLASSES; i++) {
         free_blocks one = {0, 0};
         count_class(numbers.classes[i].pool, &out, &one);
@@ -80,17 +81,25 @@ static counts count_all(free_blocks* each)
     return out;
 }
 
+static size_t unused(const counts* now)
+{
+    return less(now->held, now->in_use);
+}
+
   #if __GLIBC_PREREQ(2, 33)
 EXPORT struct mallinfo2 mallinfo2(void)
 {
     const counts           now = count_all(NULL);
     const struct mallinfo2 out = {
         .arena    = now.held,
-        .ordblks  = now.chunks,
+        .ordblks  = now.rest_blocks,
+        .smblks   = now.fast_blocks,
         .hblks    = now.large,
         .hblkhd   = now.large_bytes,
+        .fsmblks  = now.fast,
         .uordblks = now.in_use,
-        .fordblks = less(now.held, now.in_use),
+        .fordblks = unused(&now),
+        .keepcost = unused(&now) + now.kept_bytes,
     };
     return out;
 }
@@ -106,11 +115,14 @@ EXPORT struct mallinfo mallinfo(void)
     const counts          now = count_all(NULL);
     const struct mallinfo out = {
         .arena    = as_int(now.held),
-        .ordblks  = as_int(now.chunks),
+        .ordblks  = as_int(now.rest_blocks),
+        .smblks   = as_int(now.fast_blocks),
         .hblks    = as_int(now.large),
         .hblkhd   = as_int(now.large_bytes),
+        .fsmblks  = as_int(now.fast),
         .uordblks = as_int(now.in_use),
-        .fordblks = as_int(less(now.held, now.in_use)),
+        .fordblks = as_int(unused(&now)),
+        .keepcost = as_int(unused(&now) + now.kept_bytes),
     };
     return out;
 }
