@@ -23,6 +23,7 @@ void* egb_malloc_more_(size_t bytes, const void* site);
 void* egb_calloc_from_(size_t count, size_t bytes, const void* site);
 void* egb_realloc_from_(void* block, size_t bytes, const void* site);
 void* egb_aligned_alloc_from_(size_t align, size_t bytes, const void* site);
+void  egb_free_from_(void* block, const void* site);
 
 // For a thread that does nothing but call egb_heap_purge(), which gave back `given` bytes: waits
 // until the next call is due. After some calls in vain it sleeps for 16 s, or until the heap is

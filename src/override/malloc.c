@@ -102,7 +102,7 @@ EXPORT void free_aligned_sized(void* block, size_t align, size_t bytes)
 static void* resize(void* block, size_t bytes, const void* site)
 {
     if (block != NULL && bytes == 0) {
-        egb_free(block);
+        egb_free_from_(block, site);
         return NULL;
     }
     void* const other = egb_realloc_from_(block, bytes, site);

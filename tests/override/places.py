@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the library says on stderr: of a misuse the place of the program's call, whatever function
+it called.
+
+usage: places.py LIBRARY PLACES
+"""
+
+import os
+import re
+import sys
+
+from both import check, failures, run
+
+LIBRARY, PLACES = sys.argv[1:3]
+NAME = re.escape(os.path.basename(LIBRARY))
+WAYS = ("free", "cfree", "realloc", "larger_realloc", "reallocarray", "free_sized",
+        "free_aligned_sized", "delete", "delete_array", "delete_nothrow", "delete_aligned")
+
+
+def said(way, what, **extra):
+    done = run([PLACES, way, what], LIBRARY, extra=extra)
+    return done.returncode, done.stderr.decode()
+
+
+def a_misuse_has_the_place_of_the_programs_call():
+    of_program = re.escape(os.path.basename(PLACES)) + r"\+0x[0-9a-f]+"
+    for way in WAYS:
+        for level, status in (("check", 0), ("guard", -6), ("track", -6)):
+            returned, text = said(way, "twice", EGGBOX_CHECK=level)
+            what = f"{way} at {level}"
+            check(returned == status and text.startswith("eggbox: "), what, returned, text)
+            check(re.search(fr"called from \S*{of_program}", text), f"{what}: the place", text)
+            check(not re.search(NAME, text), f"{what}: a place in the library", text)
+            check(("\n  freed at " in text) == (level == "track"), f"{what}: the free", text)
+
+
+def main():
+    for test in (a_misuse_has_the_place_of_the_programs_call,):
+        test()
+    print("\n".join(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
