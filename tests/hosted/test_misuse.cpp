@@ -105,6 +105,56 @@ TEST(misuse_handler, a_pools_name_is_printed_when_it_has_one)
     EXPECT_NE(printed.find("block 12 of pool frames"), std::string::npos) << printed;
 }
 
+// What the default says of an event, without the place of the call.
+std::string subject_of(const egb_misuse_event& event)
+{
+    testing::internal::CaptureStderr();
+    egb_misuse(&event);
+    const std::string printed = testing::internal::GetCapturedStderr();
+    return printed.substr(0, printed.find(", called from "));
+}
+
+TEST(misuse_handler, an_address_or_a_pool_that_there_is_not_is_not_told)
+{
+    const char* const address = reinterpret_cast<const char*>(std::uintptr_t{0x1230});
+    egb_misuse_event  event   = {
+        EGB_MISUSE_STALE, nullptr, nullptr, address, EGB_NO_INDEX, &event, nullptr, nullptr
+    };
+    EXPECT_EQ(subject_of(event), "eggbox: use of a pool that was destroyed: address 0x1230");
+    event.kind    = EGB_MISUSE_SEALED;
+    event.address = nullptr;
+    EXPECT_EQ(subject_of(event), "eggbox: request for system memory after egb_seal()");
+    event.kind      = EGB_MISUSE_NO_POOL;
+    event.pool_name = "frames";
+    EXPECT_EQ(subject_of(event), "eggbox: use of a pool that was not initialised: pool frames");
+}
+
+// No level tells where a block was allocated that never was.
+TEST(misuse_handler, only_what_was_allocated_is_said_to_have_a_place_of_its_allocation)
+{
+    egb_history history = {};
+    history.level       = EGB_LEVEL_CHECK;
+    for (int kind = EGB_MISUSE_NO_POOL; kind <= EGB_MISUSE_WRONG_SIZE; kind++) {
+        const egb_misuse_event event = {
+            static_cast<egb_misuse_kind>(kind),
+            nullptr,
+            nullptr,
+            &event,
+            EGB_NO_INDEX,
+            &event,
+            &history,
+            nullptr
+        };
+        testing::internal::CaptureStderr();
+        egb_misuse(&event);
+        const std::string printed = testing::internal::GetCapturedStderr();
+        const bool        never   = kind == EGB_MISUSE_NO_POOL || kind == EGB_MISUSE_FOREIGN ||
+                           kind == EGB_MISUSE_NEVER_ALLOCATED || kind == EGB_MISUSE_STALE ||
+                           kind == EGB_MISUSE_SEALED;
+        EXPECT_EQ(printed.find("was allocated\n") == std::string::npos, never) << printed;
+    }
+}
+
 #if defined(__linux__)
 // A site is where a call returns to, which may be on the next line. Its module is somewhere, at a
 // page.

@@ -25,6 +25,8 @@ def damage_at_the_end(case, status, level):
         done = run([DAMAGED, case], LIBRARY, folder, extra=extra)
         check(done.returncode == -6 and done.stderr.count(DAMAGE) == 1,
               f"{case} at {level}, no report", done)
+        check(b", found at the end of the program\n" in done.stderr and
+              b"called " not in done.stderr, f"{case} at {level}, where", done)
     with tempfile.TemporaryDirectory() as folder:
         done = run([DAMAGED, case], LIBRARY, folder, extra=extra)
         seen = {each["kind"]: each["count"] for each in processes(folder)[-1]["misuse"]}

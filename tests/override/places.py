@@ -35,8 +35,19 @@ def a_misuse_has_the_place_of_the_programs_call():
             check(("\n  freed at " in text) == (level == "track"), f"{what}: the free", text)
 
 
+def what_is_no_block_has_no_pool_and_no_allocation():
+    for level in ("check", "guard", "track"):
+        for way in ("free", "realloc"):
+            _, text = said(way, "foreign", EGGBOX_CHECK=level)
+            check(re.match(r"eggbox: free of a pointer that is not from this pool: "
+                           r"address 0x[0-9a-f]+, called from \S+\+0x", text), "foreign", text)
+            check("allocated" not in text, f"foreign at {level}: there is no allocation", text)
+            check((" next: addr2line " in text) == (level != "check"), "and what is next", text)
+
+
 def main():
-    for test in (a_misuse_has_the_place_of_the_programs_call,):
+    for test in (a_misuse_has_the_place_of_the_programs_call,
+                 what_is_no_block_has_no_pool_and_no_allocation):
         test()
     print("\n".join(failures))
     return 1 if failures else 0

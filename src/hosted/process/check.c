@@ -11,6 +11,7 @@
 #include "../region/guard_page.h"
 #include "../region/keep.h"
 #include "../region/large.h"
+#include "../report/misuse.h"
 #include "../stacks/stacks.h"
 #include "eggbox/heap.h"
 
@@ -106,5 +107,5 @@ static bool is_child_of_vfork(void)
 size_t egb_process_check_at_end_(void)
 {
     const bool is_ours = may_have_damage() && !is_child_of_vfork();
-    return is_ours && egb_locks_are_free_soon_() ? check_all(EGB_CALLER()) : 0;
+    return is_ours && egb_locks_are_free_soon_() ? check_all(&egb_misuse_at_end_) : 0;
 }

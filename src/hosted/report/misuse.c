@@ -177,24 +177,43 @@ static bool is_new(const egb_misuse_event* event)
     return !atomic_exchange(&sites_are_full, true);
 }
 
-static void describe(egb_text_line* out, const egb_misuse_event* event)
+const char egb_misuse_at_end_ = 0;
+
+// Says nothing of an address, a block or a pool that there is not.
+static void write_subject(egb_text_line* out, const egb_misuse_event* event)
 {
-    egb_text_add_(out, "eggbox: ");
-    egb_text_add_(out, egb_misuse_text(event->kind));
-    egb_text_add_(out, ": address ");
-    egb_text_address_(out, event->address);
-    if (event->block_index != EGB_NO_INDEX) {
-        egb_text_add_(out, ", block ");
+    const bool has_address = event->address != NULL;
+    const bool has_index   = event->block_index != EGB_NO_INDEX;
+    if (has_address) {
+        egb_text_add_(out, ": address ");
+        egb_text_address_(out, event->address);
+    }
+    if (has_index) {
+        egb_text_add_(out, has_address ? ", block " : ": block ");
         egb_text_number_(out, event->block_index);
     }
-    egb_text_add_(out, " of pool ");
+    if (event->pool_name == NULL && event->pool == NULL) {
+        return;
+    }
+    egb_text_add_(out, has_address || has_index ? " of pool " : ": pool ");
     if (event->pool_name != NULL) {
         egb_text_add_(out, event->pool_name);
     } else {
         egb_text_address_(out, event->pool);
     }
-    egb_text_add_(out, ", called from ");
-    egb_text_place_(out, NULL, 0, event->site);
+}
+
+static void describe(egb_text_line* out, const egb_misuse_event* event)
+{
+    egb_text_add_(out, "eggbox: ");
+    egb_text_add_(out, egb_misuse_text(event->kind));
+    write_subject(out, event);
+    if (event->site == &egb_misuse_at_end_) {
+        egb_text_add_(out, ", found at the end of the program");
+    } else {
+        egb_text_add_(out, ", called from ");
+        egb_text_place_(out, NULL, 0, event->site);
+    }
 }
 
 // Damage is found at a later call, which is right itself.
@@ -202,6 +221,19 @@ static bool is_damage(const egb_misuse_event* event)
 {
     return event->kind == EGB_MISUSE_OVERWRITTEN || event->kind == EGB_MISUSE_OVERRUN ||
            event->kind == EGB_MISUSE_UNDERRUN;
+}
+
+// Whether the event is about a block that the program allocated.
+static bool had_block(const egb_misuse_event* event)
+{
+    switch (event->kind) {
+        case EGB_MISUSE_NO_POOL:
+        case EGB_MISUSE_FOREIGN:
+        case EGB_MISUSE_NEVER_ALLOCATED:
+        case EGB_MISUSE_STALE:
+        case EGB_MISUSE_SEALED: return false;
+        default: return true;
+    }
 }
 
 static bool is_refused(const egb_misuse_event* event)
@@ -254,7 +286,8 @@ static void write_place(egb_text_line* out, const char* what, misuse_place where
 static void write_next_step(egb_text_line* out, const egb_misuse_event* event)
 {
     egb_text_add_(out, "  next: ");
-    if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK) {
+    if (event->history->alloc_site != NULL || event->history->level == EGB_LEVEL_TRACK ||
+        !had_block(event)) {
         egb_text_add_(out, "addr2line -Cfie PATH 0x... names the source line of PATH+0x...");
     } else {
         egb_text_add_(

@@ -17,6 +17,10 @@ uint64_t egb_misuse_count_(egb_misuse_kind kind);
 // Counts from 0 again, and forgets the events until now.
 void egb_misuse_forget_(void);
 
+// The site of an event that no call of the program came across: the library found it at the end. An
+// address in the library, by which a report shows the same.
+extern const char egb_misuse_at_end_;
+
 // A finding about a block, before it becomes an event; `kind` 0: nothing was found.
 typedef struct egb_finding {
     int         kind;  // an egb_misuse_kind
