@@ -138,12 +138,26 @@ static void in_forked_child(void)
     (void)make_mutex();
 }
 
+static void complain_of_setting(void)
+{
+    static bool       has_complained;  // atomic
+    static const char text[] = "eggbox: EGGBOX_PURGE is not calls; it is ignored\n";
+    const int         before = errno;
+    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
+        (void)syscall(SYS_write, STDERR_FILENO, text, sizeof text - 1);
+    }
+    errno = before;
+}
+
 static bool is_wanted(void)
 {
     static bool       has_asked;
     const char* const setting = secure_getenv("EGGBOX_PURGE");
     if (setting != NULL && strcmp(setting, "calls") == 0) {
         return false;
+    }
+    if (setting != NULL && setting[0] != '\0') {
+        complain_of_setting();
     }
     return has_asked ||
            (has_asked = make_mutex() && pthread_key_create(&first_thread, at_first_end) == 0 &&

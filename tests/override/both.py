@@ -11,7 +11,7 @@ import time
 failures = []
 SECONDS_MAX = 600  # a deadlock
 # Variables of the environment that would reach the programs. A make inside a make tells its folder.
-FOREIGN = {"LD_PRELOAD", "EGGBOX_REPORT", "EGGBOX_CHECK", "EGGBOX_GUARD_PAGES",
+FOREIGN = {"LD_PRELOAD", "EGGBOX_REPORT", "EGGBOX_CHECK", "EGGBOX_GUARD_PAGES", "EGGBOX_PURGE",
            "ASAN_OPTIONS", "MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES"}
 
 

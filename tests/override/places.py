@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What the library says on stderr: of a misuse the place of the program's call, whatever function
-it called.
+it called; of a setting that it cannot follow that it is ignored.
 
 usage: places.py LIBRARY PLACES
 """
@@ -45,9 +45,23 @@ def what_is_no_block_has_no_pool_and_no_allocation():
             check((" next: addr2line " in text) == (level != "check"), "and what is next", text)
 
 
+def a_setting_that_is_ignored_is_told_once():
+    nonsense = "eggbox: EGGBOX_PURGE is not calls; it is ignored\n"
+    for setting, expected in (("call", nonsense), ("calls", ""), ("", "")):
+        seen = said("thread", "", EGGBOX_PURGE=setting)
+        check(seen == (0, expected), f"EGGBOX_PURGE={setting}", seen)
+    no_malloc = ("eggbox: level passthrough in EGGBOX_CHECK is ignored: this library has no other "
+                 "malloc to pass requests on to\n")
+    for setting, expected in (("passthrough", no_malloc), ("heap*:passthrough,*:off", no_malloc),
+                              ("frames:passthrough", ""), ("frames:passthrough,*:guard", "")):
+        seen = said("thread", "", EGGBOX_CHECK=setting)
+        check(seen == (0, expected), f"EGGBOX_CHECK={setting}", seen)
+
+
 def main():
     for test in (a_misuse_has_the_place_of_the_programs_call,
-                 what_is_no_block_has_no_pool_and_no_allocation):
+                 what_is_no_block_has_no_pool_and_no_allocation,
+                 a_setting_that_is_ignored_is_told_once):
         test()
     print("\n".join(failures))
     return 1 if failures else 0

@@ -75,6 +75,16 @@ static void complain_of_level(void)
     }
 }
 
+static void complain_of_passthrough(void)
+{
+    static bool       has_complained;  // atomic
+    static const char text[] = "eggbox: level passthrough in EGGBOX_CHECK is ignored: this library "
+                               "has no other malloc to pass requests on to\n";
+    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
+        egb_os_write_error_(text, sizeof text - 1);
+    }
+}
+
 bool egb_entry_next_(const char** at, egb_entry* entry)
 {
     while (**at == ',') {
@@ -193,7 +203,14 @@ egb_status egb_level_of_(const char* name, egb_level wanted, egb_level* level)
     *level = wanted != EGB_LEVEL_DEFAULT ? wanted
              : egb_os_is_watched_()      ? EGB_LEVEL_GUARD
                                          : EGB_LEVEL_CHECK;
-    (void)egb_level_in_(__atomic_load_n(&check_setting, __ATOMIC_ACQUIRE), name, level);
+    egb_level set;
+    if (egb_level_in_(__atomic_load_n(&check_setting, __ATOMIC_ACQUIRE), name, &set)) {
+        if (set == EGB_LEVEL_PASSTHROUGH && !egb_os_has_malloc_()) {
+            complain_of_passthrough();
+        } else {
+            *level = set;
+        }
+    }
     return EGB_OK;
 }
 
