@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: MIT
-// The system calls of a library that is the C library's malloc, on Linux. Another library may stand
-// before the C library's functions, and call malloc in its own: if we held a lock meanwhile, that
-// call would wait for ever. Such a library therefore asks the kernel itself, under the same names
-// and with the same errno. Any other library calls the C library's functions: sanitizers watch
-// them. The last header that a file includes.
+// The system calls of the library. The last header that a file includes.
+//
+// Those of a library that is the C library's malloc, on Linux. Another library may stand before the
+// C library's functions, and call malloc in its own: if we held a lock meanwhile, that call would
+// wait for ever. Such a library therefore asks the kernel itself, under the same names and with the
+// same errno. Any other library calls the C library's functions: sanitizers watch them.
+//
+// No call of the library is a cancellation point, whatever it does: a thread that ended in it would
+// leave locks and flags behind, and the end of its process half done. So the functions of the C
+// library that are such points are called while the thread cannot be cancelled. Not here: fcntl(),
+// of whose commands only those that wait are such points, and we have none of them.
 #ifndef EGGBOX_SRC_OS_POSIX_CALLS_H
 #define EGGBOX_SRC_OS_POSIX_CALLS_H
 
 #include "os.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__linux__)
+  #include <dirent.h>
+#endif
 #if EGB_IS_MALLOC && defined(__linux__)
   #include <errno.h>
-  #include <signal.h>
   #include <sys/mman.h>
   #include <sys/syscall.h>
-  #include <unistd.h>
 #endif
 
 // Others, such as s390x, pass the arguments of mmap in another way.
@@ -114,6 +127,96 @@ static inline long egb_call_(long number, long a, long b, long c, long d, long e
   #define sigtimedwait(set, about, time)                                  \
       ((int)syscall(EGB_SIGTIMEDWAIT_, set, about, time, EGB_SET_BYTES_))
 
+#endif
+
+// ---- no cancellation point ----------------------------------------------------------------------
+
+#if defined(PTHREAD_CANCEL_DISABLE)
+
+// Returns the state before. Neither call is a cancellation point itself.
+static inline int egb_stay_(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void egb_stayed_(int before)
+{
+    (void)pthread_setcancelstate(before, &before);
+}
+
+#else  // threads cannot be cancelled
+
+static inline int egb_stay_(void)
+{
+    return 0;
+}
+
+static inline void egb_stayed_(int before)
+{
+    (void)before;
+}
+
+#endif
+
+// Defines egb_call_NAME_(), which calls the C library's NAME().
+#define EGB_STAYING_(type, name, parameters, arguments) \
+    static inline type egb_call_##name##_ parameters    \
+    {                                                   \
+        const int  before = egb_stay_();                \
+        type const result = name arguments;             \
+        egb_stayed_(before);                            \
+        return result;                                  \
+    }
+
+EGB_STAYING_(int, open, (const char* path, int flags, mode_t mode), (path, flags, mode))
+EGB_STAYING_(int, close, (int file), (file))
+EGB_STAYING_(
+    ssize_t, pwrite, (int file, const void* from, size_t bytes, off_t at), (file, from, bytes, at)
+)
+EGB_STAYING_(int, nanosleep, (const struct timespec* time, struct timespec* left), (time, left))
+
+#define open(path, flags, mode)       egb_call_open_(path, flags, mode)
+#define close(file)                   egb_call_close_(file)
+#define pwrite(file, from, bytes, at) egb_call_pwrite_(file, from, bytes, at)
+#define nanosleep(time, left)         egb_call_nanosleep_(time, left)
+
+#if !defined(read)  // else by the kernel, which knows no such points
+EGB_STAYING_(ssize_t, read, (int file, void* to, size_t bytes), (file, to, bytes))
+EGB_STAYING_(ssize_t, write, (int file, const void* from, size_t bytes), (file, from, bytes))
+
+  #define read(file, to, bytes)    egb_call_read_(file, to, bytes)
+  #define write(file, from, bytes) egb_call_write_(file, from, bytes)
+
+  #if defined(__APPLE__) || defined(__OpenBSD__)  // which have no sigtimedwait()
+EGB_STAYING_(int, sigwait, (const sigset_t* set, int* number), (set, number))
+
+    #define sigwait(set, number) egb_call_sigwait_(set, number)
+  #else
+EGB_STAYING_(
+    int,
+    sigtimedwait,
+    (const sigset_t* set, siginfo_t* about, const struct timespec* time),
+    (set, about, time)
+)
+
+    #define sigtimedwait(set, about, time) egb_call_sigtimedwait_(set, about, time)
+  #endif
+#endif
+
+#if defined(__linux__)
+EGB_STAYING_(ssize_t, pread, (int file, void* to, size_t bytes, off_t at), (file, to, bytes, at))
+EGB_STAYING_(int, fallocate, (int file, int mode, off_t at, off_t bytes), (file, mode, at, bytes))
+EGB_STAYING_(int, posix_fallocate, (int file, off_t at, off_t bytes), (file, at, bytes))
+EGB_STAYING_(DIR*, opendir, (const char* path), (path))
+EGB_STAYING_(int, closedir, (DIR * folder), (folder))
+
+  #define pread(file, to, bytes, at)       egb_call_pread_(file, to, bytes, at)
+  #define fallocate(file, mode, at, bytes) egb_call_fallocate_(file, mode, at, bytes)
+  #define posix_fallocate(file, at, bytes) egb_call_posix_fallocate_(file, at, bytes)
+  #define opendir(path)                    egb_call_opendir_(path)
+  #define closedir(folder)                 egb_call_closedir_(folder)
 #endif
 
 #endif  // EGGBOX_SRC_OS_POSIX_CALLS_H

@@ -130,7 +130,8 @@ static bool read_mapping(const char* line, uintptr_t first, size_t bytes, mappin
 EGB_COLD size_t egb_posix_huge_(const void* region, size_t bytes)
 {
     static const char  field[] = "AnonHugePages:";
-    line_reader        reader  = {.file = open(EGB_POSIX_OWN_FILE_("smaps"), O_RDONLY | O_CLOEXEC)};
+    const char* const  path    = EGB_POSIX_OWN_FILE_("smaps");
+    line_reader        reader  = {.file = open(path, O_RDONLY | O_CLOEXEC, 0)};
     mapping_part       part    = {0, 0};
     unsigned long long found   = 0;
     if (reader.file < 0) {

@@ -192,7 +192,7 @@ static int above_the_standard_ones(int file)
 static int open_to_read(const char* path)
 {
     const int before = errno;
-    const int file   = above_the_standard_ones(open(path, O_RDONLY | O_CLOEXEC));
+    const int file   = above_the_standard_ones(open(path, O_RDONLY | O_CLOEXEC, 0));
     errno            = before;
     return file;
 }

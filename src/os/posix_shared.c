@@ -80,7 +80,7 @@ static descriptor_path path_of_descriptor(int file)
 static uint64_t number_behind(const char* path, const char* key)
 {
     char        text[512];
-    const int   file = open(path, O_RDONLY | O_CLOEXEC);
+    const int   file = open(path, O_RDONLY | O_CLOEXEC, 0);
     const char* line = NULL;
     if (file >= 0) {
         const ssize_t bytes         = read(file, text, sizeof text - 1);
@@ -314,7 +314,7 @@ static bool is_ordinary(int file)
 egb_status egb_os_shared_open_(int* file, const char* path)
 {
     const int before     = errno;
-    const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    const int descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
     if (descriptor >= 0 && !is_ordinary(descriptor)) {
         (void)close(descriptor);
         errno = before;
@@ -327,7 +327,7 @@ egb_status egb_os_shared_again_(int* again, int file)
 {
     const int             before = errno;
     const descriptor_path own    = path_of_descriptor(file);
-    const int             opened = open(own.text, O_RDWR | O_CLOEXEC | O_NOCTTY);
+    const int             opened = open(own.text, O_RDWR | O_CLOEXEC | O_NOCTTY, 0);
     const egb_status      status = opened_file(again, opened, before);
     return status == EGB_STALE ? EGB_UNSUPPORTED : status;  // there is no /proc
 }
@@ -337,7 +337,7 @@ egb_status egb_os_shared_of_(int* file, uint64_t pid, int number)
     char      path[64];
     const int before = errno;
     (void)snprintf(path, sizeof path, "/proc/%llu/fd/%d", (unsigned long long)pid, number);
-    return opened_file(file, open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), before);
+    return opened_file(file, open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0), before);
 }
 
 egb_status egb_os_shared_twin_(int* file, int number)

@@ -115,14 +115,18 @@ static bool must_wait(void)
            !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
 }
 
-// The end that another thread has begun ends this thread, too, unless something keeps it.
+// The end that another thread has begun ends this thread, too, unless something keeps it. It is not
+// cancelled meanwhile: its own end would not come.
 void egb_signals_begin_end_(void)
 {
     enum { TRIES = 10000, NANOSECONDS = 1000000 };
     const struct timespec soon = {.tv_nsec = NANOSECONDS};
+    int                   before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     for (int i = 0; i < TRIES && must_wait(); i++) {
         (void)nanosleep(&soon, NULL);
     }
+    (void)pthread_setcancelstate(before, NULL);
 }
 
 void egb_signals_note_told_(void)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The report of a process, where nothing is as it should be: names, folders, disks, locks.
+#include "cancelled.hpp"
 #include "report_folder.hpp"
 
 #include "eggbox/heap.h"
@@ -82,6 +83,16 @@ TEST_F(report, a_signal_handler_restarts_nothing_where_its_thread_has_a_lock)
     signal(SIGUSR1, SIG_DFL);
     EXPECT_EQ(write(), EGB_OK);
     EXPECT_EQ(files(), 1u);  // the same report, not that of a new process
+}
+
+// No report could be written any more if it ended there.
+TEST_F(report, a_thread_that_is_to_be_cancelled_writes_it_to_the_end)
+{
+    egb_status status = EGB_BUSY;
+    EXPECT_TRUE(comes_back_though_cancelled([&] { status = write(); }));
+    EXPECT_EQ(status, EGB_OK);
+    EXPECT_EQ(write(), EGB_OK);
+    EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(report, is_one_file_however_often_it_is_written)

@@ -9,6 +9,8 @@
 //     exits caught     such a handler calls exit()
 //     exits watchdog   exit() waits for a reader of a pipe, and a thread calls _exit(). Needs a
 //                      report that must be there once only
+//     exits cancelled  a thread that is to be cancelled ends the process: no function that does so
+//                      is a cancellation point
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -169,6 +172,79 @@ static int end_beside_watchdog(void)
     exit(0);
 }
 
+// ---- a thread that is to be cancelled -----------------------------------------------------------
+
+static void by_exit(void)
+{
+    exit(3);
+}
+
+static void by_quick_exit(void)
+{
+    quick_exit(3);
+}
+
+static void by_exit_without_handlers(void)
+{
+    _exit(3);
+}
+
+static void by_exec(void)
+{
+    (void)execl("/bin/sh", "sh", "-c", "exit 3", (char*)NULL);
+}
+
+static void by_signal(void)
+{
+    (void)raise(SIGTERM);
+}
+
+static const struct {
+    void (*end)(void);
+    int status;
+} last_calls[] = {
+    {by_exit, 3 << 8},
+    {by_quick_exit, 3 << 8},
+    {by_exit_without_handlers, 3 << 8},
+    {by_exec, 3 << 8},
+    {by_signal, SIGTERM},
+    {abort, SIGABRT},
+};
+
+enum { LAST_CALLS = sizeof last_calls / sizeof last_calls[0] };
+
+static void* end_though_cancelled(void* which)
+{
+    (void)pthread_cancel(pthread_self());
+    last_calls[(size_t)which].end();
+    return NULL;
+}
+
+static void end_in_thread(size_t which)
+{
+    const struct rlimit no_core = {0, 0};
+    pthread_t           thread;
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    if (pthread_create(&thread, NULL, end_though_cancelled, (void*)which) == 0) {
+        (void)pthread_join(thread, NULL);
+    }
+    (void)syscall(SYS_exit_group, 2);
+}
+
+static int end_cancelled(void)
+{
+    int good = 0;
+    for (size_t which = 0; which < LAST_CALLS; which++) {
+        int         status = 0;
+        const pid_t child  = fork();
+        if (child == 0) {
+            end_in_thread(which);
+        }
+        good += waitpid(child, &status, 0) == child && status == last_calls[which].status ? 1 : 0;
+    }
+    return good == LAST_CALLS ? 0 : 1;
+}
+
 // ---- all ----------------------------------------------------------------------------------------
 
 static const struct {
@@ -181,6 +257,7 @@ static const struct {
     {"handler", 1, fork_in_handlers},
     {"caught", 20, end_in_handler},
     {"watchdog", 1, end_beside_watchdog},
+    {"cancelled", 1, end_cancelled},
 };
 
 // A process that hangs is ended by the signal of its alarm.

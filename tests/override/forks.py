@@ -8,7 +8,7 @@ usage: forks.py LIBRARY STREAMS EXITS
 import sys
 import tempfile
 
-from both import check, failures, run
+from both import check, failures, processes, run
 
 LIBRARY, STREAMS, EXITS = sys.argv[1:4]
 LEVELS = ("check", "guard", "track", "off")
@@ -22,12 +22,15 @@ def ends(what, command, level, folder=None, **more):
 def main():
     for level in LEVELS:
         ends("forks beside a flush", [STREAMS], level)
-        for way in ("forks", "raw", "handler", "caught"):
+        for way in ("forks", "raw", "handler", "caught", "cancelled"):
             ends(way, [EXITS, way], level)
     ends("handler", [EXITS, "handler"], "track", EGGBOX_LIVE="1")
     with tempfile.TemporaryDirectory() as folder:
         for way in ("raw", "handler", "caught", "watchdog"):
             ends(way, [EXITS, way], "track", folder)
+    with tempfile.TemporaryDirectory() as folder:
+        ends("cancelled", [EXITS, "cancelled"], "track", folder)
+        processes(folder)
     print("\n".join(failures))
     return 1 if failures else 0
 

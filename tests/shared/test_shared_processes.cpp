@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Shared pools between real processes: forks, kills, names, clocks.
+#include "cancelled.hpp"
 #include "shared.hpp"
 
 #include <csignal>
@@ -409,6 +410,23 @@ int wait_with_another_clock(egb_shared* pool)
     const bool  is_published =
         block != nullptr && egb_shared_publish(pool, block, nullptr, nullptr) == EGB_OK;
     return end_of(reader) == 0 && is_published ? 0 : 1;
+}
+
+// It would leave a lock behind that all others wait for.
+TEST(SharedName, keeps_no_thread_that_is_to_be_cancelled_half_way)
+{
+    const std::string        name    = unused_name("cancelled");
+    const egb_shared_options options = named_options(name.c_str());
+    egb_shared*              pool    = nullptr;
+    egb_shared*              again   = nullptr;
+    EXPECT_TRUE(comes_back_though_cancelled([&] { pool = make_shared_pool(options); }));
+    EXPECT_TRUE(comes_back_though_cancelled([&] {
+        EXPECT_EQ(egb_shared_attach(&again, name.c_str(), 0), EGB_OK);
+    }));
+    EXPECT_TRUE(comes_back_though_cancelled([&] { egb_shared_close(again); }));
+    EXPECT_TRUE(comes_back_though_cancelled([&] { egb_shared_close(pool); }));
+    EXPECT_TRUE(comes_back_though_cancelled([] { (void)egb_shared_gc(); }));
+    EXPECT_EQ(egb_shared_attach(&again, name.c_str(), 0), EGB_STALE);
 }
 
 TEST(SharedWait, of_processes_whose_clocks_differ_is_each_ones_own)
