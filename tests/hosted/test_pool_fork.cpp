@@ -12,6 +12,12 @@
 #include <thread>
 
 #include <pthread.h>
+#if defined(__has_include)
+  #if __has_include(<sys/single_threaded.h>)
+    #include <sys/single_threaded.h>
+    #define KNOWS_THREADS 1
+  #endif
+#endif
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -124,6 +130,60 @@ TEST(pool_fork, a_thread_that_forks_in_a_wait_waits_no_more_in_the_child)
     egb_pool_free(pool, held);
     waiting.join();
     (void)std::signal(SIGUSR1, before);
+    EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
+}
+#endif
+
+// A C library may say in the child that its thread is alone, before the library is called there.
+#if defined(KNOWS_THREADS)
+namespace
+{
+
+bool is_told_early;
+char told_before;
+
+void tell()
+{
+    told_before = __libc_single_threaded;
+    if (is_told_early) {
+        __libc_single_threaded = 1;
+    }
+}
+
+void take_back()
+{
+    __libc_single_threaded = told_before;
+}
+
+// Set before those of the library, which makes no pool until a test does: so it is called behind
+// them before a fork, and before them after it.
+const int is_set = pthread_atfork(tell, take_back, nullptr);
+
+}  // namespace
+
+TEST(pool_fork, locks_are_free_in_a_child_that_knows_at_once_that_it_is_alone)
+{
+    egb_pool_options options{};
+    options.block_bytes = 64;
+    egb_pool           pool{};
+    std::promise<void> is_over;
+    std::thread        other([&] { is_over.get_future().wait(); });
+    ASSERT_EQ(is_set, 0);
+    ASSERT_EQ(egb_pool_create(&pool, &options), EGB_OK);
+    is_told_early     = true;
+    const pid_t child = fork();
+    is_told_early     = false;
+    if (child == 0) {
+        constexpr unsigned deadlock_s = 60;
+        (void)alarm(deadlock_s);
+        egb_pool_free(pool, egb_pool_alloc(pool));
+        _exit(egb_pool_destroy(pool, EGB_DESTROY_REFUSE) == EGB_OK ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    is_over.set_value();
+    other.join();
     EXPECT_EQ(egb_pool_destroy(pool, EGB_DESTROY_REFUSE), EGB_OK);
 }
 #endif

@@ -131,11 +131,12 @@ static void reset_locks(void)
     egb_os_lock_reset_(&egb_threads_.lock);
 }
 
+// The thread is alone here: whether it was before the fork, its locks tell.
 static void in_child(void)
 {
     egb_os_thread_is_forked_();
-    const bool is_whole = !egb_is_only_thread_() || egb_locks_are_free_soon_();
-    if (!egb_is_only_thread_()) {
+    const bool is_whole = has_locks || egb_locks_are_free_soon_();
+    if (has_locks) {
         reset_locks();
     }
     if (is_whole) {
