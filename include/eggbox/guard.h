@@ -90,6 +90,9 @@ size_t egb_process_check(void);
 // not go on. Nor does it in the child of a vfork.
 size_t egb_process_check_at_end_(void);
 
+// Whether it would look at anything.
+bool egb_process_is_checked_at_end_(void);
+
 // ---- no more from the system --------------------------------------------------------------------
 
 /// Freezes the library. From now on it asks the system for no memory: pools and heap must do with

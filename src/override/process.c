@@ -5,8 +5,8 @@
 // as in assert(). A mark from the beginning tells of such a process. At exit and before such calls,
 // those of exec excepted, damage is looked for, too.
 //
-// The child of a vfork has its parent's memory, so nothing is written for it. The number of
-// the process shows such a child: it is not the number that the memory has.
+// The child of a vfork has its parent's memory, so its end does nothing. The number of the process
+// shows such a child: it is not the number that the memory has.
 #include "signals.h"
 
 #include "next.h"
@@ -80,6 +80,9 @@ static void look(egb_status written, int signal)
 
 NEVER_INLINED static void report_and_look(int signal)
 {
+    if (!egb_report_or_check_is_due_()) {
+        return;
+    }
     egb_signals_begin_end_();
     look(egb_report_end_(EGB_REPORT_FRAME_(), signal), signal);
     egb_signals_note_told_();

@@ -18,6 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#pragma GCC visibility push(hidden)
+#include "eggbox/report.h"
+#pragma GCC visibility pop
+
 #define EXPORT __attribute__((visibility("default")))
 
 typedef void (*handler)(int);
@@ -136,23 +140,36 @@ void egb_signals_note_told_(void)
 
 void egb_signals_go_on_(void)
 {
-    __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+    if (egb_report_or_check_is_due_()) {
+        __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
+        __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+    }
 }
 
 // A second signal that comes to another thread meanwhile has nothing to do, nor has one that comes
 // while the process ends by itself. Once the report of such an end is there, it ends the process.
+// So does one that comes to the child of a vfork.
+static bool has_nothing_to_do(int number)
+{
+    if (!egb_report_or_check_is_due_()) {
+        return false;
+    }
+    if (!claim_end()) {
+        return !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
+    }
+    if (before_the_end(number) || !comes_again(number)) {
+        return false;
+    }
+    egb_signals_go_on_();
+    return true;
+}
+
 static void end_by(int number)
 {
     const struct sigaction usual = {.sa_handler = SIG_DFL};
     const int              error = errno;
     sigset_t               just;
-    if (!claim_end()) {
-        if (!__atomic_load_n(&is_told, __ATOMIC_ACQUIRE)) {
-            return;
-        }
-    } else if (!before_the_end(number) && comes_again(number)) {
-        egb_signals_go_on_();
+    if (has_nothing_to_do(number)) {
         errno = error;
         return;
     }

@@ -9,6 +9,8 @@
 //     exits caught     such a handler calls exit()
 //     exits watchdog   exit() waits for a reader of a pipe, and a thread calls _exit(). Needs a
 //                      report that must be there once only
+//     exits vforks     exit() beside _exit(), while another thread makes children by vfork(): they
+//                      have the memory of the process
 //     exits cancelled  a thread that is to be cancelled ends the process: no function that does so
 //                      is a cancellation point
 #include <fcntl.h>
@@ -172,6 +174,42 @@ static int end_beside_watchdog(void)
     exit(0);
 }
 
+static void* vfork_on(void* nothing)
+{
+    for (;;) {
+        const pid_t child = vfork();
+        if (child == 0) {
+            _exit(1);
+        }
+        (void)waitpid(child, NULL, 0);
+    }
+    return nothing;
+}
+
+static void* end_in_a_moment(void* nothing)
+{
+    (void)nothing;
+    (void)usleep(2000);
+    _exit(0);
+}
+
+static int end_beside_vforks(void)
+{
+    enum { BLOCKS = 3000 };
+    pthread_t thread;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        if (malloc(100 + i) == NULL) {
+            return 2;
+        }
+    }
+    if (pthread_create(&thread, NULL, vfork_on, NULL) != 0 ||
+        pthread_create(&thread, NULL, end_in_a_moment, NULL) != 0) {
+        return 2;
+    }
+    (void)usleep(2000);
+    exit(0);
+}
+
 // ---- a thread that is to be cancelled -----------------------------------------------------------
 
 static void by_exit(void)
@@ -257,6 +295,7 @@ static const struct {
     {"handler", 1, fork_in_handlers},
     {"caught", 20, end_in_handler},
     {"watchdog", 1, end_beside_watchdog},
+    {"vforks", 10, end_beside_vforks},
     {"cancelled", 1, end_cancelled},
 };
 

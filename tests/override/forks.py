@@ -22,15 +22,16 @@ def ends(what, command, level, folder=None, **more):
 def main():
     for level in LEVELS:
         ends("forks beside a flush", [STREAMS], level)
-        for way in ("forks", "raw", "handler", "caught", "cancelled"):
+        for way in ("forks", "raw", "handler", "caught", "vforks", "cancelled"):
             ends(way, [EXITS, way], level)
     ends("handler", [EXITS, "handler"], "track", EGGBOX_LIVE="1")
     with tempfile.TemporaryDirectory() as folder:
         for way in ("raw", "handler", "caught", "watchdog"):
             ends(way, [EXITS, way], "track", folder)
-    with tempfile.TemporaryDirectory() as folder:
-        ends("cancelled", [EXITS, "cancelled"], "track", folder)
-        processes(folder)
+    for way in ("vforks", "cancelled"):
+        with tempfile.TemporaryDirectory() as folder:
+            ends(way, [EXITS, way], "track", folder)
+            processes(folder)
     print("\n".join(failures))
     return 1 if failures else 0
 

@@ -104,8 +104,13 @@ static bool is_child_of_vfork(void)
     return !egb_keep_expects_sandbox_() && egb_os_process_number_() != checked_process;
 }
 
+bool egb_process_is_checked_at_end_(void)
+{
+    return may_have_damage() && !is_child_of_vfork();
+}
+
 size_t egb_process_check_at_end_(void)
 {
-    const bool is_ours = may_have_damage() && !is_child_of_vfork();
-    return is_ours && egb_locks_are_free_soon_() ? check_all(&egb_misuse_at_end_) : 0;
+    const bool is_now = egb_process_is_checked_at_end_() && egb_locks_are_free_soon_();
+    return is_now ? check_all(&egb_misuse_at_end_) : 0;
 }

@@ -11,6 +11,7 @@
 #include "../pool/registry.h"
 #include "../region/obtain.h"
 #include "../stacks/stacks.h"
+#include "eggbox/guard.h"
 #include "eggbox/heap.h"
 #include "eggbox/live.h"
 #include "eggbox/pool.h"
@@ -54,6 +55,11 @@ bool egb_report_begin_(void)
 static bool is_wanted(void)
 {
     return wanted_by != 0 && egb_os_process_number_() == wanted_by;
+}
+
+bool egb_report_or_check_is_due_(void)
+{
+    return wanted_by != 0 ? is_wanted() : egb_process_is_checked_at_end_();
 }
 
 void egb_report_go_on_(void)
