@@ -36,6 +36,10 @@ void egb_heap_purge_wake_(void);
 // That thread has ended: the calls of the program do the work again.
 void egb_heap_purge_ends_(void);
 
+// Calls the function in each child of a fork from now on, also in one that another thread makes
+// while the process ends. False: refused.
+bool egb_heap_call_in_children_(void (*function)(void));
+
 // The program is about to forbid itself system calls, perhaps on pain of death: the limits of its
 // memory are read a last time. Safe in a signal handler.
 void egb_heap_expect_sandbox_(void);

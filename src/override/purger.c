@@ -161,7 +161,7 @@ static bool is_wanted(void)
     }
     return has_asked ||
            (has_asked = make_mutex() && pthread_key_create(&first_thread, at_first_end) == 0 &&
-                        pthread_atfork(NULL, NULL, in_forked_child) == 0);
+                        egb_heap_call_in_children_(in_forked_child));
 }
 
 // ---- its end ------------------------------------------------------------------------------------

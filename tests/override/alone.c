@@ -3,7 +3,7 @@
 // own has ended. Says how that went. Or its first thread ends, and it goes on until its last one
 // ends.
 //
-// usage: override_alone user|setns|kept|stopped|ends|child_ends|all|refused [c11]
+// usage: override_alone user|setns|kept|stopped|ends|child_ends|late|all|refused [c11]
 //
 // c11: its threads are made by thrd_create().
 #include <dirent.h>
@@ -232,6 +232,33 @@ static void end_in_a_child(void)
     }
 }
 
+// The last thing that exit() does is to write what is left in streams: all that libraries asked to
+// be called at its begin is over by then.
+static ssize_t fork_in_flush(void* cookie, const char* text, size_t bytes)
+{
+    int status = -1;
+    (void)cookie;
+    (void)text;
+    const pid_t child = fork();
+    if (child == 0) {
+        own_thread own;
+        begin(&own);
+        _exit(threads_of_process());
+    }
+    (void)waitpid(child, &status, 0);
+    (void)dprintf(STDOUT_FILENO, "%d threads\n", WEXITSTATUS(status));
+    return (ssize_t)bytes;
+}
+
+static void fork_at_exit(void)
+{
+    const cookie_io_functions_t functions = {.write = fork_in_flush};
+    FILE* const                 stream    = fopencookie(NULL, "w", functions);
+    if (stream == NULL || fputs("text", stream) < 0) {
+        exit(2);
+    }
+}
+
 // ---- as many threads as may be ------------------------------------------------------------------
 
 static void* stay(void* unused)
@@ -285,6 +312,8 @@ int main(int count, char** words)
         end_before_another();
     } else if (strcmp(what, "child_ends") == 0) {
         end_in_a_child();
+    } else if (strcmp(what, "late") == 0) {
+        fork_at_exit();
     } else if (strcmp(what, "all") == 0) {
         begin_all_threads();
     } else if (strcmp(what, "refused") == 0) {

@@ -46,6 +46,14 @@ def threads_of_c11_bring_one_too():
     check(done.returncode in (0, 77), "a second thread after one of C11", done)
 
 
+# glibc forgets during exit() what a library asked to be called in the child of a fork.
+def a_child_of_the_last_moment_has_one_too():
+    for setting, threads in (({}, 3), ({"EGGBOX_PURGE": "calls"}, 2)):
+        done = run([ALONE, "late"], LIBRARY, extra=setting)
+        check((done.returncode, done.stdout) == (0, b"%d threads\n" % threads),
+              f"a child during exit(), {setting}", done)
+
+
 # The library's thread had gone for good.
 def a_refused_thread_has_another_reason():
     for setting, threads in (({}, 2), ({"EGGBOX_PURGE": "calls"}, 1)):
@@ -58,6 +66,7 @@ def a_refused_thread_has_another_reason():
 def main():
     the_program_has_all_threads()
     threads_of_c11_bring_one_too()
+    a_child_of_the_last_moment_has_one_too()
     a_refused_thread_has_another_reason()
     the_last_thread_ends()
     for what in ("user", "setns", "kept"):

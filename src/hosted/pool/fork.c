@@ -5,6 +5,7 @@
 #include "fork.h"
 
 #include "../region/large.h"
+#include "eggbox/heap.h"
 #include "eggbox/lock.h"
 #include "passthrough.h"
 #include "registry.h"
@@ -147,6 +148,11 @@ static void in_child(void)
         egb_threads_end_others_();
         egb_owned_let_go_();
     }
+}
+
+bool egb_heap_call_in_children_(void (*function)(void))
+{
+    return egb_os_at_fork_(NULL, NULL, function);
 }
 
 bool egb_fork_start_(void)
