@@ -44,6 +44,9 @@ static bool (*before_the_end)(int number);  // null: nothing is watched
 
 static struct sigaction own[NSIG];  // the library's, by signal; the default action: it has none
 
+// What the program last asked for where the library's stands in place of the default action.
+static struct sigaction asked[NSIG];
+
 static bool is_program_there;
 
 void egb_signals_program_begins_(void)
@@ -209,16 +212,33 @@ void egb_signals_watch_(bool (*at_the_end)(int number))
 
 // ---- what the program sees ----------------------------------------------------------------------
 
+// The library's handler is there, with the flags and the mask that the program asked for: they are
+// kept as the system has them, and the handler gets its own. The child of a vfork has its parent's
+// memory, and handlers of its own.
+static void complete(int number)
+{
+    struct sigaction now;
+    if (next_sigaction()(number, &own[number], &now) == 0 && egb_report_or_check_is_due_()) {
+        now.sa_handler = SIG_DFL;
+        asked[number]  = now;
+    }
+}
+
 EXPORT int sigaction(int number, const struct sigaction* wanted, struct sigaction* before)
 {
+    struct sigaction in_place;
     note_own(number, wanted);
-    const bool is_usual = wanted != NULL && wanted->sa_handler == SIG_DFL;
-    const int  done =
-        next_sigaction()(number, is_usual && has_own(number) ? &own[number] : wanted, before);
+    const bool is_own_back = wanted != NULL && wanted->sa_handler == SIG_DFL && has_own(number);
+    if (is_own_back) {
+        in_place            = *wanted;
+        in_place.sa_handler = own[number].sa_handler;
+    }
+    const int done = next_sigaction()(number, is_own_back ? &in_place : wanted, before);
     if (done == 0 && before != NULL && is_own(number, before->sa_handler)) {
-        before->sa_handler = SIG_DFL;
-        before->sa_flags   = 0;
-        (void)sigemptyset(&before->sa_mask);
+        *before = asked[number];
+    }
+    if (done == 0 && is_own_back) {
+        complete(number);
     }
     return done;
 }
@@ -236,7 +256,7 @@ static handler older(signal_function (*next)(void), int number, handler wanted)
     const bool    is_own_back = wanted == SIG_DFL && has_own(number);
     const handler before      = next()(number, is_own_back ? own[number].sa_handler : wanted);
     if (is_own_back && before != SIG_ERR) {
-        (void)next_sigaction()(number, &own[number], NULL);
+        complete(number);
     }
     return is_own(number, before) ? SIG_DFL : before;
 }

@@ -3,7 +3,6 @@
 // of eggbox: its output must be the same without it.
 #include <dlfcn.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +46,16 @@ static const char* name_of(handler which)
 }
 
 // The C library leaves the bytes of a set alone that stand for no signal.
-static bool is_empty(const sigset_t* set)
+static void print(const char* name, int number, const struct sigaction* one)
 {
-    int number = 1;
-    while (number <= SIGRTMAX && sigismember(set, number) != 1) {
-        number++;
+    const char* const its = name_of(one->sa_handler);
+    printf("%s %d: %s, flags %x, mask", name, number, its, (unsigned)one->sa_flags);
+    for (int masked = 1; masked <= SIGRTMAX; masked++) {
+        if (sigismember(&one->sa_mask, masked) == 1) {
+            printf(" %d", masked);
+        }
     }
-    return number > SIGRTMAX;
+    printf("\n");
 }
 
 static void show(const char* name, int number)
@@ -62,14 +64,7 @@ static void show(const char* name, int number)
     action_setter    ask;
     *(void**)&ask = function(name);
     if (ask != NULL && ask(number, NULL, &now) == 0) {
-        printf(
-            "%s %d: %s, flags %x, %s\n",
-            name,
-            number,
-            name_of(now.sa_handler),
-            now.sa_handler == SIG_DFL ? 0U : (unsigned)now.sa_flags,
-            is_empty(&now.sa_mask) ? "no mask" : "a mask"
-        );
+        print(name, number, &now);
     }
 }
 
@@ -90,8 +85,25 @@ static void set_by(const char* name)
     for (size_t i = 0; i < NUMBERS && set != NULL; i++) {
         for (size_t k = 0; k < sizeof to / sizeof to[0]; k++) {
             printf("%s %d: %s before\n", name, numbers[i], name_of(set(numbers[i], to[k])));
+            show("sigaction", numbers[i]);
         }
     }
+}
+
+// The default action has flags and a mask, too. No mask has SIGKILL.
+static void set_default(int number, unsigned flags, int masked)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL, .sa_flags = (int)flags};
+    struct sigaction before;
+    (void)sigemptyset(&usual.sa_mask);
+    (void)sigaddset(&usual.sa_mask, masked);
+    (void)sigaddset(&usual.sa_mask, SIGKILL);
+    (void)sigaction(number, &usual, &before);
+    print("before", number, &before);
+    show("sigaction", number);
+    (void)sigaction(number, &before, &usual);
+    print("then", number, &usual);
+    show("sigaction", number);
 }
 
 // sigset() lets the signal through again.
@@ -113,9 +125,12 @@ static void views(void)
     show_all();
     for (size_t i = 0; i < NUMBERS; i++) {
         hold(numbers[i]);
+        set_default(numbers[i], SA_RESTART | SA_ONSTACK, SIGQUIT);
+        set_default(numbers[i], (unsigned)SA_RESETHAND, SIGHUP);
     }
     for (size_t i = 0; i < SETTERS; i++) {
         set_by(setters[i]);
+        set_default(SIGTERM, SA_NODEFER, SIGALRM);
     }
     show_all();
 }
