@@ -49,9 +49,11 @@ void egb_report_announce(const char* folder);
 // egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork; `signal` is
 // the number of the signal that ends the process, 0 if none does. go_on: the process did not end,
 // and the report is not the last one. is_due: the end of this process has a report or, where none
-// is asked for, a check; not in the child of a vfork, which has its parent's memory. Private.
+// is asked for, a check; not in the child of a vfork, which has its parent's memory. process: the
+// number of the process that memory knows of, 0 if no report is asked for. Private.
 bool       egb_report_begin_(void);
 bool       egb_report_or_check_is_due_(void);
+uint64_t   egb_report_process_(void);
 egb_status egb_report_end_(const void* frame, int signal);
 void       egb_report_go_on_(void);
 

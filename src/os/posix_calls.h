@@ -7,9 +7,9 @@
 // same errno. Any other library calls the C library's functions: sanitizers watch them.
 //
 // No call of the library is a cancellation point, whatever it does: a thread that ended in it would
-// leave locks and flags behind, and the end of its process half done. So the functions of the C
-// library that are such points are called while the thread cannot be cancelled. Not here: fcntl(),
-// of whose commands only those that wait are such points, and we have none of them.
+// leave locks and flags behind, and the end of its process half done. The functions of the C
+// library that are such points are therefore called while the thread cannot be cancelled. fcntl()
+// is not here: only its commands that wait are such points, and we have none of them.
 #ifndef EGGBOX_SRC_OS_POSIX_CALLS_H
 #define EGGBOX_SRC_OS_POSIX_CALLS_H
 

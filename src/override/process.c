@@ -80,10 +80,9 @@ static void look(egb_status written, int signal)
 
 NEVER_INLINED static void report_and_look(int signal)
 {
-    if (!egb_report_or_check_is_due_()) {
+    if (!egb_report_or_check_is_due_() || !egb_signals_begin_end_()) {
         return;
     }
-    egb_signals_begin_end_();
     look(egb_report_end_(EGB_REPORT_FRAME_(), signal), signal);
     egb_signals_note_told_();
 }
@@ -131,6 +130,36 @@ EXPORT int __libc_start_main(void* a, void* b, void* c, void* d, void* e, void* 
 }
 
 #endif
+
+// ---- ends with exit handlers --------------------------------------------------------------------
+
+typedef void (*exit_function)(int status);
+
+// Looked up at the start, because a signal handler may call them.
+EGB_NEXT_(exit_function, exit)
+EGB_NEXT_(exit_function, quick_exit)
+
+EXPORT void exit(int status)
+{
+    static egb_signals_end calls;
+    egb_signals_begin_exit_(&calls);
+    next_exit()(status);
+    __builtin_unreachable();
+}
+
+EXPORT void quick_exit(int status)
+{
+    static egb_signals_end calls;
+    egb_signals_begin_exit_(&calls);
+    next_quick_exit()(status);
+    __builtin_unreachable();
+}
+
+__attribute__((constructor(101))) static void look_up(void)
+{
+    (void)next_exit();
+    (void)next_quick_exit();
+}
 
 // ---- ends without exit handlers -----------------------------------------------------------------
 

@@ -44,7 +44,8 @@ static bool (*before_the_end)(int number);  // null: nothing is watched
 
 static struct sigaction own[NSIG];  // the library's, by signal; the default action: it has none
 
-// What the program last asked for where the library's stands in place of the default action.
+// The action that the program last asked for, where the library's stands in place of the default
+// one.
 static struct sigaction asked[NSIG];
 
 static bool is_program_there;
@@ -97,43 +98,60 @@ static bool comes_again(int number)
 
 // ---- one end of two -----------------------------------------------------------------------------
 
-// The number of the process that is ending. In a forked child, which inherits it without the thread
-// that ends, it is another one.
-static pid_t       ending;
-static const void* ender;    // atomic: the errno of its thread, which no other thread has
-static bool        is_told;  // atomic: by a report, and the process need not wait any more
+static egb_signals_end ending;
+static bool            is_told;  // atomic: by a report, and the process need not wait any more
 
-static bool claim_end(void)
+static bool claim(egb_signals_end* end)
 {
-    const pid_t process = getpid();
-    if (__atomic_exchange_n(&ending, process, __ATOMIC_ACQ_REL) == process) {
+    const uint32_t process = (uint32_t)egb_report_process_();
+    if (__atomic_exchange_n(&end->process, process, __ATOMIC_ACQ_REL) == process) {
         return false;
     }
-    __atomic_store_n(&ender, &errno, __ATOMIC_RELAXED);
-    __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&end->thread, &errno, __ATOMIC_RELAXED);
+    if (end == &ending) {
+        __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
+    }
     return true;
 }
 
-// Whether another thread ends the process, and its report is not there yet.
-static bool must_wait(void)
+static bool is_own_thread(const egb_signals_end* end)
 {
-    return before_the_end != NULL && !claim_end() &&
-           __atomic_load_n(&ender, __ATOMIC_RELAXED) != &errno &&
+    return __atomic_load_n(&end->thread, __ATOMIC_RELAXED) == &errno;
+}
+
+// Whether another thread ends the process, and its report is not there yet.
+static bool must_wait(egb_signals_end* end)
+{
+    return before_the_end != NULL && !claim(end) && !is_own_thread(end) &&
            !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
 }
 
 // The end that another thread has begun ends this thread, too, unless something keeps it. It is not
 // cancelled meanwhile: its own end would not come.
-void egb_signals_begin_end_(void)
+static void begin(egb_signals_end* end)
 {
     enum { TRIES = 10000, NANOSECONDS = 1000000 };
     const struct timespec soon = {.tv_nsec = NANOSECONDS};
     int                   before;
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    for (int i = 0; i < TRIES && must_wait(); i++) {
+    for (int i = 0; i < TRIES && must_wait(end); i++) {
         (void)nanosleep(&soon, NULL);
     }
     (void)pthread_setcancelstate(before, NULL);
+}
+
+bool egb_signals_begin_end_(void)
+{
+    begin(&ending);
+    return before_the_end == NULL || is_own_thread(&ending) ||
+           !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
+}
+
+void egb_signals_begin_exit_(egb_signals_end* calls)
+{
+    if (egb_report_or_check_is_due_()) {
+        begin(calls);
+    }
 }
 
 void egb_signals_note_told_(void)
@@ -145,19 +163,19 @@ void egb_signals_go_on_(void)
 {
     if (egb_report_or_check_is_due_()) {
         __atomic_store_n(&is_told, false, __ATOMIC_RELAXED);
-        __atomic_store_n(&ending, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&ending.process, 0, __ATOMIC_RELEASE);
     }
 }
 
 // A second signal that comes to another thread meanwhile has nothing to do, nor has one that comes
 // while the process ends by itself. Once the report of such an end is there, it ends the process.
-// So does one that comes to the child of a vfork.
+// A signal to the child of a vfork ends it, too.
 static bool has_nothing_to_do(int number)
 {
     if (!egb_report_or_check_is_due_()) {
         return false;
     }
-    if (!claim_end()) {
+    if (!claim(&ending)) {
         return !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
     }
     if (before_the_end(number) || !comes_again(number)) {

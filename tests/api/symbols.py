@@ -31,7 +31,8 @@ __libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign __libc_va
 sigaction __sigaction signal bsd_signal ssignal sysv_signal __sysv_signal sigset
 wait waitpid wait3 wait4 waitid
 system popen pclose
-__libc_start_main dlopen pthread_create thrd_create prctl unshare setns abort _exit _Exit
+__libc_start_main dlopen pthread_create thrd_create prctl unshare setns
+abort exit quick_exit _exit _Exit
 execl execle execlp execv execve execveat execvp execvpe fexecve
 """.split()
 NEW_AND_DELETE = r"_Zn[wa][mj](St11align_val_t)?(RKSt9nothrow_t)?" \

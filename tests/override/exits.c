@@ -11,6 +11,9 @@
 //                      report that must be there once only
 //     exits vforks     exit() beside _exit(), while another thread makes children by vfork(): they
 //                      have the memory of the process
+//     exits twice, exits quick_twice
+//                      two threads call exit(), or quick_exit(), at one time
+//     exits again      an exit handler calls exit()
 //     exits cancelled  a thread that is to be cancelled ends the process: no function that does so
 //                      is a cancellation point
 #include <fcntl.h>
@@ -193,21 +196,76 @@ static void* end_in_a_moment(void* nothing)
     _exit(0);
 }
 
-static int end_beside_vforks(void)
+// The report of the process takes a while.
+static void make_blocks(void)
 {
     enum { BLOCKS = 3000 };
-    pthread_t thread;
     for (size_t i = 0; i < BLOCKS; i++) {
         if (malloc(100 + i) == NULL) {
-            return 2;
+            _exit(2);
         }
     }
+}
+
+static int end_beside_vforks(void)
+{
+    pthread_t thread;
+    make_blocks();
     if (pthread_create(&thread, NULL, vfork_on, NULL) != 0 ||
         pthread_create(&thread, NULL, end_in_a_moment, NULL) != 0) {
         return 2;
     }
     (void)usleep(2000);
     exit(0);
+}
+
+// ---- two ends of one kind -----------------------------------------------------------------------
+
+static void (*end_of_two)(int status);
+static atomic_int ready;
+
+static void* end_with_the_other(void* nothing)
+{
+    ready++;
+    while (ready < 2) {
+    }
+    end_of_two(0);
+    return nothing;
+}
+
+static void end_twice(void (*end)(int status))
+{
+    pthread_t other;
+    end_of_two = end;
+    make_blocks();
+    if (pthread_create(&other, NULL, end_with_the_other, NULL) == 0) {
+        (void)end_with_the_other(NULL);
+    }
+    _exit(2);
+}
+
+static int exit_twice(void)
+{
+    end_twice(exit);
+    return 2;
+}
+
+static int quick_exit_twice(void)
+{
+    end_twice(quick_exit);
+    return 2;
+}
+
+static void exit_again(void)
+{
+    exit(0);
+}
+
+static int exit_in_exit(void)
+{
+    (void)alarm(8);  // the wait for another thread would be 10 s
+    (void)atexit(exit_again);
+    exit(1);
 }
 
 // ---- a thread that is to be cancelled -----------------------------------------------------------
@@ -296,6 +354,9 @@ static const struct {
     {"caught", 20, end_in_handler},
     {"watchdog", 1, end_beside_watchdog},
     {"vforks", 10, end_beside_vforks},
+    {"twice", 10, exit_twice},
+    {"quick_twice", 10, quick_exit_twice},
+    {"again", 1, exit_in_exit},
     {"cancelled", 1, end_cancelled},
 };
 

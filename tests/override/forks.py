@@ -22,13 +22,14 @@ def ends(what, command, level, folder=None, **more):
 def main():
     for level in LEVELS:
         ends("forks beside a flush", [STREAMS], level)
-        for way in ("forks", "raw", "handler", "caught", "vforks", "cancelled"):
+        for way in ("forks", "raw", "handler", "caught", "vforks", "twice", "quick_twice", "again",
+                    "cancelled"):
             ends(way, [EXITS, way], level)
     ends("handler", [EXITS, "handler"], "track", EGGBOX_LIVE="1")
     with tempfile.TemporaryDirectory() as folder:
         for way in ("raw", "handler", "caught", "watchdog"):
             ends(way, [EXITS, way], "track", folder)
-    for way in ("vforks", "cancelled"):
+    for way in ("vforks", "twice", "quick_twice", "again", "cancelled"):
         with tempfile.TemporaryDirectory() as folder:
             ends(way, [EXITS, way], "track", folder)
             processes(folder)

@@ -57,6 +57,11 @@ static bool is_wanted(void)
     return wanted_by != 0 && egb_os_process_number_() == wanted_by;
 }
 
+uint64_t egb_report_process_(void)
+{
+    return wanted_by;
+}
+
 bool egb_report_or_check_is_due_(void)
 {
     return wanted_by != 0 ? is_wanted() : egb_process_is_checked_at_end_();
