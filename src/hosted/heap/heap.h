@@ -94,9 +94,6 @@ void egb_heap_unlock_classes_(void);
 // magazines, blocks without room in the magazine, blocks of the C library, and misuse. Not NULL.
 void egb_free_refused_(void* block, const void* site);
 
-// As egb_free(), for another call, made at `site`.
-void egb_free_from_(void* block, const void* site);
-
 // ---- free_sized.c -------------------------------------------------------------------------------
 
 // As egb_free() of a block requested with this alignment and size. A mismatch is reported first,
