@@ -241,7 +241,9 @@ static void count_put(egb_growing* pool, egb_chunk_* chunk, size_t count)
     const bool was_available = egb_chunk_is_available_(chunk);
     const bool was_idle      = egb_chunk_is_idle_(chunk);
     chunk->in_use -= count;
-    chunk->turn = pool->turn;
+    if (chunk->turn == EGB_TURN_LOOKED_AT_) {
+        chunk->turn = pool->turn;
+    }
     pool->in_use -= count;
     egb_growing_note_idle_(pool, chunk, was_idle);
     keep_order(pool, chunk, was_available);

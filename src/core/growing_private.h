@@ -16,7 +16,7 @@ struct egb_chunk_ {
     egb_range    range;     // the region, as the backing gave it: range.start <= fixed.first
     size_t       in_use;    // blocks
     uint32_t     lost;      // blocks: free, and out of reach since one was written to
-    uint32_t     turn;      // of the pool, when a block last came or went
+    uint32_t     turn;      // of the pool, when a block was last taken
     size_t       groups;    // with states: a bit for each group that has a block at home
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last
@@ -26,6 +26,10 @@ struct egb_chunk_ {
     // chunk. All; or where the backing is `zeroed`, none or as many as its commit has set here.
     size_t touched_before;
 };
+
+// In place of the turn: the owner has looked at the chunk's free blocks. When one comes back, the
+// turn is that of the pool again.
+#define EGB_TURN_LOOKED_AT_ UINT32_MAX
 
 // The chunk of a range in the pool's tree; NULL: of none.
 static inline egb_chunk_* egb_chunk_of_range_(egb_range* range)

@@ -295,6 +295,25 @@ TEST_F(heap_free_pages, growth_of_others_takes_them)
     give(stay);
 }
 
+// While blocks of all chunks were freed no page went.
+TEST_F(heap_free_pages, growth_takes_those_of_a_class_that_shrinks_all_the_time)
+{
+    std::mt19937             random(5);
+    const std::vector<void*> blocks = take(8192, 64 * MiB / 8192);
+    std::vector<void*>       order  = blocks;
+    std::vector<void*>       other;
+    std::shuffle(order.begin(), order.end(), random);
+    while (order.size() > blocks.size() / 4) {
+        egb_free(order.back());
+        order.pop_back();
+        const std::vector<void*> more = take(3072, 3);
+        other.insert(other.end(), more.begin(), more.end());
+    }
+    EXPECT_LE(resident(blocks, 8192), 48 * MiB) << "16 are in use";
+    give(other);
+    give(order);
+}
+
 // The pages of a program that uses them again and again stay, however the use goes up and down.
 TEST_F(heap_free_pages, those_in_use_now_and_then_stay)
 {

@@ -4,9 +4,10 @@
 // blocks of such pages stay free, at home, and marked as gone (EGB_STATE_GONE_): each word of them
 // is as before, or zero. A page comes back when a block of it is taken.
 //
-// A program whose use goes up and down would have them back soon. So a chunk must have been left
-// alone for a while: time is counted in turns, and a chunk notes the turn in which a block of it
-// last came or went.
+// A program whose use goes up and down would have them back soon. So no block of the chunk must
+// have been taken for a while: time is counted in turns, and a chunk notes the turn in which that
+// last happened. Blocks that are freed meanwhile do not count: a class that others replace shrinks
+// all the time, and would keep all its pages.
 #include "../region/keep.h"
 #include "../region/obtain.h"
 #include "backing.h"
@@ -119,10 +120,8 @@ static size_t give_pages_of(egb_chunk_* chunk)
     return given;
 }
 
-// In place of the turn: no block came or went since the chunk was looked at.
-static const uint32_t LOOKED_AT = UINT32_MAX;
-
-// Whether the chunk's free blocks were free for all of the last turn.
+// Whether no block was taken in all of the last turn; of a chunk that was looked at before, nor did
+// one come back.
 static bool is_calm(const egb_chunk_* chunk)
 {
     return chunk->owner->turn - chunk->turn >= 2;
@@ -130,7 +129,8 @@ static bool is_calm(const egb_chunk_* chunk)
 
 static bool is_to_look_at(const egb_chunk_* chunk, bool at_once)
 {
-    return !egb_chunk_is_idle_(chunk) && chunk->turn != LOOKED_AT && (at_once || is_calm(chunk));
+    return !egb_chunk_is_idle_(chunk) && chunk->turn != EGB_TURN_LOOKED_AT_ &&
+           (at_once || is_calm(chunk));
 }
 
 static egb_chunk_* last_in_list(const egb_growing* growing)
@@ -157,7 +157,7 @@ static void walk_on(const egb_growing* growing, egb_page_walk* walk)
         if (is_to_look_at(chunk, walk->at_once)) {
             given += give_pages_of(chunk);
             looked += chunk->range.bytes;
-            chunk->turn = LOOKED_AT;
+            chunk->turn = EGB_TURN_LOOKED_AT_;
         }
         chunk = chunk == growing->available ? NULL : chunk->previous;
     }
