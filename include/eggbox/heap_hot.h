@@ -33,6 +33,10 @@ void egb_heap_purge_wait_(size_t given);
 // Ends that wait.
 void egb_heap_purge_wake_(void);
 
+// Whether the first thread of the process has ended: files tell. False also where a system call may
+// be forbidden, or nobody tells.
+bool egb_heap_purge_is_without_first_(void);
+
 // That thread has ended: the calls of the program do the work again.
 void egb_heap_purge_ends_(void);
 

@@ -32,6 +32,11 @@ bool egb_os_process_exists_(uint64_t pid)
     return false;
 }
 
+bool egb_os_first_has_ended_(void)
+{
+    return false;
+}
+
 size_t egb_os_program_(char* out, size_t bytes)
 {
     (void)out;

@@ -29,6 +29,10 @@ uint64_t       egb_os_parent_number_(void);   // its parent's
 // False: no process has this number, not even one that has ended and is waited for.
 bool egb_os_process_exists_(uint64_t pid);
 
+// Whether the first thread of this process has ended, and other threads go on. False also if the
+// system does not tell.
+bool egb_os_first_has_ended_(void);
+
 // The path of the file that this process runs, not ended by a zero; its length, 0: not known.
 size_t egb_os_program_(char* out, size_t bytes);
 

@@ -5,10 +5,6 @@
 
 #include "os.h"
 
-// Whether the first thread of this process has ended, and other threads go on. False also if the
-// system does not tell.
-bool egb_os_first_has_ended_(void);
-
 // Most files of /proc/self are empty when the first thread has ended: it has no memory any more.
 // Those of a thread that goes on tell the same. Emulators know the files of /proc/self only, and so
 // do older kernels.

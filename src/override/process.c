@@ -163,9 +163,18 @@ __attribute__((constructor(101))) static void look_up(void)
 
 // ---- ends without exit handlers -----------------------------------------------------------------
 
+// The child of a vfork may end by no other call than these. In a sandbox it is not known as such:
+// it would look for damage in its parent's memory.
+static bool may_be_child_of_vfork(void)
+{
+    return egb_report_process_() == 0 && egb_heap_expects_sandbox_();
+}
+
 EXPORT void _exit(int status)
 {
-    report_and_look(0);
+    if (!may_be_child_of_vfork()) {
+        report_and_look(0);
+    }
     for (;;) {
         (void)syscall(SYS_exit_group, status);
     }

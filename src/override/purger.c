@@ -42,25 +42,27 @@ enum { STACK_BYTES = 256 << 10 };
 
 static bool is_started;       // atomic: a thread was made, or is not wanted
 static bool is_there;         // atomic, as all that follow
-static long thread_number;    // 0: it has not run yet
-static long process_number;   // 0: not known
+static long thread_number;    // 0: not known
+static long process_number;   // the same
 static bool first_has_ended;  // the first thread of the process, or about to
 
 // Raised when a thread is made, and when it is to end. So a thread that could not end in time does
 // so later, although there is another one by then.
 static uintptr_t turn;
 
+static pthread_t purger;  // while it is there
+
+#if defined(__GLIBC__)
+
 // Held by the thread that made the first other one, as a rule the first of the process, until it
 // ends. It is robust: the system marks it then, even if the thread ends by the system call itself.
+// A look at it needs no system call, which a sandbox may forbid.
 static pthread_mutex_t held_by_first;
 
-// Needs no system call, which a sandbox may forbid. The first call takes the mutex.
-static bool has_first_ended(void)
+// The first call takes the mutex.
+static bool is_first_gone(void)
 {
-    if (pthread_mutex_trylock(&held_by_first) == EOWNERDEAD) {
-        __atomic_store_n(&first_has_ended, true, __ATOMIC_RELEASE);
-    }
-    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE);
+    return pthread_mutex_trylock(&held_by_first) == EOWNERDEAD;
 }
 
 static bool make_mutex(void)
@@ -71,6 +73,28 @@ static bool make_mutex(void)
                          pthread_mutex_init(&held_by_first, &attributes) == 0;
     (void)pthread_mutexattr_destroy(&attributes);
     return is_made;
+}
+
+#else  // musl tells the system of no such mutex, and loses its way if one is made anew after a fork
+
+static bool is_first_gone(void)
+{
+    return egb_heap_purge_is_without_first_();
+}
+
+static bool make_mutex(void)
+{
+    return true;
+}
+
+#endif
+
+static bool has_first_ended(void)
+{
+    if (is_first_gone()) {
+        __atomic_store_n(&first_has_ended, true, __ATOMIC_RELEASE);
+    }
+    return __atomic_load_n(&first_has_ended, __ATOMIC_ACQUIRE);
 }
 
 static uintptr_t turns_since(const void* own)
@@ -100,7 +124,6 @@ static void* purge(void* own)
 static void start_purger(void)
 {
     pthread_attr_t attributes;
-    pthread_t      thread;
     sigset_t       all, before;
     if (pthread_attr_init(&attributes) != 0) {
         return;
@@ -110,11 +133,10 @@ static void start_purger(void)
     __atomic_store_n(
         &process_number, egb_heap_expects_sandbox_() ? 0 : (long)getpid(), __ATOMIC_RELAXED
     );
-    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool is_made = next_pthread_create()(&thread, &attributes, purge, own) == 0;
+    const bool is_made = next_pthread_create()(&purger, &attributes, purge, own) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     __atomic_store_n(&is_there, is_made, __ATOMIC_RELEASE);
     if (!is_made) {
@@ -123,9 +145,9 @@ static void start_purger(void)
     (void)pthread_attr_destroy(&attributes);
 }
 
-// Has a value in the thread that made the first other one, as a rule the first
-// of the process. Its destructor is called as that thread ends, but not as it returns from main(),
-// which ends the process.
+// Has a value in the thread that made the first other one, as a rule the first of the process. Its
+// destructor is called as that thread ends, but not as it returns from main(), which ends the
+// process.
 static pthread_key_t first_thread;
 
 static void at_first_end(void* value);
@@ -166,32 +188,66 @@ static bool is_wanted(void)
 
 // ---- its end ------------------------------------------------------------------------------------
 
-// Whether the system still counts it among the threads of this process.
-static bool is_running(void)
+// A second at most. It may have been about to sleep when it was woken.
+static bool joins(pthread_t thread)
 {
-    const long number = __atomic_load_n(&thread_number, __ATOMIC_ACQUIRE);
-    return number == 0 || syscall(SYS_tgkill, getpid(), number, 0) == 0;
+    enum { WAITS_MAX = 1000, WAIT_NANOSECONDS = 1000000, SECOND = 1000000000 };
+    struct timespec until;
+    int             status = ETIMEDOUT;
+    for (int i = 0; i < WAITS_MAX && status == ETIMEDOUT; i++) {
+        egb_heap_purge_wake_();
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_NANOSECONDS;
+        until.tv_sec += until.tv_nsec / SECOND;
+        until.tv_nsec %= SECOND;
+        status = pthread_timedjoin_np(thread, NULL, &until);
+    }
+    return status == 0;
 }
 
-// The child of a vfork has its parent's memory, and no thread of ours. False: there is no thread
-// that the system could be asked about, or another call ends it.
-static bool end_purger(void)
+// False: there is no thread, or another call ends it. Nothing but the wait for a thread needs the
+// system here.
+static bool stop_purger(void)
 {
-    enum { NAPS_MAX = 5000 };
-    const struct timespec nap     = {.tv_sec = 0, .tv_nsec = 200000};
-    const long            process = __atomic_load_n(&process_number, __ATOMIC_RELAXED);
-    int                   before;
-    if (process == 0 || process != (long)getpid() ||
-        !__atomic_exchange_n(&is_there, false, __ATOMIC_ACQ_REL)) {
+    int before;
+    if (!__atomic_exchange_n(&is_there, false, __ATOMIC_ACQ_REL)) {
         return false;
     }
+    const pthread_t thread = purger;
     (void)__atomic_add_fetch(&turn, 1, __ATOMIC_RELEASE);
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    for (int i = 0; i < NAPS_MAX && is_running(); i++) {
-        egb_heap_purge_wake_();
+    if (!joins(thread)) {
+        (void)pthread_detach(thread);
+    }
+    (void)pthread_setcancelstate(before, NULL);
+    return true;
+}
+
+// The system counts a thread a moment longer than others wait for it. In a sandbox it is not asked.
+static void wait_until_uncounted(void)
+{
+    enum { NAPS_MAX = 5000 };
+    const struct timespec nap    = {.tv_sec = 0, .tv_nsec = 200000};
+    const long            number = __atomic_load_n(&thread_number, __ATOMIC_ACQUIRE);
+    int                   before;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    for (int i = 0; i < NAPS_MAX && number != 0 && !egb_heap_expects_sandbox_() &&
+                    syscall(SYS_tgkill, getpid(), number, 0) == 0;
+         i++) {
         (void)nanosleep(&nap, NULL);
     }
     (void)pthread_setcancelstate(before, NULL);
+}
+
+// The child of a vfork has its parent's memory, and no thread of ours.
+static bool end_purger(void)
+{
+    const bool is_ours = egb_heap_expects_sandbox_() ||
+                         __atomic_load_n(&process_number, __ATOMIC_RELAXED) == (long)getpid();
+    if (!is_ours || !stop_purger()) {
+        return false;
+    }
+    wait_until_uncounted();
     return true;
 }
 
@@ -201,11 +257,13 @@ static void at_first_end(void* value)
     (void)value;
     __atomic_store_n(&first_has_ended, true, __ATOMIC_RELEASE);
     __atomic_store_n(&is_started, true, __ATOMIC_RELAXED);
-    if (!end_purger()) {
-        egb_heap_purge_wake_();
-    }
+    (void)stop_purger();
     egb_heap_purge_ends_();
 }
+
+// So many times in all a call is made anew that the system refuses for one thread too many: in a
+// sandbox nothing tells that it does not count the purger any more.
+enum { TRIES_MAX = 20 };
 
 // ---- threads of the program ---------------------------------------------------------------------
 
@@ -233,7 +291,9 @@ static int make_with_purger(const request* one, int refusal)
 {
     int status = make(one);
     if (status == refusal && end_purger()) {
-        status = make(one);
+        for (int i = 0; i < TRIES_MAX && status == refusal; i++) {
+            status = make(one);
+        }
         if (status == 0) {
             egb_heap_purge_ends_();
         } else {
@@ -272,7 +332,10 @@ static int enter(long call, int first, int second)
     if (result == 0 || (errno != EINVAL && errno != EUSERS) || !end_purger()) {
         return (int)result;
     }
-    const long again = syscall(call, first, second);
+    long again = -1;
+    for (int i = 0; i < TRIES_MAX && again != 0; i++) {
+        again = syscall(call, first, second);
+    }
     if (again == 0) {
         egb_heap_purge_ends_();
         __atomic_store_n(&is_started, false, __ATOMIC_RELAXED);

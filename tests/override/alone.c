@@ -3,9 +3,10 @@
 // own has ended. Says how that went. Or its first thread ends, and it goes on until its last one
 // ends.
 //
-// usage: override_alone user|setns|kept|stopped|ends|child_ends|late|all|refused [c11]
+// usage: override_alone user|setns|kept|stopped|ends|child_ends|late|all|refused [c11|private]
 //
-// c11: its threads are made by thrd_create().
+// c11: its threads are made by thrd_create(). private: it wants no new rights, as before a filter
+// of system calls.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -300,7 +301,11 @@ static void ask_for_a_huge_stack(void)
 int main(int count, char** words)
 {
     const char* const what = count > 1 ? words[1] : "";
-    is_c11                 = count > 2;
+    const char* const how  = count > 2 ? words[2] : "";
+    is_c11                 = strcmp(how, "c11") == 0;
+    if (strcmp(how, "private") == 0) {
+        (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    }
     begin_and_end_a_thread();
     if (strcmp(what, "kept") == 0) {
         stay_with_a_thread(threads_of_process() == 2);

@@ -32,7 +32,7 @@ def the_last_thread_ends():
 
 # The last one was refused.
 def the_program_has_all_threads():
-    for way in ([], ["c11"]):
+    for way in ([], ["c11"], ["private"]):
         command = [ALONE, "all", *way]
         plain = run(command)
         done = run(command, LIBRARY)
@@ -69,11 +69,11 @@ def main():
     a_child_of_the_last_moment_has_one_too()
     a_refused_thread_has_another_reason()
     the_last_thread_ends()
-    for what in ("user", "setns", "kept"):
-        plain = run([ALONE, what])
+    for what in (["user"], ["setns"], ["kept"], ["user", "private"], ["kept", "private"]):
+        plain = run([ALONE, *what])
         check(plain.returncode == 0, f"{what}: it cannot be tried here", plain)
         for setting in ({}, {"EGGBOX_CHECK": "guard"}, {"EGGBOX_PURGE": "calls"}):
-            done = run([ALONE, what], LIBRARY, extra=setting)
+            done = run([ALONE, *what], LIBRARY, extra=setting)
             check((done.returncode, done.stdout) == (0, plain.stdout), f"{what}, {setting}", done,
                   plain)
     done = run([ALONE, "stopped"], LIBRARY)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A program that forbids itself one system call, as a sandbox does, and goes on to allocate.
 //
-// usage: forbidden CALL errno|kill THREADS [late]
+// usage: forbidden CALL errno|kill THREADS [late|first]
 //
-// late: the filter comes after the first thread, unannounced, and binds all threads.
+// late: the filter comes after another thread, unannounced, and binds all threads. first: it comes
+// after one, and the first thread of the process ends behind it.
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -33,6 +34,7 @@ static const struct {
     {"getpid", SYS_getpid},
     {"gettid", SYS_gettid},
     {"tgkill", SYS_tgkill},
+    {"clock_nanosleep", SYS_clock_nanosleep},
     {"getrandom", SYS_getrandom},
     {"readlinkat", SYS_readlinkat},
 #ifdef SYS_readlink
@@ -101,22 +103,40 @@ static void run(unsigned count)
     }
 }
 
+static void* say_fine(void* nothing)
+{
+    (void)allocate(&(unsigned){1});
+    puts("fine");
+    return nothing;
+}
+
+static void end_first_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, say_fine, NULL) == 0) {
+        pthread_exit(NULL);
+    }
+}
+
 int main(int count, char** words)
 {
     const unsigned threads = count > 3 ? (unsigned)atoi(words[3]) : 0;
-    const int      is_late = count > 4;
+    const int      is_late = count > 4 && strcmp(words[4], "late") == 0;
     for (size_t i = 0; count > 3 && i < sizeof calls / sizeof calls[0]; i++) {
         if (strcmp(words[1], calls[i].name) != 0) {
             continue;
         }
         const unsigned answer =
             strcmp(words[2], "kill") == 0 ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM;
-        if (is_late) {
+        if (count > 4) {
             run(1);
         }
         if (!forbid(calls[i].number, answer, is_late)) {
             puts("no filter");
             return 0;
+        }
+        if (count > 4 && !is_late) {
+            end_first_thread();
         }
         run(threads < THREADS_MAX ? threads : THREADS_MAX);
         if (is_late) {

@@ -41,6 +41,9 @@ def main():
                                if how == "errno" or threads == 0 or has_threads])
     for call in CALLS_OF_FEW:
         check_forbidden(call, [("kill", 1)])
+    for call in (*CALLS_OF_FEW, "clock_nanosleep"):
+        done = run([FORBIDDEN, call, "kill", 0, "first"], LIBRARY)
+        check(is_fine(call, done), f"{call}, the first thread ends", done)
     # Looks of the library's thread, that is.
     for call in (*CALLS, *CALLS_OF_FEW):
         if call not in NEEDED_LATE:

@@ -376,6 +376,11 @@ void egb_heap_purge_ends_(void)
     egb_keep_note_purger_(false);
 }
 
+bool egb_heap_purge_is_without_first_(void)
+{
+    return !egb_keep_expects_sandbox_() && egb_os_first_has_ended_();
+}
+
 // The epochs that have passed since the last one began, if this call ends it; else 0. The first one
 // begins with the first look.
 static uint32_t epochs_passed(void)
