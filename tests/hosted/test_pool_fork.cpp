@@ -12,7 +12,7 @@
 #include <thread>
 
 #include <pthread.h>
-#if defined(__has_include)
+#if defined(__has_include) && !defined(__SANITIZE_THREAD__)  // nobody but the C library writes it
   #if __has_include(<sys/single_threaded.h>)
     #include <sys/single_threaded.h>
     #define KNOWS_THREADS 1
@@ -152,7 +152,9 @@ void tell()
 
 void take_back()
 {
-    __libc_single_threaded = told_before;
+    if (is_told_early) {
+        __libc_single_threaded = told_before;
+    }
 }
 
 // Set before those of the library, which makes no pool until a test does: so it is called behind
