@@ -156,6 +156,25 @@ TEST(growing_chunks, what_is_kept_free_stands_before_the_first_block)
     }
 }
 
+TEST(growing_chunks, a_chunk_notes_when_a_block_was_taken_and_the_first_that_comes_after_a_look)
+{
+    counting_backing backing;
+    growing_pool     all(backing, with_states(20));
+    egb_chunk_*      from = nullptr;
+    egb_damage       none;
+    all.pool.turn      = 3;
+    void* const first  = egb_growing_take_(&all.pool, &from, &none);
+    egb_chunk_* other  = nullptr;
+    void* const second = egb_growing_take_(&all.pool, &other, &none);
+    ASSERT_EQ(from, other);
+    all.pool.turn = 4;
+    EXPECT_TRUE(egb_growing_put_(from, first));
+    EXPECT_EQ(from->turn, 3u);
+    from->turn = EGB_TURN_LOOKED_AT_;
+    EXPECT_TRUE(egb_growing_put_(from, second));
+    EXPECT_EQ(from->turn, 4u);
+}
+
 TEST(growing_chunks, what_is_the_backings_at_the_end_is_never_touched)
 {
     for (const std::size_t granule : {0u, 64u}) {
