@@ -15,12 +15,10 @@ static uint64_t failed[PLACES_MAX];  // sites whose first allocation has failed;
 
 static void complain_of_fail(void)
 {
-    static bool       has_complained;  // atomic
+    static bool       has_complained;
     static const char text[] = "eggbox: EGGBOX_FAIL has an entry that is not NAME:every=NUMBER or "
                                "NAME:once; the entry is ignored\n";
-    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
-        egb_os_write_error_(text, sizeof text - 1);
-    }
+    egb_complain_once_(&has_complained, text, sizeof text - 1);
 }
 
 static bool read_fail(const char* from, const char* end, egb_fault_plan* fail)

@@ -64,25 +64,28 @@ static const char* find(const char* from, char wanted)
     return from;
 }
 
+void egb_complain_once_(bool* has_complained, const char* text, size_t bytes)
+{
+    if (!__atomic_exchange_n(has_complained, true, __ATOMIC_RELAXED)) {
+        egb_os_write_error_(text, bytes);
+    }
+}
+
 static void complain_of_level(void)
 {
-    static bool       has_complained;  // atomic
+    static bool       has_complained;
     static const char text[] =
         "eggbox: EGGBOX_CHECK has an entry that is not LEVEL or NAME:LEVEL; the entry is ignored. "
         "The levels are off, check, sample, guard, track and passthrough\n";
-    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
-        egb_os_write_error_(text, sizeof text - 1);
-    }
+    egb_complain_once_(&has_complained, text, sizeof text - 1);
 }
 
 static void complain_of_passthrough(void)
 {
-    static bool       has_complained;  // atomic
+    static bool       has_complained;
     static const char text[] = "eggbox: level passthrough in EGGBOX_CHECK is ignored: this library "
                                "has no other malloc to pass requests on to\n";
-    if (!__atomic_exchange_n(&has_complained, true, __ATOMIC_RELAXED)) {
-        egb_os_write_error_(text, sizeof text - 1);
-    }
+    egb_complain_once_(&has_complained, text, sizeof text - 1);
 }
 
 bool egb_entry_next_(const char** at, egb_entry* entry)

@@ -52,6 +52,9 @@ bool egb_entry_starts_(const char** from, const char* end, const char* text);
 // Reads a number from 1 on, of up to 18 digits. False: the text is something else.
 bool egb_entry_number_(const char* from, const char* end, uint64_t* number);
 
+// Writes the text to stderr, the first time. `has_complained`: false before; atomic.
+void egb_complain_once_(bool* has_complained, const char* text, size_t bytes);
+
 // The level for addresses that are in no pool.
 egb_level egb_level_of_no_pool_(void);
 
