@@ -56,6 +56,7 @@ test: | build
 
 test-all: test coverage sizes docs
 	$(call preset,dev-clang)
+	scripts/lint.sh
 	$(call preset,release-clang)
 	$(call preset,m32)
 	$(call preset,aarch64)
@@ -65,7 +66,6 @@ test-all: test coverage sizes docs
 	$(call preset,ppc64le)
 	$(call preset,windows)
 	$(call preset,bench)
-	scripts/lint.sh
 	@python3 scripts/slowest.py
 
 coverage: | build

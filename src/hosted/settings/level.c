@@ -66,7 +66,7 @@ static const char* find(const char* from, char wanted)
 
 void egb_complain_once_(bool* has_complained, const char* text, size_t bytes)
 {
-    if (!__atomic_exchange_n(has_complained, true, __ATOMIC_RELAXED)) {
+    if (!__atomic_test_and_set(has_complained, __ATOMIC_RELAXED)) {
         egb_os_write_error_(text, bytes);
     }
 }
