@@ -362,7 +362,7 @@ int main(int argc, char** argv)
     const auto smoke   = std::find_if(arguments.begin(), arguments.end(), [](const char* one) {
         return std::strcmp(one, "--smoke") == 0;
     });
-    double     seconds = 0.1;  // of each benchmark
+    double     seconds = 0.1;  // time of each benchmark
     if (smoke != arguments.end()) {
         seconds = 0.0001;
         arguments.erase(smoke);

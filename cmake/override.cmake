@@ -29,7 +29,7 @@ target_link_libraries(eggbox-malloc PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 eggbox_warnings(eggbox-malloc)
 set_target_properties(eggbox-malloc PROPERTIES LINKER_LANGUAGE C)
 
-# What eggbox run preloads in its place, because it does no harm where there is another C library.
+# `eggbox run` preloads this one in its place: it does no harm in a program with another C library.
 add_library(eggbox-preload SHARED src/override/filter.c)
 target_compile_options(eggbox-preload PRIVATE ${EGGBOX_PLAIN} -fno-profile-arcs -fno-test-coverage)
 target_link_options(eggbox-preload PRIVATE -fno-sanitize=all -nostdlib

@@ -23,7 +23,7 @@ EGB_FIXED_DEFINE(sample_blocks, struct sample, sample_count);
 static egb_posix_port   port;
 static egb_fixed_shared samples;
 
-// The interrupt handler: what it cannot store, it drops.
+// The interrupt handler: it drops each sample that it cannot store.
 static unsigned drop_count(unsigned wanted, struct sample** stored)
 {
     unsigned dropped = 0;

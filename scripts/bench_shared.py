@@ -5,8 +5,8 @@
 usage: bench_shared.py [ROUNDS]      needs build/bench, which `make bench` makes
 
 The ways take turns; a figure is the median of the rounds. iceoryx2 takes part where
-cargo finds its crate in the registry, and in Python where its package is installed. What is not
-there is named. A table of Python's ways follows where the package eggbox is installed.
+cargo finds its crate in the registry, and in Python where its package is installed. Missing
+ways are named. A table of Python's ways follows where the package eggbox is installed.
 """
 
 import importlib.util

@@ -292,7 +292,7 @@ def matrix_of(traces):
 
 
 def entries_of(trace):
-    """Entries for what is in no clause: cut at full stops and semicolons."""
+    """Entries for text that is in no clause: cut at full stops and semicolons."""
     numbers = [int(name.split("-")[1]) for name in trace.clauses]
     letters = next((name.split("-")[0] for name in trace.clauses),
                    trace.name.removesuffix(".h").upper())

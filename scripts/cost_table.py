@@ -26,7 +26,7 @@ ALLOCATORS = {
 
 
 def printed_on(preset, name):
-    """What the program says on the board of the preset."""
+    """The output of the program on the board of the preset."""
     program = ROOT / "build" / preset / f"tests/embed/{name}.elf"
     done = subprocess.run(
         ["qemu-system-arm", "-M", BOARDS[preset], "-display", "none", "-monitor", "none",

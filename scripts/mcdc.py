@@ -36,7 +36,7 @@ def core_files():
 
 
 def records_of(build):
-    """What the tests of the build have recorded, as llvm-cov tells it."""
+    """The records of the tests of the build, as llvm-cov exports them."""
     raw = sorted((build / "profiles").glob("*.profraw"))
     if not raw:
         sys.exit(f"no profiles in {build}: run its tests first")

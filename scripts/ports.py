@@ -45,7 +45,7 @@ def zig():
 
 
 def fault_of(compiler, target):
-    """What went wrong; None: nothing."""
+    """The failure as text; None: there was none."""
     example, options, emulator, printed = TARGETS[target]
     program = BUILD / f"{example}-{target}"
     done = subprocess.run(

@@ -25,7 +25,7 @@ CCACHE = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache"
           for language in ("C", "CXX") if shutil.which("ccache")}
 FETCHED = ROOT / "build" / "python-modules"
 SKIPPED = 77
-# Packages that take frames, and what is imported of them; 200 MB. Not torch, whose wheel in the
+# Packages that take frames, and the module to import from each; 200 MB. Not torch: its wheel in the
 # registry needs some GB of others.
 CONSUMERS = {"opencv-python-headless": "cv2", "jax": "jax"}
 
@@ -60,7 +60,7 @@ def fetch():
 
 
 def missing_in(python):
-    """What a build of the package needs and this Python has not."""
+    """The parts that a build of the package needs and this Python lacks."""
     look = "import importlib.util, pathlib, sys, sysconfig\n" \
         f"print(*(name for name in {NEEDED} if importlib.util.find_spec(name) is None))\n" \
         "if not pathlib.Path(sysconfig.get_paths()['include'], 'Python.h').is_file():\n" \

@@ -22,7 +22,7 @@ TESTS = (
     r"heap_(fork|refused|purge|keep|model|large|guard_faults))$|"
     r"^compat\.program\.threads$|^cli\.(run|size_emit)$"
 )
-CHAOS_EVENTS = "20000"  # of shared.chaos, in each round: about a minute
+CHAOS_EVENTS = "20000"  # events of shared.chaos in each round: about a minute
 
 
 def run_round(preset, seed):

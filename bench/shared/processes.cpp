@@ -237,7 +237,7 @@ struct results {
     std::atomic<uint64_t> faults;
     std::atomic<unsigned> ready;  // readers
     std::atomic<size_t>   count;
-    uint64_t              waits_ns[1];  // of each reader and frame that it saw
+    uint64_t              waits_ns[1];  // for each reader and each frame that it saw
 };
 
 uint64_t faults_so_far()

@@ -4,8 +4,8 @@
 #
 # Two programs that start together may each start wine's server, and one server then looks for the
 # folder of the other. One program at a time therefore starts the server, which stays for a while.
-# The first program starts wine's services, too, which would keep its output open until all tests
-# are done: a test that would wait for them. So that is a program whose output nobody reads.
+# The first program starts wine's services, too. They keep its output open until all tests are done,
+# and a reader of this output would wait for them: therefore the first one writes to a log file.
 export WINEDEBUG="${WINEDEBUG:--all}"
 export WINEPREFIX="${WINEPREFIX:-${TMPDIR:-/tmp}/eggbox-wine}"
 (

@@ -117,9 +117,9 @@
   #define EGB_WEAK
 #endif
 
-// Headers say nothing of their own under a program's warnings, also where a program has a copy of
-// them among its own files: in what follows, C++ compilers let pass the casts of C, and what an
-// interface for C has; C compilers let pass declarations behind statements.
+// Headers cause no warnings in a program that turns them on, even with a copy of the headers among
+// its own files: up to EGB_QUIET_END_, C++ compilers accept the casts of C, and other constructs of
+// an interface for C; C compilers accept declarations behind statements.
 // clang-format off
 #if defined(__cplusplus) && defined(__clang__)
   #define EGB_QUIET_BEGIN_                                                \

@@ -22,15 +22,15 @@
 
 EGB_C_BEGIN_
 
-/// Every block of a board heap has this alignment, that of malloc on 32-bit Arm, or more. Where
-/// malloc or a kernel owes its callers 16, as on RISC-V and 64-bit machines, let the memory be
-/// aligned to 16, and all sizes be multiples of 16: every block is then so aligned.
+/// Every block of a board heap has this alignment, that of malloc on 32-bit Arm, or more. If malloc
+/// or a kernel owes its callers 16, as on RISC-V and 64-bit machines, align the memory to 16, and
+/// make all sizes multiples of 16: every block is then so aligned.
 #define EGB_BOARD_ALIGN 8u
 
 /// One size of blocks: 64 bytes on 32-bit machines. The program fills in the first two fields.
 typedef struct egb_board_class {
     size_t block_bytes;  // a multiple of 8, more than that of the class before
-    size_t count;        // of blocks; 1 or more
+    size_t count;        // blocks; 1 or more
     // Private from here on.
     egb_fixed        pool;
     egb_fixed_shared shared;
@@ -73,7 +73,7 @@ EGB_NODISCARD egb_status egb_board_init(
 /// Misuse   EGB_MISUSE_NO_POOL if `heap` is not initialised; else as egb_fixed_shared_alloc().
 EGB_NODISCARD void* egb_board_alloc(egb_board_heap* heap, size_t bytes);
 
-/// The same for an urgent caller, who gets the reserve too.
+/// The same for an urgent caller, which gets the reserve too.
 EGB_NODISCARD void* egb_board_alloc_urgent(egb_board_heap* heap, size_t bytes);
 
 /// The same, and the block's address is a multiple of `align`, a power of two. Only classes whose
@@ -103,8 +103,8 @@ void egb_board_free(egb_board_heap* heap, void* block);
 /// Cost     one alloc, one free, and the copy, which is outside critical sections.
 EGB_NODISCARD void* egb_board_realloc(egb_board_heap* heap, void* block, size_t bytes);
 
-/// The bytes of a block, all of which may be used: those of its class. 0 for an address that is no
-/// block of the heap.
+/// The bytes of a block, those of its class: the caller may use all of them. 0 for an address that
+/// is no block of the heap.
 size_t egb_board_usable(const egb_board_heap* heap, const void* block);
 
 /// Bytes of the blocks that no caller holds, of all classes together. A request may be refused

@@ -82,7 +82,7 @@ EGB_NODISCARD void* egb_fixed_shared_alloc_urgent(egb_fixed_shared* shared);
 EGB_NODISCARD egb_status
 egb_fixed_shared_alloc_for(egb_fixed_shared* shared, void** out, uint32_t timeout_ms);
 
-/// The same for an urgent caller, who is served before all who are not.
+/// The same for an urgent caller, which is served before all that are not.
 EGB_NODISCARD egb_status
 egb_fixed_shared_alloc_urgent_for(egb_fixed_shared* shared, void** out, uint32_t timeout_ms);
 

@@ -89,7 +89,7 @@ egb_pool egb_heap_pool(void);
 ///
 /// For a thread or a timer that calls it again and again, every 250 ms or so: until 40 s after a
 /// call the heap leaves unused memory up to a limit of 64 MiB to these calls, and gives back at
-/// once what is over it. Without them the limit is 8 MiB. It becomes higher if memory is needed
+/// once all memory above it. Without them the limit is 8 MiB. It becomes higher if memory is needed
 /// again soon. The malloc library has such a thread once the program has threads. In the child of a
 /// fork it is as if there had been no call.
 size_t egb_heap_purge(void);

@@ -329,7 +329,7 @@ class heap
     }
 
     egb_pool_options options_;
-    char             name_[sizeof(egb_pool_stats::name)]{};  // of all pools, if they have one
+    char             name_[sizeof(egb_pool_stats::name)]{};  // the pools' name, if they have one
     egb_pool         top_{0, 0};
     egb_status       status_ = EGB_INVALID;
     alignas(8) std::uint64_t keys_[sizes::count]{};  // atomic; 0: not used yet

@@ -60,11 +60,11 @@ void egb_free_sized_(void* block, size_t bytes);
 void egb_free_aligned_(void* block, size_t align);
 void egb_free_aligned_sized_(void* block, size_t align, size_t bytes);
 
-// Of a library that is the C library's malloc: makes it ready, when no lock is held and the process
-// has one thread. Before that a request is served out of 1 MiB of static memory.
+// For a library that is the C library's malloc: makes it ready, when no lock is held and the
+// process has one thread. Before that a request is served out of 1 MiB of static memory.
 void egb_heap_begin_(void);
 
-// Of that library: main() begins soon. The constructors of all libraries are over.
+// For that library: main() begins soon. The constructors of all libraries are over.
 void egb_heap_main_begins_(void);
 
 // Serves a small request out of this thread's magazine. False: call egb_malloc_more_().

@@ -4,7 +4,7 @@
 //
 // `eggbox run` makes the file, and each process on pools maps it. A process claims a slot, and
 // copies its counts there in each call that takes a lock anyway; requests that are measured are
-// counted there, and nowhere else. So no end of a process loses them. Nothing in the file decides
+// counted there, and nowhere else. No end of a process loses them. Nothing in the file decides
 // anything: whoever writes nonsense there gets a wrong number, and never a wrong block.
 //
 // Behind the slots is room for a report of each: a process that may write no file any more, as it
@@ -23,7 +23,7 @@ EGB_C_BEGIN_
 #define EGB_LIVE_MAGIC     UINT64_C(0x314556494c474745)
 #define EGB_LIVE_VERSION   4u
 #define EGB_LIVE_SLOTS_MAX 1024u  // processes at one time
-#define EGB_LIVE_START     4096u  // of the first slot
+#define EGB_LIVE_START     4096u  // offset of the first slot
 
 enum { EGB_LIVE_POOLS = 96, EGB_LIVE_CLASSES = 80, EGB_LIVE_NAME = 32, EGB_LIVE_PROGRAM = 256 };
 
@@ -42,7 +42,7 @@ typedef struct egb_live_header {
 // A pool, as its lock was last let go. `in_use` counts what callers have, and free blocks in
 // magazines: `in_magazines` when they were counted last, and `in_magazines_max` at most.
 typedef struct egb_live_pool {
-    uint64_t key;  // of the pool's handle; 0: there is no pool here
+    uint64_t key;  // that of the pool's handle; 0: there is no pool here
     uint64_t block_bytes;
     uint64_t in_use;
     uint32_t in_magazines;  // 0: not counted yet. Counts take 1 % of the time
@@ -92,7 +92,7 @@ typedef struct egb_live_slot {
     uint32_t       pools_beyond;  // highest place of a pool that found none here; 0: none
     uint32_t       is_end_seen;   // by its parent: then `end_status` is that of wait()
     int32_t        end_status;
-    uint32_t       report_bytes;  // of its report behind the slots; 0: there is none. Atomic
+    uint32_t       report_bytes;  // length of its report behind the slots; 0: none. Atomic
     uint32_t       unused;        // else some machines would leave a gap here, and others none
     char           library[16];   // its version
     char           level[16];
@@ -124,11 +124,11 @@ void egb_live_note_wait_(uint32_t pid, int status);
 // The moment, by the clock that `started_ns` has.
 uint64_t egb_live_now_(void);
 
-// The same of a child whose number only the C library knows. One call stands before the C library's
-// wait for it, and one behind, with the status; -1: it saw none end. The child is a program that
-// this process started later than `since_ns`, that is gone, and that nobody has seen end. Notes
-// nothing if there are several, or if another such wait was on at the same time. Where a thread is
-// cancelled in its wait, the second call never comes, and from then on nothing is noted.
+// The same for a child whose number only the C library knows. One call stands before the wait of
+// the C library for it, and one behind, with the status; -1: it saw none end. The child is a
+// program that this process started later than `since_ns`, that is gone, and that nobody has seen
+// end. Notes nothing if there are several, or if another such wait was on at the same time. If a
+// thread is cancelled in its wait, the second call never comes, and from then on nothing is noted.
 void egb_live_wait_begins_(void);
 void egb_live_wait_ends_(uint64_t since_ns, int status);
 

@@ -83,7 +83,7 @@ EGB_INLINE void egb_lock_give_(egb_lock_* lock)
 // its thread then goes on without taking the lock again. All zero is unlocked.
 typedef struct egb_handler_lock_ {
     egb_lock_   lock;
-    const void* owner;  // of the thread that holds it by the calls below; atomic
+    const void* owner;  // marks the thread that holds it by the calls below; atomic
 } egb_handler_lock_;
 
 // False: this thread holds it already, and must not give it back.

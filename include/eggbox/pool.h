@@ -182,8 +182,8 @@ EGB_INLINE_PUBLIC void egb_pool_free(egb_pool pool, void* block);
 /// Takes a block, and waits for one as long as `timeout_ms` milliseconds; EGB_FOREVER: without an
 /// end; 0: not at all. Before the wait the call does all that egb_pool_alloc() does.
 ///
-/// Threads are served in the order in which they begin to wait. As long as one waits, nobody who
-/// comes later gets a block before it: egb_pool_alloc() of others returns NULL.
+/// Threads are served in the order in which they begin to wait. As long as one waits, no later
+/// caller gets a block before it: egb_pool_alloc() of others returns NULL.
 ///
 /// A block that is freed goes straight to the first thread. A budget that gets bytes back, because
 /// a pool below it was destroyed or gave a chunk back in egb_pool_trim(), wakes the first thread of

@@ -53,7 +53,7 @@ size_t egb_pool_bytes(const egb_pool_options* options, size_t count);
 #define EGB_POOL_FRONT_BYTES_   16u
 #define EGB_POOL_RECORD_BYTES_  (sizeof(void*) > 4 ? 48u : 40u)
 #define EGB_POOL_BACK_BYTES_    16u
-#define EGB_POOL_GAP_BYTES_MAX_ 128u  // of those that the alignment leaves, before a block
+#define EGB_POOL_GAP_BYTES_MAX_ 128u  // left by the alignment, before a block
 
 // The numbers have 64 bits, so that none wraps before the last step has looked at the count.
 #define EGB_POOL_LARGER_(a, b)          ((a) > (b) ? (a) : (b))

@@ -53,7 +53,7 @@ typedef struct egb_magazine_ {
     uint8_t           refill_max;     // blocks to get at the next refill; 0: the first one
     bool              is_unsure;      // counted in its depot's `unsure`: src/hosted/cache/tight.h
     uint8_t           lane;           // the magazine's lane in its depot
-    uint8_t           remote_length;  // of the next batch for blocks of other lanes' chunks
+    uint8_t           remote_length;  // length of the next batch for blocks of other lanes' chunks
     uint32_t          remote_first;   // index of its oldest entry: another thread took those before
     struct egb_batch* remote;         // blocks of other lanes' chunks; NULL: none yet
     uintptr_t         remote_top;     // behind its newest entry
@@ -85,7 +85,7 @@ typedef struct egb_thread_ {
     size_t              lane;     // this thread's lane in every depot
     struct egb_thread_* next;     // in the list of all threads
     struct egb_thread_* previous;
-    size_t              room_bytes;  // of the blocks that its magazines have loaded room for
+    size_t              room_bytes;  // bytes of blocks that its loaded batches have room for
     uint64_t            unused[sizeof(void*) == 8 ? 11 : 12];  // a magazine is two cache lines
     egb_magazine_       magazines[EGB_THREAD_MAGAZINES_];
 } egb_thread_;

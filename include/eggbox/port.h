@@ -31,7 +31,7 @@ typedef struct egb_port {
     /// Begins a critical section: until its end no other thread or interrupt that uses the same
     /// port runs in one. Returns what `leave` needs to restore.
     ///
-    /// Sections nest: whoever is in one may begin another. Where interrupts use the port, `enter`
+    /// Sections nest: whoever is in one may begin another. If interrupts use the port, `enter`
     /// and `leave` are called in interrupts, and keep other such interrupts out.
     uintptr_t (*enter)(const struct egb_port* port);
 

@@ -4,7 +4,7 @@
 // stdio.
 //
 // With EGGBOX_REPORT=FOLDER in its environment a program writes its report there at exit(), if it
-// has made a pool or used the heap. Where there is no such folder, nothing is written or said.
+// has made a pool or used the heap. If there is no such folder, nothing is written or said.
 // `eggbox run` sets the variable.
 //
 // Threads  any; if two threads write at one time, one gets EGB_BUSY.

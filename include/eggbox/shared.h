@@ -7,7 +7,7 @@
 // A process that has the pool open is an attachment. It is alive as long as it holds a lock on its
 // byte of the file, which the kernel drops when the process is gone, whatever ended it. One word
 // for each block says which attachments hold it, and whether the feed does. A process may be killed
-// at any instruction: the others find what it held, and no block is lost.
+// at any instruction: the others find the blocks that it held, and none is lost.
 //
 // A block that is handed out is a frame. A frame's handle is a value of 16 bytes; it opens this
 // frame in any process, or none at all. The feed is a ring of the frames published last: every
@@ -37,8 +37,8 @@ typedef struct egb_shared egb_shared;
 /// A frame's handle, for any queue, socket or file. All zero is no frame's.
 typedef struct egb_frame {
     uint32_t pool;        // number of the pool, by chance and not 0
-    uint32_t index;       // of the block, from 0
-    uint64_t generation;  // of the block, from 1: it never comes back
+    uint32_t index;       // number of the block, from 0
+    uint64_t generation;  // the block's, from 1: it never comes back
 } egb_frame;
 
 /// The most attachments at one time; bytes of a note, and of `about`; blocks; bytes of a name.
@@ -52,7 +52,7 @@ typedef struct egb_frame {
 /// that waits: no moment is compared with that of another process.
 #define EGB_SHARED_FOREVER UINT64_MAX
 
-/// What egb_shared_alloc() does when no block is free, and no dead process held one.
+/// The answer of egb_shared_alloc() when no block is free, and no dead process held one.
 typedef enum egb_shared_full {
     EGB_SHARED_FAIL        = 0,  // it returns NULL
     EGB_SHARED_WAIT        = 1,  // it waits for `wait_ns`, then returns NULL
@@ -76,10 +76,10 @@ typedef struct egb_shared_options {
     size_t note_bytes;   // bytes with each published frame, at most EGB_SHARED_NOTE_BYTES_MAX
     egb_shared_full on_full;
     uint64_t        wait_ns;  // for EGB_SHARED_WAIT; EGB_SHARED_FOREVER: no limit
-    unsigned permissions;     // of the named file; 0: 0600. Every process writes to it, also one
-                              // with EGB_SHARED_READ_ONLY
-    unsigned    flags;        // EGB_SHARED_PREFAULT | EGB_SHARED_HUGE_PAGES
-    const void* about;        // what the blocks are, for those who attach; copied. NULL: nothing
+    unsigned permissions;  // mode of the named file; 0: 0600. Every process writes to it, also one
+                           // with EGB_SHARED_READ_ONLY
+    unsigned    flags;     // EGB_SHARED_PREFAULT | EGB_SHARED_HUGE_PAGES
+    const void* about;     // describes the blocks for those who attach; copied. NULL: nothing
     size_t      about_bytes;  // at most EGB_SHARED_ABOUT_BYTES_MAX
 } egb_shared_options;
 
@@ -167,8 +167,9 @@ void egb_shared_release(egb_shared* shared, void* block);
 
 /// Publishes a frame that this process holds, and still holds afterwards: everyone may see it, and
 /// nobody should write to it any more. The first publish makes this attachment the publisher of the
-/// pool, until it is closed or its process is gone. What falls out of the feed is free when
-/// nobody holds it. `note` has the pool's `note_bytes`; NULL: zeros. `sequence` may be NULL.
+/// pool, until it is closed or its process is gone. A frame that falls out of the feed is
+/// free when nobody holds it. `note` has the pool's `note_bytes`; NULL: zeros. `sequence` may be
+/// NULL.
 ///
 /// Returns  EGB_OK, and the frame's number, from 1, in `*sequence`;
 ///          EGB_BUSY if another attachment publishes, or a process was stopped for a second while
@@ -219,9 +220,9 @@ typedef struct egb_shared_numbers {
     size_t   count;
     size_t   feed_count;
     size_t   note_bytes;
-    size_t   bytes;        // of the whole file
+    size_t   bytes;        // size of the whole file
     size_t   in_use;       // blocks that are not free
-    size_t   only_feed;    // of these, held by nobody but the feed
+    size_t   only_feed;    // those of them that only the feed holds
     size_t   attachments;  // alive or not yet recovered
     uint64_t published;    // frames, ever
     uint64_t dropped;      // frames that alloc took from the feed, ever
@@ -245,7 +246,7 @@ typedef struct egb_shared_attachment {
     char     program[32];  // the end of its path
     size_t   held;         // blocks
     uint64_t missed;       // frames that its next and take were too late for
-    uint64_t waiting;      // of its threads, for a frame or a block; the dead wait for nothing
+    uint64_t waiting;  // its threads that wait for a frame or a block; the dead wait for nothing
 } egb_shared_attachment;
 
 /// Calls `visit` for each attachment, dead ones too. It must not close the pool.

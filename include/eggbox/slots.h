@@ -68,9 +68,9 @@ typedef EGB_MAY_ALIAS size_t egb_live_word_;
 typedef struct egb_slots {
     unsigned char*  elements;     // NULL: not initialised
     egb_live_word_* live;         // a bit per touched slot
-    egb_word*       generations;  // of each touched slot: odd if live
+    egb_word*       generations;  // one for each touched slot: odd if live
     egb_word*       links;     // 1 + index of the next slot on the list of free ones, or in limbo
-    egb_word*       frames;    // of slots in limbo: how many frames after the one before it
+    egb_word*       frames;    // for slots in limbo: how many frames after the one before it
     size_t          stride;    // bytes from one element to the next
     uint32_t        count;     // slots
     uint32_t        touched;   // slots that were used at least once

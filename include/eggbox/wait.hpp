@@ -22,7 +22,7 @@ namespace eggbox
 /// A wait without an end.
 inline constexpr std::chrono::milliseconds wait_forever{(std::chrono::milliseconds::max)()};
 
-/// What a wait gave: a pointer, or the reason why there is none.
+/// The result of a wait: a pointer, or the reason why there is none.
 ///
 ///     const auto [job, status] = jobs.make_for(100ms, work);
 ///

@@ -27,7 +27,7 @@ CXX11 = "eggbox/make_once.hpp"
 ELSEWHERE = {f"eggbox/port/{name}.h" for name in (
     "board_malloc", "cmsis_rtos2", "cortex_m", "freertos", "freertos_malloc", "posix", "threadx",
     "zephyr")}
-# What a program does behind the macros, where that is in question.
+# The code of a program behind the macros, for headers in which a macro could break it.
 BEHIND_MACROS = {"eggbox/slots.hpp": (
     "bool use();\n"
     "bool use() { eggbox::fixed_slots<int, 2> some; return some.contains(some.insert(1)); }\n")}

@@ -55,7 +55,7 @@ def older_cxx_failures(root, cxx):
 
 
 def short_size_failures(root, cc):
-    """Where a size_t has 16 bits, the first thing that a compiler says is why that does not do."""
+    """If a size_t has 16 bits, the first error of the compiler gives the reason for the refusal."""
     text = ("#include <stdint.h>\n#undef SIZE_MAX\n#define SIZE_MAX 65535u\n"
             '#include "eggbox/fixed.h"\n')
     said = compile_text(cc, "c11", ".c", text, root) or "it compiles"

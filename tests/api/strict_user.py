@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A program that has a copy of eggbox among its own files, on an ordinary include path, meets
-no warning of our headers: not by including any of them, and not by use of what they define. It has
+no warning of our headers: not by including any of them, and not by use of their definitions. It has
 every warning of the compiler on, but for those that forbid C++11 or the names of older libraries.
 In C there are fewer such warnings.
 
@@ -30,7 +30,7 @@ IN_C = ["-Wbad-function-cast", "-Wc++-compat", "-Wcast-qual", "-Wdeclaration-aft
 COMPAT = {"clang": ["-Wno-exit-time-destructors", "-Wno-global-constructors", "-Wno-padded",
                     "-Wno-reserved-identifier", "-Wno-reserved-macro-identifier"],
           "gcc": ["-Wno-padded"]}
-HERE = {"eggbox/port/posix.h"}  # of the headers for one system, or one processor
+HERE = {"eggbox/port/posix.h"}  # the headers of ELSEWHERE that compile here, too
 STANDARDS = ["c++17", "c++20"]
 # Each must be refused, else the flags do not do their work.
 REFUSED = ["int f(long x);\nint f(long x) { return (int)x; }\n",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`eggbox report --diff OLD NEW`: every figure against the reports, the limit, and what makes two
-places the same.
+"""`eggbox report --diff OLD NEW`: every figure against the reports, the limit, and the rule for two
+places to be the same.
 
 usage: difference.py EGGBOX
 """
@@ -116,7 +116,7 @@ def each_figure_is_that_of_the_reports():
 
 
 def memory_that_was_seen_by_chance_is_not_compared():
-    """Of a killed process the same program has another number in each run."""
+    """For a killed process the same program has another number in each run."""
     killed = changed(BASE, no_report="signal 9 ended it", peak_resident_bytes=1000)
     more = changed(killed, peak_resident_bytes=5000)
     for old, new, count in ((killed, more, "2 processes"), (BASE, more, "1 process"),

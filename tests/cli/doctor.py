@@ -197,7 +197,7 @@ def rights(folder):
 
 
 def without_proc(folder):
-    """As in a small container: the command finds its library, and says what it cannot do."""
+    """As in a small container: the command finds its library, and says that /proc is missing."""
     os.chmod(folder, 0o755)
     command = shutil.copy(EGGBOX, folder)
     shutil.copy(DOUBLE, folder / "libeggbox-malloc.so")

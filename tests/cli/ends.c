@@ -119,7 +119,7 @@ static void without_descriptors(const char* program)
     execl(program, program, last, NULL);
 }
 
-// A program that is started as another user, who may not look at the processes of the first one.
+// A program that runs as another user, without the right to look at processes of the first one.
 static void start_as_nobody(const char* program)
 {
     if (setgid(65534) == 0 && setuid(65534) == 0) {

@@ -189,7 +189,7 @@ def in_use_of(report):
 
 def what_a_server_has_in_use(program, report):
     """Blocks of the C library and the loader are one line, as for leaks; the sums are of the list.
-    Where nothing is known to be in use, no line says so."""
+    Without blocks that are known to be in use there is no line."""
     talk, page, data = stopped(program, report, signal.SIGTERM, "--sample", "1")
     kept = re.search(r"  ([\d,]+) bytes in \d+ blocks? kept by the C library", page)
     check(kept and kept.group(0) in talk and data["held_kept"]["blocks"] > 0 and
@@ -245,7 +245,7 @@ def by_the_terminal(program, report):
 
 
 def by_a_signal_inside_malloc(program, report):
-    """Where a lock is held, the signal comes again. In each case it ends the program."""
+    """If a lock is held, the signal comes again. In each case it ends the program."""
     with_report = 0
     for _ in range(10):
         with subprocess.Popen([EGGBOX, "run", "--report", report, "--", program, "busy"],
@@ -409,7 +409,7 @@ def without_room(program, report):
 
 
 def where_messages_go_nowhere(program, report):
-    """What eggbox and its library say is lost, and the program ends as it does. Another command
+    """Messages of eggbox and its library are lost, and the program ends as it does. Another command
     ends as commands do whose reader has gone."""
     def status(*words, stream="stderr", before=None, **more):
         reader, writer = os.pipe()

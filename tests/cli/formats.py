@@ -52,7 +52,7 @@ LEAKS = [  # stack, blocks, bytes, the names that are shown, the outermost first
     (ITEM + [FILL, MAIN, START], 20, 640, ("main", "fill", "make_item", "item")),
     ([place("xmalloc", 5, 0x100), FILL, MAIN], 2, 300, ("main", "fill")),
     ([place("g_malloc", 6, 0x110), FILL, MAIN], 1, 30, ("main", "fill")),  # the same, when shown
-    ([FILL], 1, 7, ("fill",)),  # where the one before begins
+    ([FILL], 1, 7, ("fill",)),  # the innermost shown call of the one before
     ([BARE, MAIN], 3, 33, ("main", "shop+0x99")),
     ([place("a;b\x1b[2J1", 1, 0x600)], 1, 5, ("a;b\\x1b[2J1",)),
     ([place("deep", 7, 0x700)] * 300, 1, 1, ("deep",) * 256),
@@ -386,7 +386,7 @@ def on_a_terminal(columns, *words):
 
 
 def no_line_is_wider_than_the_terminal(file):
-    """But for what is copied: paths, and the command to type next."""
+    """Lines to copy are exceptions: paths, and the command to type next."""
     words = on_a_terminal(1000, "report", file).split()
     for columns in (40, 80, 120):
         page = on_a_terminal(columns, "report", file)

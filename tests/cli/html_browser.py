@@ -31,7 +31,7 @@ def check(truth, what, *seen):
 
 
 class Browser:
-    """Chromium with one page, told what to do in the DevTools protocol through two pipes."""
+    """Chromium with one page, controlled by the DevTools protocol through two pipes."""
 
     def __init__(self, folder):
         wanted, self.to = os.pipe()

@@ -16,7 +16,7 @@ import tempfile
 EGGBOX, LIBRARY, ROOT, CC = (pathlib.Path(path).resolve() for path in sys.argv[1:5])
 RUNS = pathlib.Path(__file__).resolve().parent / "runs"
 FRAME = 3110400
-SIZES = 64  # of the table
+SIZES = 64  # places in the table of large sizes
 failures = []
 
 # Argument: frames at one time. Each is taken 40 times. A child has frames of its own. Other sizes,

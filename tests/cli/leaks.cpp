@@ -343,7 +343,7 @@ NEVER_INLINED void aside()
     pthread_join(one, nullptr);
 }
 
-// What the functions that have not returned saved on the stack is overwritten.
+// Overwrites its caller's frame pointer, which it has saved on the stack.
 NEVER_INLINED void damaged()
 {
     void* volatile block                                   = malloc(199);  // damaged: lost: 199
@@ -358,7 +358,7 @@ NEVER_INLINED void returned()
     leave_on_stack(~reinterpret_cast<uintptr_t>(malloc(166)));  // returned: lost: 166
 }
 
-// What the C library allocates for its caller is lost as anything else.
+// A block that the C library allocates for its caller is lost like any other.
 NEVER_INLINED void library()
 {
     char* volatile text = nullptr;

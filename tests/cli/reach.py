@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is lost at the end of a program, and what it can still reach: `eggbox run --check track`
-must say of each program in leaks.cpp what its comments say, and what LeakSanitizer says.
+"""Blocks that are lost at the end of a program, and those that it can still reach: for each program
+in leaks.cpp `eggbox run --check track` must agree with its comments and with LeakSanitizer.
 
 usage: reach.py EGGBOX LIBRARY C++-COMPILER
 """

@@ -401,7 +401,7 @@ def a_report_that_cannot_be_written_changes_no_exit_status(folder):
 
 def streams_may_be_closed(folder):
     """The number of stderr is no other file's: a message, here of a file that is no report, would
-    go into the report of the run. The program finds closed what was closed."""
+    go into the report of the run. The closed streams are closed in the program, too."""
     report = folder / "closed.json"
     script = "import os; open_ones = [i for i in range(3) if os.path.exists(f'/dev/fd/{i}')]; " \
              "folder = os.environ['EGGBOX_REPORT']; open(f'{folder}/99999-1.json', 'w').close(); " \

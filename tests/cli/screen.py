@@ -68,7 +68,7 @@ def watch(program, process):
 
 
 def watch_shared(name, holder):
-    """Pools that processes share, and who has one open, for how long."""
+    """Pools that processes share, and the processes that have one open, with the time of each."""
     page = wait_for(rf"\n{name} +1000 B +4 +2 +1 +\S+ +1 +0 +0 +1\n", "a shared pool", ["m"])
     check(re.match(r"\d+ shared pools?\n", page) and "m processes" in page, "its title", page)
     wait_for(rf"\n{name} ", "it alone", ["/", *name[-4:], "Enter"])
@@ -93,7 +93,7 @@ def end_by_signal(file):
 
 
 def a_dumb_terminal(program):
-    """Where no line can be written in its place, the screen would be a heap of words."""
+    """On a terminal that cannot place its lines the screen would be a heap of words."""
     ours, theirs = os.openpty()
     done = subprocess.run([EGGBOX, "top", program.name], stdin=theirs, stdout=theirs,
                           stderr=subprocess.PIPE, text=True, check=False,

@@ -43,7 +43,7 @@ def compiled(compiler, source, program, *options):
 
 
 def leaks(*command):
-    """What is said behind the age of each leak, by its sizes, in order."""
+    """The text behind the age of each leak, by the sizes before it, in order."""
     done = subprocess.run([EGGBOX, "run", "--check", "track", "--", *command],
                           capture_output=True, text=True, check=False, timeout=600,
                           env={**os.environ, "EGGBOX_MALLOC_LIB": LIBRARY})

@@ -373,7 +373,7 @@ class mapped_live_file
         );
     }
 
-    // A program that wrote its report behind the slots: `text`, of which `length` is said.
+    // A program that wrote its report behind the slots: `text`, with `length` as its stated length.
     void leave_report(std::size_t place, const std::string& text, std::uint32_t length)
     {
         egb_live_slot& slot  = (*this)[place];
@@ -414,7 +414,7 @@ TEST(harvest, the_last_look_finds_a_slot_whose_claim_was_not_counted)
     EXPECT_EQ(run.processes[0].program, "/bin/killed");
 }
 
-// Its memory is gone with it, so what was seen before is all that is known.
+// Its memory is gone with it: only the peak that was seen before is known.
 TEST(harvest, of_a_killed_process_the_peak_of_its_memory_is_known_that_was_seen)
 {
     const folder     place;
@@ -588,5 +588,5 @@ TEST(harvest, of_many_processes_that_leak_the_later_ones_have_no_stacks)
         places += each.leaks[0].stack.size();
     }
     EXPECT_EQ(places, 200u);
-    EXPECT_EQ(run.processes[0].leaks[0].stack.size(), 10u);  // of the program itself
+    EXPECT_EQ(run.processes[0].leaks[0].stack.size(), 10u);  // the leak of the program itself
 }

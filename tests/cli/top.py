@@ -197,7 +197,7 @@ def in_namespaces(program):
     script = f'{" ".join(command)} "$0" wait & sleep 0.1; {" ".join(command)} "$1" wait'
     with started(EGGBOX, "run", "--report", program.parent / "n.json", "--", "sh", "-c", script,
                  other, program) as run:
-        run.stdout.readline()  # of the second one
+        run.stdout.readline()  # the line of the second one
         see("in two namespaces", [program.name, other.name])
 
 

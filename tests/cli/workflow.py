@@ -173,7 +173,7 @@ def check(truth, what, *seen):
 def run(words, folder, status=0):
     done = subprocess.run([str(word) for word in words], cwd=folder, capture_output=True,
                           text=True, check=False)
-    if done.returncode != status:  # what follows needs it
+    if done.returncode != status:  # the next steps need its result
         sys.exit(f"{words}: status {done.returncode}\n{done.stdout}{done.stderr[:3000]}")
     return done.stdout
 

@@ -551,7 +551,7 @@ TEST(allocator, a_class_keeps_the_forms_that_it_has_itself)
     delete new with_own_placement;
 }
 
-// What the handler of misuse does with the pool that reports, in the thread that reports.
+// The handler of misuse uses the pool that reports, in the thread that reports.
 static void use_the_pool(const egb_misuse_event*, void* user)
 {
     Allocator&  pool  = *static_cast<Allocator*>(user);

@@ -323,7 +323,7 @@ TEST(fb_bugs, a_double_free_gave_one_block_to_two)
     give_all(five, blocks);
 }
 
-// What the handler of misuse does with the allocator that reports, in the thread that reports.
+// The handler of misuse uses the allocator that reports, in the thread that reports.
 static void use_five(const egb_misuse_event*, void*)
 {
     void* const block = ALLOC_Alloc(five, 16);

@@ -376,7 +376,7 @@ TEST(pool_c, an_assignment_is_as_a_copy)
     EXPECT_NE(other.Allocate(), nullptr);
 }
 
-// What the handler of misuse does with the pool that reports, in the thread that reports.
+// The handler of misuse uses the pool that reports, in the thread that reports.
 static void use_the_pool(const egb_misuse_event*, void* user)
 {
     Pool_c&     pool  = *static_cast<Pool_c*>(user);

@@ -35,7 +35,7 @@ struct shared_pool {
         egb_fixed_shared_free(&shared, block);
     }
 
-    // What a wait returned.
+    // Waits for a block, and returns the answer.
     egb_status wait(void** out, bool is_urgent = false, uint32_t timeout_ms = EGB_FOREVER)
     {
         return is_urgent ? egb_fixed_shared_alloc_urgent_for(&shared, out, timeout_ms)

@@ -496,7 +496,7 @@ TEST_F(slots, whole_notices_damage)
     all.base = 4;  // as if no handle had been given out yet
     EXPECT_FALSE(egb_slots_whole(&all));
     all       = before;
-    all.limbo = 1;  // of an empty list
+    all.limbo = 1;  // but the list is empty
     EXPECT_FALSE(egb_slots_whole(&all));
     all      = before;
     all.free = all.touched + 5;

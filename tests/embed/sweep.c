@@ -5,8 +5,8 @@ enum { points_max = 5000 };
 
 static const sweep_scene* now;
 static volatile bool      is_over;  // the calls have returned
-static volatile unsigned  count;    // of interrupts in this run
-static uint32_t           address;  // of the interrupted instruction
+static volatile unsigned  count;    // interrupts in this run
+static uint32_t           address;  // the interrupted instruction
 static bool               was_late;
 
 // The registers that the processor pushes on the stack before a handler runs.

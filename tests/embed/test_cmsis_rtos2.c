@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The port for CMSIS-RTOS2 on a kernel that this test has: one thread, flags, and a clock that a
-// sleep moves. What others do while the thread sleeps is up to `meanwhile`.
+// sleep moves. While the thread sleeps, `meanwhile` acts for the others.
 #include "board.h"
 
 #include "eggbox/fixed_shared.h"

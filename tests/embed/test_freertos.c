@@ -225,7 +225,7 @@ static void sweep_free_alone(void)
     report("frees too, and nobody waits", points, damaged);
 }
 
-static uint32_t fires_after;  // so many instructions
+static uint32_t fires_after;  // the interrupt comes after so many instructions
 
 static void free_in_low(worker* self)
 {

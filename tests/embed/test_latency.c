@@ -21,7 +21,7 @@ void egb_misuse(const egb_misuse_event* event)
     CHECK(false);
 }
 
-static volatile uint32_t reading;  // of the timer, in the handler
+static volatile uint32_t reading;  // the timer, as the handler read it
 static volatile bool     has_come;
 
 __attribute__((used)) static void on_tick(uint32_t current)

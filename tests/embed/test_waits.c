@@ -84,7 +84,7 @@ static egb_status wait_once(const scene* now, const egb_port* port, uint32_t per
     return answer;
 }
 
-// What the answer says is true of the pool.
+// True if the answer fits the state of the pool.
 static bool is_true(const scene* now, egb_status answer, const void* got)
 {
     const bool   is_freed  = now->act == give && ticks >= now->act_at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// slots<T, N> and growing_slots<T>: objects and their lifetimes. What the C slots promise is tested
-// in core/test_slots.cpp.
+// slots<T, N> and growing_slots<T>: objects and their lifetimes. core/test_slots.cpp tests the
+// promises of the C slots.
 #include "eggbox/slots.hpp"
 
 #include "events.hpp"

@@ -16,7 +16,7 @@ import xml.etree.ElementTree as xml
 ROOT, CXX, GDB = sys.argv[1:4]
 FILE = pathlib.Path(ROOT, "tools/natvis/eggbox.natvis")
 SPACE = "{http://schemas.microsoft.com/vstudio/debugger/natvis/2010}"
-# The part of the schema that the file uses: what may be inside of what, and the attributes.
+# The part of the schema that the file uses: the elements allowed in each one, and the attributes.
 INSIDE = {
     "AutoVisualizer": {"Type"},
     "Type": {"DisplayString", "Expand"},
@@ -67,7 +67,7 @@ def check_places(element):
 
 
 def expressions(kind):
-    """What a type's view computes, as C++ for the debugger."""
+    """The expressions in a type's view, as C++ for the debugger."""
     for each in kind.iter():
         name, text = name_of(each), each.text or ""
         if name == "DisplayString":

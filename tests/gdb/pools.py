@@ -41,7 +41,7 @@ LINES = [
 
 
 def gdb(before, commands, *words):
-    """What the commands print, errors included, without gdb's own lines."""
+    """The output of the commands, errors included, without gdb's own lines."""
     script = ["set pagination off", f"source {ROOT}/tools/gdb/eggbox.py", *before, "echo \\n--\\n",
               *(f"python\ntry: gdb.execute({each!r})\nexcept gdb.error as e: print(e)\nend"
                 for each in commands)]

@@ -480,7 +480,7 @@ TEST(seal, a_region_that_fits_is_found_among_many)
     constexpr std::size_t count = 610;
     const events          unexpected;
     std::vector<void*>    blocks;
-    std::vector<void*>    between;  // so that free ones do not join
+    std::vector<void*>    between;  // keep free regions from joining
     for (std::size_t i = 0; i < count; i++) {
         blocks.push_back(egb_malloc((i < 10 ? 9 : 8) * unit));
         between.push_back(egb_malloc(unit + 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Levels "guard" and "track": when a free block is handed out again, and what is seen of it
-// meanwhile.
+// Levels "guard" and "track": how long a free block waits before it is handed out again, and the
+// damage that is found in it.
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
 #include "environment.hpp"
@@ -29,7 +29,7 @@ TEST(guard_quarantine, a_block_waits_before_it_is_handed_out_again)
     EXPECT_EQ(all.stats().in_magazines, 201u);
 }
 
-// So its chunk is not asked, and it is looked at once.
+// The pool hands it out without asking its chunk, and its bytes are looked at once.
 TEST(guard_quarantine, a_block_that_has_waited_long_enough_is_the_next)
 {
     constexpr int        waiting = 256;

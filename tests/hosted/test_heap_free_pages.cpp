@@ -27,17 +27,17 @@ std::uint64_t now = 1000000;
 
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-// What the library looks at while it has a class locked.
+// The memory that the library looks through while it has a class locked.
 struct walk_numbers {
     std::size_t steps;
-    std::size_t bytes;       // of all steps
-    std::size_t bytes_most;  // of one step
+    std::size_t bytes;       // in all steps
+    std::size_t bytes_most;  // the most in one step
 };
 
 std::mutex   walks;
 walk_numbers walked;
 
-// What the system does with requests to take pages.
+// The answer of the system when it is asked to take pages back.
 enum class answer { yes, no, half };
 
 std::atomic<answer> answer_of_system{answer::yes};

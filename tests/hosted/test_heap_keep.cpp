@@ -151,8 +151,8 @@ class crowd
     std::vector<std::thread> threads_;
 };
 
-// So many threads are there while the first one takes memory and frees it. What is held of it when
-// they have ended. Phases go on in which somebody calls the purge, as a rule.
+// The bytes held after one thread took memory and freed it beside `threads` others, which have
+// ended. As a rule, the tests go on in phases in which somebody calls the purge.
 std::size_t held_after(std::size_t threads, std::size_t bytes, std::size_t sum)
 {
     {
@@ -222,8 +222,8 @@ class heap_crowd : public needs_magazines
 
 }  // namespace
 
-// In a process of its own and as the first test, since a thread counts that has used the heap. So
-// another one asks for magazines.
+// In a process of its own and as the first test, since a thread counts once it has used the heap.
+// For the same reason another thread asks for magazines.
 TEST(heap_crowd_alone, little_stays_of_the_very_last_thread)
 {
     bool can_count = false;

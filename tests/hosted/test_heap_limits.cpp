@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the heap keeps where memory is limited. The linker leads the questions for the limits and
-// for the time to this file.
+// The memory that the heap keeps if memory is limited. The linker redirects the calls that read
+// limits and the time to this file.
 #include "heaps.hpp"
 
 #include <cstdint>
@@ -55,7 +55,7 @@ void use_and_free(std::size_t bytes, std::size_t sum)
     }
 }
 
-// The heap looks at what it could pass on now and then: at these calls for sure.
+// Only some calls look for memory that the heap could pass on: among these calls is one for sure.
 void make_cold_calls()
 {
     for (int call = 0; call < 70; call++) {

@@ -339,7 +339,7 @@ refused_run run(int from, int to, std::size_t expected)
     const std::lock_guard<std::mutex> lock(books);
     const std::size_t                 out = bytes_out();
     if (expected != 0) {
-        // Where a longer batch was refused, the magazine has a shorter one, of another slab.
+        // After the refusal of a longer batch, the magazine has a shorter one, of another slab.
         EXPECT_LE(out, expected + 2 * 65536) << "not all was given back";
     }
     return {count, out};

@@ -105,7 +105,7 @@ TEST(misuse_handler, a_pools_name_is_printed_when_it_has_one)
     EXPECT_NE(printed.find("block 12 of pool frames"), std::string::npos) << printed;
 }
 
-// What the default says of an event, without the place of the call.
+// The message of the default handler about an event, without the place of the call.
 std::string subject_of(const egb_misuse_event& event)
 {
     testing::internal::CaptureStderr();

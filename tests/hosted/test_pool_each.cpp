@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Questions inside questions: a visitor may make every call, whatever that does to what is visited.
+// Calls inside a visit: a visitor may make every call, even one that changes the visited pools.
 #include "eggbox/guard.h"
 #include "eggbox/heap.h"
 #include "eggbox/report.h"

@@ -29,8 +29,8 @@ long page_faults()
 }
 
 // The pages that the blocks of a pass begin in. All blocks are taken in the order of a list, and
-// given back in it: the first chunk of all becomes free first, and the last one, half of which
-// nobody had yet, remains the first to serve.
+// given back in it: the first chunk of all becomes free first, and the last one, with a half
+// that nobody had yet, remains the first to serve.
 std::set<std::uintptr_t> pages_of_pass(egb_pool pool, std::vector<void*>& blocks)
 {
     std::set<std::uintptr_t> pages;

@@ -88,7 +88,7 @@ std::size_t room(egb_pool pool)
     return egb_magazine_of_key_(egb_pool_key_(pool))->loaded->room;
 }
 
-// What waits in the depot of a size class of the heap when so many of its blocks have been freed.
+// The bytes that wait in the depot of a size class after `freed` of its blocks have been freed.
 std::size_t waiting_after(egb_pool pool, std::size_t freed, bool is_split)
 {
     std::vector<void*> blocks  = take_all(pool, 2 * freed);

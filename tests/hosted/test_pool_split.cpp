@@ -37,7 +37,7 @@ egb_pool make_at(const char* level, std::size_t bytes)
     return make(options);
 }
 
-// What the depot says of itself, with the pool locked.
+// The state of a depot, read with the pool locked.
 struct view {
     bool          is_split;
     std::uint32_t moves;

@@ -17,7 +17,7 @@ namespace
 // there, for an undo.
 enum { limit = 7 };
 
-// A thread that waits for a block, and what it got.
+// A thread that waits for a block, and its result.
 class waiter
 {
   public:
@@ -470,7 +470,7 @@ TEST(pool_waits, memory_that_comes_back_is_for_the_first_in_the_line)
     egb_pool_free(of.second, one.block);
 }
 
-// ---- what comes before a wait -------------------------------------------------------------------
+// ---- before a wait ------------------------------------------------------------------------------
 
 TEST(pool_waits, on_exhausted_is_asked_first_and_once)
 {

@@ -17,8 +17,8 @@ namespace
 {
 
 std::mutex                     notes;
-std::set<const std::uint32_t*> sleepers;  // that have slept
-std::set<const std::uint32_t*> lookers;   // of these, those that slept with a limit
+std::set<const std::uint32_t*> sleepers;  // the words of threads that have slept
+std::set<const std::uint32_t*> lookers;   // those of threads that slept with a limit
 std::atomic<int>               sleeps{0};
 std::atomic<int>               told_before{0};  // sleeps that ended before they began
 std::atomic<bool>              is_refusing{false};

@@ -185,7 +185,7 @@ TEST_F(report, where_the_disk_is_full_no_half_of_it_is_left_and_the_program_goes
     }
 }
 
-// What a link holds; empty: there is no such link.
+// The text of the link with this ending; empty: there is none.
 std::string held(const std::string& folder, const char* ending)
 {
     for (const fs::directory_entry& each : fs::directory_iterator(folder)) {

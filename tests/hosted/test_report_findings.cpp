@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The report of a process, and what it says of levels, leaks and misuse, with their places.
+// The report of a process: its levels, leaks and misuse, with their places.
 #include "report_folder.hpp"
 
 #include "eggbox/guard.h"

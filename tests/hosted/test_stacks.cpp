@@ -49,7 +49,7 @@ calls held_by(egb_pool pool)
     return out.empty() ? calls{} : out.front();
 }
 
-// What the C library says of the same calls. A sanitizer adds one of its own.
+// The same calls, as the C library sees them. A sanitizer adds one of its own.
 __attribute__((noinline)) calls calls_here()
 {
     void*     found[256];

@@ -38,7 +38,7 @@ int main(void)
     return number != NULL && fits ? 0 : 1;
 }
 """
-# What the command looks for, and people write into LD_PRELOAD.
+# The names that the command looks for, and that people write into LD_PRELOAD.
 PRELOADED = ("libeggbox-malloc.so", "libeggbox-preload.so")
 PROGRAMS = {"eggbox": PROGRAM, "compat": OLDER_PROGRAM}
 # Programs of projects for C++11, from tests/compat/programs.
@@ -71,7 +71,7 @@ target_link_libraries(user_{name} PRIVATE eggbox::{target})
 STRICT = ("-Wall", "-Wextra", "-Werror")
 # Users give libraries such names in builds for debugging. No flags come with it, for ccache.
 NAMES = ("-DCMAKE_BUILD_TYPE=Named", "-DCMAKE_NAMED_POSTFIX=d")
-# What a user builds does not depend on it: the same source is compiled for several of them here.
+# ccache changes no result: the same source is compiled for several users here.
 CCACHE = [shutil.which("ccache")] if shutil.which("ccache") else []
 
 
@@ -222,7 +222,7 @@ def main():
             f"-Deggbox_DIR={folder}/build-OFF")
         subdirectory = SUBDIRECTORY.format(root=root)
         use(folder, root, "subdirectory", subdirectory, compilers)
-        # What the project does to its own sources does not reach the library.
+        # The project's options for its own sources do not reach the library.
         use(folder, root, "subdirectory, shared, hidden, unity", subdirectory, compilers,
             "-DBUILD_SHARED_LIBS=ON", "-DCMAKE_C_VISIBILITY_PRESET=hidden",
             "-DCMAKE_UNITY_BUILD=ON")

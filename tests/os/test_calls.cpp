@@ -33,15 +33,15 @@ namespace
 
 constexpr std::size_t most = 200;
 
-// Of the last stack.
+// The results of the last walk: a walk begins with them.
 thread_local egb_os_calls own_calls;
 egb_os_calls              one_for_all;
 thread_local bool         uses_one_for_all;
 
 thread_local volatile char sink;
 
-// How often somebody looked, how often the calls were walked, and how often they were others than
-// the C library says.
+// How often somebody looked, how often the calls were walked, and how often they differed from
+// those of the C library.
 thread_local unsigned    looked;
 thread_local unsigned    walked;
 thread_local std::size_t reused;  // calls of the stack before
@@ -346,7 +346,7 @@ TEST_F(calls, through_a_signal_handler_are_the_unwinders)
     EXPECT_EQ(walked, 0u);
 }
 
-// The child calls what nobody called before.
+// The child calls functions that nobody called before.
 TEST_F(calls, are_known_in_the_child_of_a_fork)
 {
     go_by({0, 0, 0, 0, 0});

@@ -213,7 +213,7 @@ bool is_blocked(int number)
 
 struct lost_message {
     void (*prepare)();
-    int number;  // of the signal
+    int number;  // the signal's number
 };
 
 constexpr lost_message lost_messages[] = {

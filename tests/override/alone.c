@@ -173,7 +173,7 @@ static void enter_while_it_is_stopped(void)
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     const pid_t child = fork();
     if (child == 0) {
-        (void)close(release[1]);  // so that it ends with its parent in any case
+        (void)close(release[1]);  // else it would not end with its parent
         hold_thread(number, held[1], release[0]);
     }
     (void)close(held[1]);
@@ -233,8 +233,8 @@ static void end_in_a_child(void)
     }
 }
 
-// The last thing that exit() does is to write what is left in streams: all that libraries asked to
-// be called at its begin is over by then.
+// exit() flushes the streams last: all functions that libraries registered for its begin have
+// returned by then.
 static ssize_t fork_in_flush(void* cookie, const char* text, size_t bytes)
 {
     int status = -1;

@@ -15,8 +15,8 @@ from both import check, failures, processes, run, same
 LIBRARY, ALONE = sys.argv[1:3]
 
 
-# Such a process went on for ever, and no signal but SIGKILL ended it. Its report did not know the
-# program, nor what could still be reached.
+# Such a process went on for ever, and no signal but SIGKILL ended it. Its report had neither the
+# program's name nor the blocks that could still be reached.
 def the_last_thread_ends():
     for what in ("ends", "child_ends"):
         for setting in ({}, {"EGGBOX_CHECK": "guard"}, {"EGGBOX_PURGE": "calls"}):
@@ -30,7 +30,7 @@ def the_last_thread_ends():
               "what can be reached at the end", done, written)
 
 
-# The last one was refused.
+# The program's last thread was refused.
 def the_program_has_all_threads():
     for way in ([], ["c11"], ["private"]):
         command = [ALONE, "all", *way]
@@ -40,7 +40,7 @@ def the_program_has_all_threads():
               done, plain)
 
 
-# Of a program with threads of C11 only, nothing was given back while it made no call.
+# A program with threads of C11 only got no thread that gives memory back while it makes no call.
 def threads_of_c11_bring_one_too():
     done = run([ALONE, "stopped", "c11"], LIBRARY)
     check(done.returncode in (0, 77), "a second thread after one of C11", done)
@@ -80,7 +80,7 @@ def main():
     if done.returncode == 77:
         print("stopped: no process may stop another one's threads here")
     else:
-        refusal = run([ALONE, "kept"]).stdout.splitlines()[:1]  # of a process with threads
+        refusal = run([ALONE, "kept"]).stdout.splitlines()[:1]  # for a process with threads
         check((done.returncode, done.stdout.splitlines()) == (0, refusal + [b"2 threads"]),
               "stopped", done)
     print("\n".join(failures))

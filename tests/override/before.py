@@ -21,7 +21,7 @@ def beside_others():
         for order in (f"{other}:{LIBRARY}", f"{LIBRARY}:{other}"):
             for setting in SETTINGS:
                 done = run([CLIENT], order, extra=setting)
-                check((done.returncode, done.stdout) == (0, RIGHT),  # "track" lists what is in use
+                check((done.returncode, done.stdout) == (0, RIGHT),  # "track" lists blocks in use
                       f"beside others: {order} {setting}", done)
             same(f"with a report: {order}", [CLIENT], order)
 

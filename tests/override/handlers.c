@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a program sees of the handlers of signals, and what its own handlers see. It knows nothing
-// of eggbox: its output must be the same without it.
+// Prints the handlers of signals that a program finds, and the data that its own handlers get. The
+// program knows nothing of eggbox: its output must be the same without it.
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ def of(tree, path, kind, what):
 
 
 def shape(text):
-    """What a reader of the text sees besides numbers and the sizes of free blocks."""
+    """The text without numbers and without the sizes of free blocks."""
     return re.sub(r" *\d+", "0", re.sub(r"(?s)<sizes>.*?</sizes>", "", text))
 
 
@@ -47,7 +47,7 @@ def compare_xml(info, words):
 
 
 def compare_trimmed(words, trimmed):
-    """What can go is all that is unused; after a trim the freed large block is gone, too."""
+    """All unused memory can go; after a trim the freed large block is gone, too."""
     check(words[8] >= words[2] + LARGE, "what can be given back", words)
     check(trimmed[6:8] == [0, 0], "magazines are empty", trimmed)
     check(trimmed[8] == trimmed[2] <= words[8] - LARGE, "what is left", words, trimmed)

@@ -314,7 +314,7 @@ static void* hold_few(void* nothing)
     return NULL;
 }
 
-// What all threads have in use, and the most of it.
+// The bytes that all threads have in use, and the most of them.
 static atomic_long in_use, most_in_use;
 
 static void use(long bytes)

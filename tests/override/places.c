@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Frees one block twice by one of the functions that free, or what is no block: places.py looks for
-// the place of these calls in what the library says. `thread`: makes a thread, and frees nothing.
+// Frees one block twice by one of the functions that free, or an address of no block: places.py
+// looks for these calls in the library's messages. `thread`: makes a thread, and frees nothing.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the library says on stderr: of a misuse the place of the program's call, whatever function
-it called; of a setting that it cannot follow that it is ignored.
+"""The library's messages on stderr: a misuse has the place of the program's call, whatever function
+it called; a setting that the library cannot follow is said to be ignored.
 
 usage: places.py LIBRARY PLACES
 """

@@ -4,7 +4,7 @@
 // and looks how far down the paint is gone. The program is linked with `-z now`: the loader would
 // need 3 KiB of the same stack for the program's own first call of a function.
 //
-// Prints a line for each step: bytes, and what was done.
+// Prints a line for each step: its bytes, and its name.
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>

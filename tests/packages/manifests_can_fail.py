@@ -40,7 +40,7 @@ FILES = ("CHANGELOG.md", "CMakeLists.txt", "BUILD.bazel", "LICENSE", "MODULE.baz
 
 
 def check(root):
-    """The status of the test, and what it printed."""
+    """The status of the test, and its output."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         try:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parent / "client.c"
-REQUESTS = 4 * 20000  # of client.c, besides those of realloc
+REQUESTS = 4 * 20000  # by client.c, besides those of realloc
 
 
 def run(*command, **more):

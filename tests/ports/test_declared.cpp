@@ -20,7 +20,7 @@ extern "C" const egb_port* egb_test_port_in_c(int number);
 namespace
 {
 
-// What all kernels have.
+// The state that all kernels have.
 struct kernel {
     unsigned              is_locked   = 0;
     int                   semaphores  = 0;
@@ -29,7 +29,7 @@ struct kernel {
     int                   priority    = 0;
     int64_t               slept       = 0;  // the timeout of the last sleep
     std::function<void()> on_sleep    = [] {
-    };  // what others do meanwhile
+    };  // acts for the others meanwhile
     bool is_interrupt = false;
 };
 

@@ -38,7 +38,7 @@ constexpr int      most_steps       = 3000;  // in the life of a process that no
 constexpr int      torn             = 3;     // exit status
 constexpr uint64_t short_wait_ns    = 2000000;
 
-// What all processes count and tell each other, in memory of its own: the pool is what is tested.
+// Counts and messages of all processes, in memory outside the pool, which is under test.
 struct board {
     std::atomic<uint64_t> checked;  // frames whose sum was right
     std::atomic<uint64_t> published;
@@ -78,7 +78,7 @@ struct process {
     int                     board_file;
     int                     alive_file;  // a pipe that ends when the survivor does,
     int                     alive_end;   // and the survivor's end of it
-    uint32_t                number;      // of the pool
+    uint32_t                number;      // the pool's number in handles
     const char*             name;
     chance                  random;
     int                     depth = 0;  // of forks
@@ -190,7 +190,7 @@ void open_handle(process& self)
         self.shared->stale++;
         return;
     }
-    const uint64_t inverse = 0xF1DE83E19937733Du;  // of the factor in word_of()
+    const uint64_t inverse = 0xF1DE83E19937733Du;  // inverts the factor in word_of(), modulo 2^64
     const uint64_t seed    = *static_cast<const uint64_t*>(block) * inverse;
     self.shared->opened++;
     check_frame(self, block, seed);
@@ -201,7 +201,7 @@ void open_handle(process& self)
 
 void live(process& self);
 
-// The child holds what its parent holds. Where all attachments are taken it has no pool.
+// The child holds the frames that its parent holds. It has no pool if all attachments are taken.
 void fork_one(process& self)
 {
     egb_shared_numbers numbers = {};

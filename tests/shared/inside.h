@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests know of the inside of a shared pool.
+// Access of the tests to the inside of a shared pool.
 #ifndef EGGBOX_TESTS_SHARED_INSIDE_H
 #define EGGBOX_TESTS_SHARED_INSIDE_H
 
@@ -23,11 +23,11 @@ typedef struct file_part {
 file_part state_part(const egb_shared* pool);
 file_part blocks_part(const egb_shared* pool);
 
-// Where the blocks of a pool would be that these options are of.
+// The part of the file that the blocks of a pool with these options would take.
 file_part planned_payload(const egb_shared_options* options);
 
-// What egb_shared_create() does if there is no room for the pool `path`, which may be a path that
-// the caller chose.
+// The attempt of egb_shared_create() to make room for the pool `path`. `is_callers`: its caller
+// chose the path.
 bool make_room(const char* path, bool is_callers, uint64_t bytes);
 
 #if defined(__cplusplus)

@@ -185,8 +185,8 @@ inline void kill_and_reap(pid_t child)
     EXPECT_EQ(end_of(child), -SIGKILL);
 }
 
-// What must hold when only `pool` is alive and everything dead was recovered: each block is held by
-// this process or the feed as `in_use` says, and all others can be allocated.
+// Checks, when only `pool` is alive, that everything dead is recovered: this process or the feed
+// holds `in_use` blocks, and all others can be allocated.
 inline void expect_nothing_lost(egb_shared* pool, size_t in_use)
 {
     (void)egb_shared_recover(pool);

@@ -165,7 +165,7 @@ TEST(SharedDamage, of_each_single_bit_is_answered)
 
 // ---- readers that stop --------------------------------------------------------------------------
 
-// What a reader that was stopped for very long sees: its frame as it was, and how many it missed.
+// A reader that was stopped for very long sees its frame unchanged, and how many it missed.
 TEST(SharedReader, that_was_stopped_for_ten_thousand_frames_has_its_frame_and_is_told)
 {
     egb_shared_options options = shared_options(6, 3);

@@ -3,9 +3,9 @@
 // survivor then finds all blocks. A processor traps behind each instruction, and the process kills
 // itself there: steps.hpp.
 //
-// A kill between two instructions leaves what the others can see: the control part, and what the
-// system knows. So there is one kill behind the first instruction, behind each one that changed the
-// control part, and behind each call of the system; all others would be the same once more.
+// After a kill between two instructions the others see the control part and the state of the system
+// alone. Therefore there is one kill behind the first instruction, behind each one that changed the
+// control part, and behind each system call; all others would be the same once more.
 // EGGBOX_SHARED_KILL_ALL=1 kills behind every instruction nevertheless.
 #include "../stress/steps.hpp"
 #include "inside.h"
@@ -18,8 +18,8 @@
 namespace
 {
 
-// The parts of the pool that a call is made on, and what they were one instruction before.
-constexpr size_t seen_bytes = 8192;  // of the file: all but the frames
+// The watched parts of the pool, and their bytes before the last instruction.
+constexpr size_t seen_bytes = 8192;  // the first bytes of the file: all but the frames
 
 const bool           all_instructions = getenv("EGGBOX_SHARED_KILL_ALL") != nullptr;
 const unsigned char* control;
@@ -102,8 +102,8 @@ bool was_killed(pid_t child)
     return end == -SIGKILL;
 }
 
-// The survivor holds one frame all the time. What is in use is that, and what the feed holds alone;
-// a publisher that dies may be between two frames, so the feed has one less, never one more.
+// The survivor holds one frame all the time. The blocks in use are that one and those of the
+// feed; a publisher that dies may be between two frames, so the feed has one less, never one more.
 void expect_all_found(egb_shared* pool, size_t feed_count, egb_frame frame)
 {
     (void)egb_shared_recover(pool);
@@ -168,7 +168,7 @@ void kill_in(egb_shared_full on_full, Prepare prepare, Act act)
     egb_shared_close(pool);
 }
 
-// What a child holds, and what it does with that.
+// The block or frame that a child holds, and the calls that it makes with it.
 void*         a_block;
 egb_frame     a_frame;
 egb_published a_published;
@@ -361,7 +361,7 @@ TEST(SharedKillSteps, of_close_lose_nothing)
     kill_in(EGB_SHARED_FAIL, take_a_block, egb_shared_close);
 }
 
-// What a create leaves is no file, or one that the next create of the name replaces.
+// A create leaves no file, or one that the next create of the name replaces.
 TEST(SharedKillSteps, of_create_leave_the_name_to_the_next_create)
 {
     const std::string  name    = unused_name("killed-create");

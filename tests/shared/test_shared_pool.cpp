@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The C++ face of the shared pool: who owns, moves and releases.
+// The C++ face of the shared pool: ownership, moves and releases.
 #include "eggbox/shared.hpp"
 
 #include "shared.hpp"

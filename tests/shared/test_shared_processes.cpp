@@ -157,7 +157,7 @@ TEST(SharedKill, of_a_stopped_process_is_noticed_only_when_it_is_dead)
     egb_shared_close(pool);
 }
 
-// The child keeps its block until the parent saw it: a fork also recovers what is dead, at once.
+// The child keeps its block until the parent saw it: a fork also recovers dead processes, at once.
 TEST(SharedKill, and_exec_with_frames_held_are_the_same)
 {
     egb_shared* const pool = make_shared_pool(shared_options(1, 0));
@@ -297,7 +297,7 @@ TEST(SharedName, of_the_dead_is_replaced_attached_to_or_collected)
 {
     const std::string  name    = unused_name("dead");
     egb_shared_options options = named_options(name.c_str());
-    (void)egb_shared_gc();  // what others left behind
+    (void)egb_shared_gc();  // removes the pools that other tests left behind
     leave_behind(options);
     EXPECT_TRUE(exists(path_of(name)));
     options.count          = 3;

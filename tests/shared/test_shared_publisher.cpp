@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a shared pool does while its process is disturbed: by others that recover, and by signals.
+// A shared pool while its process is disturbed: by others that recover, and by signals.
 #include "events.hpp"
 #include "shared.hpp"
 

@@ -46,7 +46,7 @@ TEST(SharedLimits, of_dev_shm_count_no_dead_pools)
     expect_done(start_apart([&] { return create_beside_dead(name, "next", name); }));
 }
 
-// What no removal could help leaves the frames of the dead where they are.
+// A limit that no removal could lift leaves the frames of the dead in place.
 TEST(SharedLimits, of_another_kind_remove_no_dead_pool)
 {
     expect_done(start_apart([] {
@@ -115,7 +115,7 @@ bool leave_dead(const char* name, size_t block_kib)
     return access(path_of(name).c_str(), F_OK) == 0;
 }
 
-// Of 1,024 KiB 320 are a living pool's, and 128 a dead one's.
+// A living pool has 320 of 1,024 KiB, and a dead one 128.
 TEST(SharedRoom, that_removing_the_dead_cannot_make_leaves_them)
 {
     expect_done(start_apart([] {
@@ -137,7 +137,7 @@ TEST(SharedRoom, that_removing_the_dead_cannot_make_leaves_them)
     }));
 }
 
-// Of 1,024 KiB 320 are a living pool's, and of the 320 of a dead one 256 are a hole.
+// A living pool has 320 of 1,024 KiB; a dead one has as many, but 256 of them are a hole.
 TEST(SharedRoom, that_holes_of_the_dead_do_not_have_is_not_counted)
 {
     expect_done(start_apart([] {
@@ -163,7 +163,7 @@ TEST(SharedRoom, that_holes_of_the_dead_do_not_have_is_not_counted)
     }));
 }
 
-// Of 1,024 KiB each of the dead has 128.
+// Each of the two dead pools has 128 of 1,024 KiB.
 TEST(SharedRoom, that_the_dead_pool_of_the_name_has_is_enough)
 {
     expect_done(start_apart([] {
@@ -254,7 +254,7 @@ TEST(SharedRoom, of_a_copy_with_holes_is_allocated_or_refused)
     }));
 }
 
-// What the file has behind the pool makes up for no hole.
+// Memory of the file behind the pool does not count in place of the holes.
 TEST(SharedRoom, of_a_copy_with_holes_that_is_too_long_is_allocated)
 {
     expect_done(start_apart([] {
@@ -274,7 +274,7 @@ TEST(SharedRoom, of_a_copy_with_holes_that_is_too_long_is_allocated)
     }));
 }
 
-// A ramfs has no limit, and does not tell what it has allocated.
+// A ramfs has no limit, and does not report its allocated bytes.
 TEST(SharedRoom, of_a_file_system_that_allocates_nothing_is_used)
 {
     expect_done(start_apart([] {
@@ -292,7 +292,7 @@ TEST(SharedRoom, of_a_file_system_that_allocates_nothing_is_used)
 
 // ---- large pages --------------------------------------------------------------------------------
 
-// 0: a pool with all that it does. Where the administrator gives no large pages it is refused.
+// 0: the pool works, or is refused since the administrator gives no large pages.
 int use_large_pages()
 {
     const egb_shared_options options = named_options("/dev/shm/large", 2, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the library keeps to itself: a free in two halves, so that other threads can do something in
-// between, and what magazines have room for.
+// Access to private parts of the library: a free in two halves, so that other threads can act in
+// between, and the room of magazines.
 #ifndef EGGBOX_TESTS_STRESS_CUTS_H
 #define EGGBOX_TESTS_STRESS_CUTS_H
 

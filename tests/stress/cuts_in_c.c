@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the library keeps to itself: see cuts.h.
+// Access to private parts of the library: see cuts.h.
 #include "cuts.h"
 
 #include "cache/batch.h"

@@ -297,7 +297,7 @@ class search : public search_of<state>
     // and with a compare-exchange, and the owner can read `bottom` early in any case.
     bool other_steps(state* now, std::size_t at) override
     {
-        const std::size_t number = at + 1;  // of its thread
+        const std::size_t number = at + 1;  // the number of its thread
         thread_state&     self   = now->threads[number];
         switch (self.step) {
             case LOCK:

@@ -189,7 +189,7 @@ class remote_search : public search_of<state>
 
     bool other_steps(state* now, std::size_t at) override
     {
-        const std::size_t number = at + 1;  // of its thread
+        const std::size_t number = at + 1;  // the number of its thread
         thread_state&     self   = now->threads[number];
         switch (self.step) {
             case LOCK:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A search through every order in which the steps of a protocol can happen. The models in
-// magazine_model.hpp, remote_model.hpp and tight_model.hpp derive from it. A protocol has an owner,
-// who works by a script and whose stores reach memory later, and some others.
+// magazine_model.hpp, remote_model.hpp and tight_model.hpp derive from it. A protocol has an owner
+// and some others. The owner works by a script, and its stores reach memory later.
 #ifndef EGGBOX_TESTS_STRESS_SEARCH_HPP
 #define EGGBOX_TESTS_STRESS_SEARCH_HPP
 
@@ -28,12 +28,12 @@ inline std::vector<std::string> all_scripts(std::size_t length, const std::strin
     return scripts;
 }
 
-// Each state is visited once. A model says how to begin, which steps there are, and what must hold.
+// Each state is visited once. A model defines the first state, the steps, and the rules.
 template <typename State>
 class search_of
 {
   public:
-    // `others` has a letter for each of the others, which says what that one does.
+    // `others` has a letter for each of the others: its task.
     search_of(std::string script, std::string others)
         : script_(std::move(script)), others_(std::move(others))
     {
@@ -75,7 +75,7 @@ class search_of
     virtual bool owner_steps(State* now)                     = 0;
     virtual bool other_steps(State* now, std::size_t number) = 0;
 
-    // What must hold at any moment, and when nobody can go on.
+    // The rules for every state, and those for a state in which nobody can go on.
     virtual void look_at(const State& now)     = 0;
     virtual void look_at_end(const State& now) = 0;
 

@@ -46,7 +46,7 @@ class steps
     template <class Function>
     void through(Function&& calls) const
     {
-        std::atomic_signal_fence(std::memory_order_seq_cst);  // what the handler reads is stored
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // stores the handler's data
         __writeeflags(__readeflags() | trap_flag);
         calls();
         __writeeflags(__readeflags() & ~trap_flag);

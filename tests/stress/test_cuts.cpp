@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Frees that are cut in two, behind the store that puts the block into the magazine: what other
-// threads do in between. And what magazines have room for, when their threads have ended.
+// Frees that are cut in two, behind the store that puts the block into the magazine, with calls of
+// other threads in between. And the room of magazines after their threads have ended.
 #include "cuts.hpp"
 
 #include <gtest/gtest.h>
@@ -143,7 +143,7 @@ TEST(cuts, an_undo_is_seen_after_the_block_of_another_thread_was_taken_out)
 }
 
 // A thread has a batch for 14 blocks, and may have no longer one. The depot takes no more batches.
-// Then other pools claim most of what was left. From 1 KiB on it would have a part of the pool.
+// Then other pools claim most of the rest. From 1 KiB on it would have a part of the pool.
 TEST(cuts, what_a_thread_had_room_for_ends_with_it)
 {
     enum : std::size_t { BYTES = 1020, ROOM = 14, ROOM_SHORT = 4, DEPOT_BATCHES = 64 };

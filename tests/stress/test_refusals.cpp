@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a refusal of an exhausted pool costs, counted in instructions, locked instructions and calls
-// of the system: as much beside 64 threads that had blocks as beside one. The first refusal looks
+// The cost of a refusal by an exhausted pool, counted in instructions, locked instructions and
+// system calls: as high beside 64 threads that had blocks as beside one. The first refusal looks
 // for free blocks in the magazines of all threads, and executes a fence in each.
 #include "steps.hpp"
 #include "stress.hpp"

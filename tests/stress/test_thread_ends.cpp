@@ -117,7 +117,7 @@ TEST(thread_ends, waves_of_threads_strand_nothing_and_stay_as_large)
     const egb_pool      pool  = stress::make(64);
     const egb_pool      small = stress::make(64, 150, false);
     stress::memory      early;
-    pthread_barrier_t   all_are_here;  // so that each wave has as many tables
+    pthread_barrier_t   all_are_here;  // makes each wave have as many tables
     MUST(pthread_barrier_init(&all_are_here, nullptr, 8) == 0);
     for (std::uint64_t wave = 0; wave < waves; wave++) {
         stress::in_threads(8, [&](std::size_t self) {

@@ -33,7 +33,7 @@ const char* const levels[] = {"off", "check", "guard"};
 
 }  // namespace
 
-// Each block has at most one owner, who writes his number into it.
+// Each block has at most one owner, which writes its number into it.
 TEST(waits, many_threads_take_few_blocks_in_turns)
 {
     for (const std::size_t limit : {std::size_t(1), std::size_t(3), std::size_t(40)}) {

@@ -137,7 +137,7 @@ class search : public search_of<state>
         }
     }
 
-    // What the owner does with the lock is one step: nobody else looks at it before the unlock.
+    // The work of the owner under the lock is one step: nobody else looks at it before the unlock.
     static bool with_lock(state* now)
     {
         if (now->lock != NOTHING) {

@@ -17,7 +17,7 @@ struct region {
 
 using address_book = std::map<void*, region>;
 
-// These bytes are a region. Where the system takes a region back in parts, they may also be a part
+// These bytes are a region. On a system that takes a region back in parts, they may also be a part
 // of one, or of several that lie side by side.
 inline void expect_out(const address_book& book, void* start, std::size_t bytes)
 {

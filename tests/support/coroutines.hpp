@@ -22,7 +22,7 @@ class waiting_thread
     enum class state { idle, waiting, ready };
 
     state      now      = state::idle;
-    egb_status answer   = EGB_OK;   // of its last call
+    egb_status answer   = EGB_OK;   // from its last call
     void*      block    = nullptr;  // from its last call
     uint32_t   priority = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Walks every history of a small thing, each step once: after the histories that begin with a step
-// the thing and its memory become, in place, what they were before it.
+// Walks every history of a small object, each step once: after the histories that begin with a step
+// the object and its memory are restored, in place, to their state before it.
 #ifndef EGGBOX_TESTS_SUPPORT_EVERY_HISTORY_HPP
 #define EGGBOX_TESTS_SUPPORT_EVERY_HISTORY_HPP
 

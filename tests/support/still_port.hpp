@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A port of a machine with one thread, where nothing happens but what a test says: `on_wait` is
-// what others do while the thread waits. Checks that the pool keeps the port's contract.
+// A port of a machine with one thread, on which only the test acts: `on_wait` stands for the others
+// while the thread waits. Checks that the pool keeps the port's contract.
 #ifndef EGGBOX_TESTS_SUPPORT_STILL_PORT_HPP
 #define EGGBOX_TESTS_SUPPORT_STILL_PORT_HPP
 
@@ -32,10 +32,10 @@ class still_port
     std::function<void(egb_waiter&, uint32_t)> on_wait = [](egb_waiter&, uint32_t) {
     };
     std::vector<const egb_waiter*> woken;
-    int                            depth         = 0;  // of critical sections
+    int                            depth         = 0;  // nested critical sections
     int                            sections      = 0;  // that have begun
     int                            reschedules   = 0;
-    uint32_t                       priority_next = 0;  // of the thread that calls
+    uint32_t                       priority_next = 0;  // the priority of the calling thread
 
     egb_port port = {enter, leave, wait, wake, reschedule, priority};
 

@@ -43,7 +43,7 @@ def faults():
         ((record("f", 0, (BOTH,), [True]),), {"f: never reached"}),
         ((record("f", 1, (TRUE, FALSE), [False, False]),), {"f: never false", "f: never true"}),
         ((record("f", 1, (BOTH, BOTH), [True, False]),), {"f: never decides alone"}),
-        # What one copy of a function does not show another one may.
+        # A copy of a function may show a case that another copy does not.
         ((record("a.c:f", 1, (TRUE, BOTH), [False, True]),
           record("b.c:f", 1, (FALSE, BOTH), [True, False])), set()),
         ((record("_ZL1fv", 0, (BOTH, BOTH), [True, True]), covered), set()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """What every error of this package is."""
+    """The base class of every error of this package."""
 
 
 class InvalidError(Error, ValueError):

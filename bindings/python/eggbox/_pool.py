@@ -499,8 +499,8 @@ def _attach_sent(sent: Any, read_only: bool) -> FramePool:
 
 
 # A process inherits each descriptor once, and has to close it: its memory stays as long as it is
-# open. But pickles within pickles may name the same pool, and one text may be loaded twice. So the
-# parent keeps what it sent to a process, and the child which pool a descriptor became.
+# open. But pickles within pickles may name the same pool, and one text may be loaded twice:
+# the parent remembers the pools sent to a process, and the child the pool of each descriptor.
 _sent: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
 _inherited: dict[int, weakref.ref[FramePool]] = {}
 

@@ -70,8 +70,8 @@ struct held_block {
 
 using block_pointer = std::shared_ptr<const held_block>;
 
-// What exports the bytes of a block. Each array or memoryview keeps one, and that the block: NumPy
-// gives a buffer back at once, and keeps its exporter instead.
+// The exporter of a block's bytes. Each array or memoryview keeps one, and a view keeps the block:
+// NumPy gives a buffer back at once, and keeps its exporter instead.
 class view
 {
   public:
@@ -382,7 +382,7 @@ class pool
     }
 
   private:
-    // Another thread may close the pool meanwhile: each call keeps what it works with.
+    // Another thread may close the pool meanwhile: each call keeps the open pool until its end.
     pool_pointer opened() const
     {
         const std::lock_guard<std::mutex> guard(lock_);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The pools of this process. Each copy of the library in it writes their numbers to a live file
 // that it has mapped. The mapping is read by /proc/self/mem: there a page that is gone, or lies
-// behind the end of the file, is an error and never a signal. What is read may be nonsense, and is
-// no more than a number or a name.
+// behind the end of the file, is an error and never a signal. The bytes may be nonsense, and
+// are only used as numbers or names.
 #include "live.hpp"
 
 #include <eggbox/live.h>

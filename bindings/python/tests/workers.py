@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What other processes do in the tests."""
+"""The functions that the tests run in other processes."""
 
 import os
 import pickle
@@ -7,7 +7,7 @@ import signal
 
 
 def answer(pool, handle, queue):
-    """Opens a frame by its handle, and tells what is in it."""
+    """Opens a frame by its handle, and reports its first value."""
     with pool.open(handle) as frame:
         queue.put((int(frame.array[0, 0]), frame.array.flags.writeable, pool.name))
 
@@ -34,7 +34,7 @@ class Wrapped:
 
 
 def answer_all(queue, *owners):
-    """Tells what is in the newest frame of each pool."""
+    """Reports the first value of the newest frame of each pool."""
     queue.put([[int(pool.latest().array[0, 0]) for pool in owner.pools] for owner in owners])
 
 

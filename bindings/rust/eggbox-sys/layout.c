@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the C compiler sees of the structs and constants that src/*.rs declares: the test `layout`
+// The C compiler's layout of the structs and constants that src/*.rs declares: the test `layout`
 // compares them. A program that never calls egb_rust_layout_() is linked without this file.
 #include <eggbox/fixed.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the port for CMSIS-RTOS2 uses of its interface, declared by us from its documentation: no
+// The part of CMSIS-RTOS2 that the port for it uses, declared by us from its documentation: no
 // system with it is in a registry that the tests can use. test_cmsis_rtos2.c has a kernel of it.
 #ifndef EGGBOX_TESTS_PORTS_CMSIS_OS2_H
 #define EGGBOX_TESTS_PORTS_CMSIS_OS2_H

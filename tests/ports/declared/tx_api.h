@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the port for ThreadX uses of its interface, declared by us from its documentation: the
+// The part of ThreadX that the port for it uses, declared by us from its documentation: the
 // sources are in no registry that the tests can use. test_declared.cpp has a kernel of it.
 #ifndef EGGBOX_TESTS_PORTS_TX_API_H
 #define EGGBOX_TESTS_PORTS_TX_API_H

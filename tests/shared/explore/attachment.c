@@ -141,7 +141,7 @@ static void touch(const explore_request* request, explore_answer* answer)
     answer->has = true;
 }
 
-// What leave_pool() of attach.c does to shared memory and locks.
+// Does the same to shared memory and locks as leave_pool() of attach.c.
 static void leave(egb_shared* shared)
 {
     egb_shared_clean_(shared, egb_shared_bit_(shared->slot));

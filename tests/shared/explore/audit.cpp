@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold in every state of an exploration, and what a survivor finds at each end.
+// The rules for every state of an exploration, and the checks of a survivor at each end.
 #include "machine.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ void machine::audit_words()
     }
 }
 
-// What is published is what can be read, whole; and no frame went that could stay.
+// Every published frame that had to stay can be read, and all frames that can be read are whole.
 void machine::audit_feed()
 {
     std::vector<int> read;

@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 enum {
-    EXPLORE_PROCESSES = 4,  // the last one counts what is left
+    EXPLORE_PROCESSES = 4,  // the last one audits what the others leave
     EXPLORE_AUDITOR   = EXPLORE_PROCESSES - 1,
     EXPLORE_BLOCKS    = 3,
     EXPLORE_FEED      = 2,
@@ -33,7 +33,7 @@ typedef enum explore_kind {
     EXPLORE_COMPARE,
     EXPLORE_READ,  // no atomic access: half of a block
     EXPLORE_WRITE,
-    EXPLORE_LOCK,  // of the kernel; `value` is the number of the byte
+    EXPLORE_LOCK,  // a lock of the kernel; `value` is the number of its byte
     EXPLORE_UNLOCK,
     EXPLORE_IS_LOCKED,
     EXPLORE_SLEEP,  // while the word is `value`
@@ -41,7 +41,7 @@ typedef enum explore_kind {
     EXPLORE_PAUSE
 } explore_kind;
 
-// Takes one step, and returns what was there before. `order`: 0 relaxed, 3 sequentially consistent.
+// Takes one step, and returns the value before it. `order`: 0 relaxed, 3 sequentially consistent.
 uint64_t explore_step(
     explore_kind         kind,
     volatile const void* at,
@@ -65,7 +65,7 @@ typedef struct explore_shape {
 
 void explore_make(const explore_shape* shape, uint64_t* words);
 
-// The words, by number: what is where. -1: no word, but a number for people, or no shared memory.
+// The number of the word at an address. -1: a number for people alone, or no shared memory.
 int explore_word_of(volatile const void* at);
 enum {
     EXPLORE_ATTACHED,
@@ -78,7 +78,7 @@ enum {
     EXPLORE_HALVES = EXPLORE_RING + 3 * EXPLORE_FEED      // two for each block
 };
 
-// What is not shared and outlives a call.
+// The private data of a process that outlives a call.
 typedef struct explore_own {
     uint64_t taken;
     uint32_t slot;
@@ -112,7 +112,7 @@ typedef struct explore_handle {
 typedef struct explore_request {
     explore_call   call;
     int            block;
-    unsigned       stamp;  // what is written to a block, and as its note
+    unsigned       stamp;  // the value that is written to a block, and as its note
     uint64_t       after;
     explore_handle handle;
 } explore_request;

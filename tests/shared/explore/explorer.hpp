@@ -4,7 +4,7 @@
 // The processes are the shipped sources, compiled with a <stdatomic.h> of this folder: each atomic
 // operation, each lock of the kernel and each access to half of a block is one step. A state keeps
 // what the steps of a present call returned; the next step is found by making the call once more,
-// and telling it the same. So no stack is copied, and no process needs a thread.
+// and telling it the same. This way no stack is copied, and no process needs a thread.
 #ifndef EGGBOX_TESTS_SHARED_EXPLORE_EXPLORER_HPP
 #define EGGBOX_TESTS_SHARED_EXPLORE_EXPLORER_HPP
 

@@ -173,7 +173,7 @@ uint64_t machine::on_step(
     }
     if (cursor_ < told_) {
         const uint64_t told = self().told[cursor_++];
-        if (cursor_ == told_) {  // what comes now is not a repetition
+        if (cursor_ == told_) {  // the repetition ends here
             std::memcpy(explore_notes(), now_->notes.data(), now_->notes.size());
         }
         return told;

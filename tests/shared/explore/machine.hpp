@@ -28,7 +28,7 @@ class machine
     bool can_kill(const state& now, std::size_t number) const;
     void kill(state* now, std::size_t number) const;
 
-    // What must hold in every state, and when nobody has anything left to do.
+    // Check the rules for every state, and those for a state in which no process has a step left.
     void look_at(const state& now);
     void look_at_end(state now);
 

@@ -13,7 +13,7 @@ namespace explore
 
 constexpr std::size_t processes   = EXPLORE_PROCESSES;
 constexpr std::size_t hands       = 2;    // blocks that a script can speak of
-constexpr std::size_t steps_most  = 120;  // of one call
+constexpr std::size_t steps_most  = 120;  // in one call
 constexpr std::size_t stores_most = 8;    // in a store buffer
 
 constexpr uint64_t feed_bit = uint64_t{1} << 62U;
@@ -33,10 +33,10 @@ struct store {
     uint64_t value = 0;
 };
 
-// What a process has, from the return of the call that gave it to the call that gives it back.
+// A block that a process has, from the return of the call that gave it to the call that returns it.
 struct hand {
     int8_t   block      = -1;
-    uint8_t  stamp      = 0;  // what must be in the block; 0: anything
+    uint8_t  stamp      = 0;  // the value that the block must have; 0: any
     uint64_t generation = 0;
 };
 
@@ -72,7 +72,7 @@ struct state {
     std::array<unsigned char, EXPLORE_BLOCKS> notes       = {};
     std::array<int8_t, EXPLORE_LOCKS>         locks       = {};  // 0: free; else a process, from 1
     std::array<message, 2>                    boxes       = {};  // handles on their way
-    std::array<uint8_t, 16>                   stamp_of    = {};  // frame number: what was published
+    std::array<uint8_t, 16>                   stamp_of    = {};  // published, by frame number
     uint16_t                                  taken       = 0;   // frame numbers that take returned
     uint8_t                                   kills       = 0;
     bool                                      is_feed_cut = false;  // by a kill

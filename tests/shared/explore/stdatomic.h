@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // In place of the compiler's header, for the sources of the shared layer: each atomic operation is
-// a step of the explorer, which decides who goes on next, and on which memory.
+// a step of the explorer, which decides which process goes on next, and on which memory.
 #ifndef EGGBOX_TESTS_SHARED_EXPLORE_STDATOMIC_H
 #define EGGBOX_TESTS_SHARED_EXPLORE_STDATOMIC_H
 

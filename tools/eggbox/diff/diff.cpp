@@ -20,7 +20,7 @@ namespace tool
 namespace
 {
 
-/// Parts by what makes them the same in both reports.
+/// Parts by a key that is the same in both reports.
 using parts_map = std::map<std::string, change>;
 
 using part_value = std::uint64_t change::*;
@@ -237,8 +237,8 @@ std::uint64_t reported_resident(const std::vector<run_record>& runs)
     return out;
 }
 
-// Of a process without a report `eggbox run` knows what it saw at some moment, and the same program
-// shows another number in each run.
+// Processes without a report are left out: `eggbox run` saw their memory at some moments only, and
+// the same program shows another number in each run.
 void add_resident(
     difference& to, const std::vector<run_record>& before, const std::vector<run_record>& after
 )

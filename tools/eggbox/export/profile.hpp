@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a report says of one subject, as other tools take it: a list of stacks with figures.
+// The data of a report about one subject, in the form that other tools read: stacks with figures.
 #pragma once
 
 #include "records/records.hpp"
@@ -22,7 +22,7 @@ enum class subject {
 /// A call of a function, or, for `peak` and `requests`, a program or a pool.
 struct profile_frame {
     std::string   name;
-    std::string   file;  // of the source; empty: unknown
+    std::string   file;  // the source file; empty: unknown
     std::uint64_t line = 0;
     std::string   module;
     std::uint64_t address    = 0;      // in the module; without a module: absolute

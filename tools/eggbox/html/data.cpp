@@ -163,7 +163,7 @@ struct time_lines {
     json        shown     = json::array();
     std::size_t more_runs = 0;
     std::size_t too_long  = 0;  // runs
-    std::size_t pools     = 0;  // of those shown
+    std::size_t pools     = 0;  // left out of the time lines in `shown`
 };
 
 time_lines time_lines_of(const std::vector<run_record>& runs)

@@ -12,7 +12,7 @@ namespace tool
 
 using json = nlohmann::ordered_json;
 
-constexpr int schema = 1;  // of every file that the command writes or reads
+constexpr int schema = 1;  // the version of every file that the command writes or reads
 
 /// With a line end. Bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const json& value);  // lines, with two blanks per level

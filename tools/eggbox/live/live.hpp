@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The live file: counts of processes in memory that outlives them (eggbox/live.h). Any process that
-// has it may write nonsense there: what is read is checked, and is no more than a number or a name.
+// has it may write nonsense there, so the reader checks all values, and uses them only as numbers
+// or names.
 #pragma once
 
 #include "records/records.hpp"
@@ -66,8 +67,8 @@ class live_file
     /// slots are only looked through when one was claimed since the last call.
     const std::vector<std::uint32_t>& places() const;
 
-    /// Forgets what was seen: a process may have been killed between its claim of a slot and the
-    /// count of it.
+    /// Makes places() look through the slots again: a process may have been killed after it claimed
+    /// a slot and before it counted the claim.
     void forget_places();
 
     /// The number of the process that has the slot; 0: none.
@@ -104,7 +105,7 @@ std::string live_text(const char* text, std::size_t bytes_max);
 /// The blocks that callers have, as far as free blocks in magazines were counted.
 std::uint64_t blocks_in_use(const egb_live_pool& pool);
 
-/// What a slot says of a process that left no report.
+/// The record of a process that left no report, made from its slot.
 process_record record_of(const egb_live_slot& slot);
 
 }  // namespace tool

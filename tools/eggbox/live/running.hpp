@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the system tells of a process that runs. Its arguments may be a title that it wrote there:
+// Data of the system about a process that runs. Its arguments may be a title that it wrote there:
 // postgres and nginx have one program and name each process by its task.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// eggbox: runs unmodified programs with malloc served from pools, and says what happened and what
-// to do next. This file turns the command line into the options of one command.
+// eggbox: runs unmodified programs with malloc served from pools, and reports the result
+// and a next step. This file turns the command line into the options of one command.
 #include "compare/compare.hpp"
 #include "doctor/doctor.hpp"
 #include "report/report.hpp"
@@ -124,7 +124,7 @@ void set_usage(CLI::App* of, const char* text)
     of->formatter(std::make_shared<with_usage>(text));
 }
 
-// Of CLI::Range "nan" is in each range.
+// In place of CLI::Range, which accepts "nan" in each range.
 std::function<std::string(const std::string&)> between(double least, double most)
 {
     return [=](const std::string& text) {

@@ -18,7 +18,7 @@ struct finding {
 struct verdict {
     std::string              asked;    // the name the user gave
     std::string              path;     // the file found; empty: none
-    std::string              machine;  // of the program that is finally loaded
+    std::string              machine;  // the machine of the program that is finally loaded
     std::vector<std::string> runs_by;  // interpreters of a script, outermost first
     std::vector<finding>     findings;
     std::vector<std::string> allocators;  // its libraries with a malloc of their own

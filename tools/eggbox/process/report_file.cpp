@@ -123,7 +123,7 @@ std::string report_file::write(const std::string& text)
     int error = part_.empty() && ftruncate(file_, 0) != 0 && errno != EINVAL ? errno : 0;
     error     = error != 0 ? error : write_all(file_, text);  // a pipe cannot be cut
     if (error != 0 && part_.empty() && ftruncate(file_, 0) != 0) {
-        errno = error;  // a device keeps what it has got
+        errno = error;  // a device cannot be cut: it keeps the bytes that it has got
     }
     error = close(file_) != 0 && error == 0 ? errno : error;
     file_ = -1;

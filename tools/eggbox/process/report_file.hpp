@@ -15,7 +15,7 @@ class report_file
   public:
     /// `wanted`: the path; empty: a temporary file. The ten newest of these stay. Throws failure.
     explicit report_file(const std::string& wanted);
-    ~report_file();  // removes what is not complete
+    ~report_file();  // removes an incomplete file
 
     report_file(const report_file&)            = delete;
     report_file& operator=(const report_file&) = delete;

@@ -31,7 +31,7 @@ class temporary_folder
 
   private:
     std::string path_;
-    int         lock_ = -1;  // of a folder in use; the system lets it go with the process
+    int         lock_ = -1;  // marks a folder in use; the system releases it when the process ends
 };
 
 }  // namespace tool

@@ -105,7 +105,7 @@ void add_leaks(process_record& to, const process_record& from)
     add_sum(to.reachable, from.reachable, known.reachable);
 }
 
-// They count what was ever allocated, also before an exec.
+// These sites count all blocks that were ever allocated, also before an exec.
 void add_allocated(process_record& to, const process_record& from)
 {
     const std::uint64_t known = add_sites(to.allocated, from.allocated).lost;

@@ -37,7 +37,7 @@ struct pool_record {
 struct large_size {
     std::uint64_t bytes            = 0;
     std::uint64_t allocations      = 0;
-    std::uint64_t allocations_over = 0;  // so many of these may have been of other sizes
+    std::uint64_t allocations_over = 0;  // the part of these that may have had other sizes
     std::uint64_t in_use           = 0;
     std::uint64_t peak             = 0;
 };
@@ -109,7 +109,7 @@ struct leak_record : site_record {
 struct event_record {
     std::string   kind;
     std::string   pool;
-    std::uint64_t bytes      = 0;  // of the request; 0: unknown
+    std::uint64_t bytes      = 0;  // the requested bytes; 0: unknown
     std::int64_t  damaged    = 0;  // the first overwritten byte
     bool          is_damaged = false;
     place_record  site;
@@ -180,7 +180,7 @@ struct process_record {
 struct silent_record {
     std::string   program;
     std::string   reason;         // a clause for people
-    std::uint64_t pid       = 0;  // of one of them
+    std::uint64_t pid       = 0;  // the number of one of the processes
     std::uint64_t processes = 1;
     bool          is_linked = false;
 };
@@ -193,7 +193,7 @@ struct timeline_pool {
 /// Memory over time: what all processes of a run had together at some moments. All lists are as
 /// long as `at_s`, which never falls.
 struct timeline_record {
-    std::uint64_t              started_ns = 0;  // of the run, by the clock of processes
+    std::uint64_t              started_ns = 0;  // start of the run, by the clock of processes
     std::vector<double>        at_s;            // since the start of the run
     std::vector<std::uint64_t> processes;
     std::vector<std::uint64_t> bytes_in_use;  // without free blocks that threads kept

@@ -11,8 +11,8 @@ namespace tool
 
 struct report_options {
     std::vector<std::string>   files;
-    std::string                format;        // of another tool; empty: text
-    std::string                what;          // what such a file shows; empty: leaks
+    std::string                format;        // a format of another tool; empty: text
+    std::string                what;          // the subject of such a file; empty: leaks
     bool                       diff = false;  // the files are OLD and NEW
     std::optional<std::string> fail_above;    // a limit of growth, in percent
     std::string                html;          // write a page for a browser to this file

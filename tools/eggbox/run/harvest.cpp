@@ -164,8 +164,8 @@ harvest::file_names harvest::list()
     return out;
 }
 
-// Stacks are most of what is known of a leak. A script may have any number of processes that leak
-// alike: the later ones have their sites alone.
+// A stack is the largest part of a leak's record. A script may have any number of processes that
+// leak alike: the later ones keep only their sites.
 void harvest::limit_stacks(process_record& process)
 {
     for (std::vector<leak_record>* const sites : {&process.leaks, &process.allocated}) {
@@ -292,7 +292,7 @@ bool harvest::says_all(const std::string& path, process_record& record) const
     }
 }
 
-// Of a process whose report, if there is one, need not be its last word.
+// Takes the counts of a process whose report is missing, or may be older than its last requests.
 void harvest::take_counts(const live_slot& from, const std::string& stem, file_names* left)
 {
     const egb_live_slot& slot   = from.data;
@@ -475,7 +475,8 @@ std::set<std::uint64_t> harvest::ended_now()
     return out;
 }
 
-// A process that ends meanwhile may have its report behind what is read here: it was still running.
+// The processes that have ended are noted first: one that ends later, and whose report is not read
+// here, counts as still running.
 void harvest::finish(run_record& run, std::uint64_t first, const seen_end& its_end)
 {
     const std::set<std::uint64_t> ended = ended_now();

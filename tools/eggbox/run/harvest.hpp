@@ -29,7 +29,7 @@ struct seen_end {
 /// The end of a process whose status its parent has seen.
 seen_end how_it_ended(const process_end& end);
 
-/// What the system told of a process while it ran.
+/// Data of the system about a process while it ran.
 struct seen_running {
     std::vector<std::string> arguments;
     std::uint64_t            peak_resident_bytes = 0;

@@ -152,7 +152,7 @@ std::string in_use_text(const process_record& process)
                      : fmt::format("{} to {} blocks", grouped(minus(most, over)), grouped(most));
 }
 
-// A process of which the live file alone has numbers.
+// For a process with numbers in the live file alone.
 std::string no_report_text(const process_record& process)
 {
     const totals sums = sum_up({run_record{{}, 0, 0, 0, {process}}});
@@ -425,7 +425,7 @@ findings findings_of(const run_record& run, const std::vector<std::string>& quie
     return find_all(runs);
 }
 
-// What is done while the program runs, each at its own time.
+// The work of `eggbox run` while the program runs, each part at its own time.
 class watch
 {
   public:

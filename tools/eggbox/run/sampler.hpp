@@ -28,7 +28,7 @@ class sampler
     clock::time_point look(clock::time_point now);
 
     /// All samples, 250 to 500 of a long run: when there are 500 every second one goes, and from
-    /// then on the time between two of them is twice as long. Of the pools, those that once had
+    /// then on the time between two of them is twice as long. It has the pools that once had
     /// most bytes in use.
     timeline_record timeline() const;
 

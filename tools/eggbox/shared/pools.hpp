@@ -15,7 +15,7 @@ namespace tool
 /// A pool, as it was at one moment.
 struct seen_pool {
     std::string        name;
-    egb_status         status  = EGB_OK;  // of the look; if not EGB_OK, the members below are empty
+    egb_status         status  = EGB_OK;  // if not EGB_OK, the look failed, and all below is empty
     egb_shared_numbers numbers = {};
     std::vector<egb_shared_attachment> attachments;
 };

@@ -20,8 +20,8 @@ bool fit::fits() const
            std::all_of(pools.begin(), pools.end(), row_fits);
 }
 
-// Each pool has a row of its own. A static pool refuses what it has no block for, so its peak alone
-// does not tell. An earlier configuration without pools says nothing about them.
+// Each pool has a row of its own. A static pool refuses requests when it has no block left, so its
+// peak alone does not show a lack. An earlier configuration without pools says nothing about them.
 static std::vector<fit_row> fit_of_pools(const configuration& earlier, const totals& now)
 {
     std::vector<fit_row> out;

@@ -16,7 +16,7 @@ namespace tool
 constexpr std::uint64_t block_align = 16;
 
 struct size_row {
-    std::string   name;        // of a pool; empty: a size class
+    std::string   name;        // the pool's name; empty: a size class
     std::string   identifier;  // the same for the source code, one for each pool
     std::uint64_t block_bytes = 0;
     std::uint64_t align       = block_align;
@@ -29,7 +29,7 @@ struct size_row {
     std::string   reason;
 
     std::uint64_t stride() const;  // from one block to the next
-    std::uint64_t bytes() const;   // of a static pool for this row
+    std::uint64_t bytes() const;   // the size of a static pool for this row
 };
 
 struct configuration {
@@ -83,10 +83,10 @@ std::string pools_in_compat(const configuration& plan);
 configuration parse_configuration(const std::string& text, const std::string& path);
 
 struct fit_row {
-    std::string   name;  // of a pool; empty: a size class
+    std::string   name;  // the pool's name; empty: a size class
     std::uint64_t block_bytes = 0;
-    std::uint64_t blocks      = 0;  // of the configuration; 0: it has no such size or pool
-    std::uint64_t peak        = 0;  // of the new runs
+    std::uint64_t blocks      = 0;  // in the configuration; 0: it has no such size or pool
+    std::uint64_t peak        = 0;  // in the new runs
     std::uint64_t refused     = 0;  // requests to a pool that had no block left
 
     bool fits() const

@@ -78,7 +78,7 @@ void add_omissions(std::vector<std::string>& to, const totals& sums)
     add("The figures omit the pools of {} that did not end by exit().", sums.silent_linked);
 }
 
-// Of several runs each has its own highest moment.
+// Only for a single run: each run has a highest moment of its own.
 void add_highest_moment(std::vector<std::string>& to, const std::vector<run_record>& runs)
 {
     const timeline_record& all = runs.front().timeline;

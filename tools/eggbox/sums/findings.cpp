@@ -50,8 +50,8 @@ bool is_lost(block_reach reach)
     return reach == block_reach::directly_lost || reach == block_reach::indirectly_lost;
 }
 
-// What the C++ library reserves for exceptions when memory has run out, as it begins. The stacks
-// begin later as a rule.
+// True for the block that the C++ library reserves at its start, for exceptions when memory has run
+// out. The record of stacks begins later as a rule.
 bool is_for_exceptions(const leak_record& leak)
 {
     return leak.pool == "large" && leak.stack.empty() &&
@@ -59,9 +59,9 @@ bool is_for_exceptions(const leak_record& leak)
 }
 
 // True for blocks that the C library, the C++ library and the loader keep for themselves, such as
-// buffers of stdio: the user cannot free them. What the C library keeps, it can reach. Where nobody
-// knows what is reachable, `callers` are functions of the C library whose caller must free the
-// block.
+// buffers of stdio: the user cannot free them. The C library can reach the blocks that it keeps. A
+// lost block is none of these, nor is a block from one of `callers`: the caller of these functions
+// must free it.
 bool is_kept(const leak_record& leak)
 {
     static constexpr std::array callers = {
@@ -192,8 +192,8 @@ void add_leaks(findings& to, leaks_by_place& places, const process_record& proce
     add_sums(to, process, {listed, kept_indirect, kept_reachable});
 }
 
-// A program that ends by itself is done with what it has. One that a signal ends is not, and only
-// blocks that it cannot reach are leaks.
+// A program that ends by itself no longer needs its blocks. One that a signal ends may need them:
+// only blocks that it cannot reach are leaks.
 void add_held(findings& to, leaks_by_place& places, const process_record& process)
 {
     leak_sum listed;

@@ -31,9 +31,9 @@ struct findings {
     leak_sum                 large;       // large blocks, not freed; their places are not recorded
     std::vector<leak_total>  allocated;   // by samples, in use at the end or not; most bytes first
     sampling_record          sampling;    // `sum` has also what no report lists
-    std::uint64_t            without_stack = 0;  // requests that only their own place is known of
-    // What programs had in use when a signal ended them, if nobody looked what they could reach. It
-    // is not in `leaks` or `all`.
+    std::uint64_t            without_stack = 0;  // requests with their own place, without callers
+    // Blocks in use when a signal ended their program, if nobody looked which of them it could
+    // reach. They are not in `leaks` or `all`.
     std::vector<leak_total> held;
     leak_sum                held_sum;
     leak_sum                held_kept;          // as `kept`; not in `held_sum`

@@ -54,12 +54,12 @@ std::string short_name(const std::string& name)
         depth += each == '<' || each == '(' || each == '{' ? 1 : 0;
         const bool is_separated =
             each == ':' && out.size() > 1 && out.substr(out.size() - 2) == "::";
-        if (depth == 0 && !is_separated) {  // what was between the two is left out
+        if (depth == 0 && !is_separated) {  // no second "::" behind a part left out
             out = each == ' ' ? "" : out + each;
         }
         depth -= each == '>' || each == ')' || each == '}' ? 1 : 0;
     }
-    const std::size_t unnamed = out.rfind("::", 0) == 0 ? 2 : 0;  // of a namespace without a name
+    const std::size_t unnamed = out.rfind("::", 0) == 0 ? 2 : 0;  // "::" of a nameless namespace
     return out.empty() || depth != 0 ? name : out.substr(unnamed);
 }
 

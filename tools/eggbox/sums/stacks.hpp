@@ -19,9 +19,9 @@ bool only_starts(const place_record& place);
 std::string place_text(const place_record& place);
 
 /// FUNCTION FILE:LINE < FUNCTION FILE:LINE < ..., the innermost first. Left out are the functions
-/// that only allocate for their caller, and what the C library and the C++ library do before main()
-/// or the function of a thread; but never the whole stack. Of more than `most` places the outer
-/// ones are counted. Empty for an unknown stack.
+/// that only allocate for their caller, and those of the C and C++ libraries outside main() or the
+/// function of a thread; but never the whole stack. If there are more than `most` places, the outer
+/// ones are only counted. Empty for an unknown stack.
 std::string stack_text(const stack_record& stack, std::size_t most);
 
 /// The calls that stack_text() shows.

@@ -25,8 +25,8 @@ std::string trimmed(const std::string& line)
                : line.substr(first, line.find_last_not_of(blank) + 1 - first);
 }
 
-// Of a pattern from one end of the text to the other. The text that the last * stands for grows
-// when what follows it does not fit.
+// True if the pattern matches the whole text. When the rest of the pattern does not fit, the last *
+// takes one character more.
 bool fits(const std::string& text, const std::string& pattern)
 {
     std::size_t at = 0, in_pattern = 0, star = std::string::npos, star_at = 0;

@@ -18,14 +18,14 @@ struct pool_total {
     std::string   name;
     bool          is_size_class   = false;
     std::uint64_t block_bytes     = 0;
-    std::uint64_t align           = 0;  // of blocks, as far as their distance tells
+    std::uint64_t align           = 0;  // a power of two that divides their distance
     std::uint64_t allocations     = 0;
     std::uint64_t failures        = 0;
     std::uint64_t in_use          = 0;  // not freed when the processes ended
     std::uint64_t peak            = 0;  // the largest of one pool
     std::size_t   peak_run        = 0;  // the run with this peak
     std::uint64_t bytes_held      = 0;  // the largest of one pool
-    std::uint64_t measured_bytes  = 0;  // of the blocks of measured processes
+    std::uint64_t measured_bytes  = 0;  // all blocks requested in measured processes
     std::uint64_t requested_bytes = 0;  // the requested part of measured_bytes
     std::size_t   runs            = 0;  // the runs in which a block of it was requested
     std::uint64_t pools           = 0;  // the most of this name and size in one process
@@ -50,8 +50,8 @@ struct totals {
     std::uint64_t           peak_resident_bytes = 0;  // the largest of one process
     std::uint64_t           minor_faults        = 0;
     std::uint64_t           major_faults        = 0;
-    std::uint64_t           block_bytes_peak = 0;  // of one process, if all its peaks came at once
-    std::string             library;               // versions of the library
+    std::uint64_t           block_bytes_peak    = 0;  // the largest sum of the peaks of one process
+    std::string             library;                  // versions of the library
 
     std::uint64_t from_classes() const;
     std::uint64_t from_others() const;

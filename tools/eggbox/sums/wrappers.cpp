@@ -23,7 +23,7 @@ constexpr limits      by_position_and_name{3, 2};
 constexpr std::size_t lines_max  = 2;
 constexpr std::size_t levels_max = 4;  // wrappers of wrappers
 
-// What is seen of a function in front of its stacks.
+// Facts about a function from the stacks that contain it.
 struct evidence {
     std::set<std::string>                           callers;
     std::set<std::uint64_t>                         sizes;
@@ -101,7 +101,7 @@ void for_each_leak(const std::vector<run_record>& runs, const visitor& visit)
     }
 }
 
-// Of all stacks, those of misuse as well.
+// Changes the places in all stacks, those of misuse as well.
 template <class change>
 void change_places(std::vector<run_record>& runs, const change& each_place)
 {

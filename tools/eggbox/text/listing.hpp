@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is in a folder.
+// The entries of a folder.
 #pragma once
 
 #include <filesystem>

@@ -54,9 +54,9 @@ bool is_stray(const std::string& text, std::size_t at)
 }
 
 // True if the byte at `at` is a control character or part of one. U+0080 to U+009F, two bytes each,
-// are control characters too: some terminals accept them in place of ESC [. So are U+202A to U+202E
-// and U+2066 to U+2069, three bytes each: they change the order in which the rest of a line is
-// shown.
+// are control characters too: some terminals accept them in place of ESC [. U+202A to U+202E and
+// U+2066 to U+2069, three bytes each, count as well: they change the order in which the rest of a
+// line is shown.
 bool is_control(const std::string& text, std::size_t at)
 {
     const auto byte = [&](std::size_t i) {
@@ -346,7 +346,8 @@ void go_on_after_refused_writes()
     }
 }
 
-// What is opened in place of a closed stream refuses as that one does.
+// Opens /dev/null in place of a closed stream, in the other direction: reads and writes fail as on
+// the closed one.
 void keep_closed_streams()
 {
     for (const int each : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -11,7 +11,7 @@ namespace tool
 namespace
 {
 
-constexpr std::size_t program_bytes_max = 120;  // of a line
+constexpr std::size_t program_bytes_max = 120;  // the most bytes of a command in a line
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a slot of a live file says of the pools of its process.
+// The pools of a process, as its slot in a live file describes them.
 #pragma once
 
 #include "live/live.hpp"

@@ -72,7 +72,7 @@ class end_signals
         }
     }
 
-    // The terminal is as before: now the signal does what it would have done.
+    // The terminal is restored by now: the signal is raised again, with its former handler.
     ~end_signals()
     {
         for (std::size_t i = 0; i < numbers.size(); i++) {
@@ -182,7 +182,7 @@ class screen
         now_    = requests_in(found_, at_s);
     }
 
-    // ---- what is seen ---------------------------------------------------------------------------
+    // ---- output ---------------------------------------------------------------------------------
 
     void put(int row, const std::string& text, attr_t how = A_NORMAL) const
     {
@@ -264,7 +264,7 @@ class screen
         refresh();
     }
 
-    // ---- what is typed --------------------------------------------------------------------------
+    // ---- input ----------------------------------------------------------------------------------
 
     // False: the end.
     bool type(int key)

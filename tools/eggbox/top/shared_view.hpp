@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the screen of `eggbox top` shows of pools that processes share.
+// The screen of `eggbox top` for pools that processes share.
 #pragma once
 
 #include "shared/pools.hpp"
@@ -43,7 +43,7 @@ class shared_looks
     double                               at_s_     = 0;
 };
 
-/// The pools, or who has one open.
+/// The pools, or the processes that have one of them open.
 view shared_view_of(const shared_looks& looks, const view_options& wanted);
 
 /// The same as a table of text, once; empty: there are none.

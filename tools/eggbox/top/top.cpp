@@ -181,7 +181,7 @@ bool is_running(const std::string& wanted)
     });
 }
 
-// Why there is nothing to show, and what to do.
+// The reason why there is nothing to show, and a remedy.
 std::string nothing(const std::string& wanted, const std::vector<std::string>& problems)
 {
     constexpr const char* how = "start it with `eggbox run -- PROGRAM`, or with EGGBOX_LIVE=1 and "

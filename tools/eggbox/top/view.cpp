@@ -21,7 +21,7 @@ row_key key_of(const egb_live_slot& slot, std::uint64_t pool = 0)
     return {slot.pid, slot.is_linked != 0, pool, ""};
 }
 
-// Of the line of large blocks: no pool has this key.
+// The key of the line of large blocks: no pool has it.
 constexpr std::uint64_t large_key = UINT64_MAX;
 
 double rate_of(const counted_requests& before, const counted_requests& now, const row_key& key)
@@ -206,7 +206,7 @@ bool comes_first(const line& a, const line& b, order by)
 
 }  // namespace
 
-// Of a name in the last column the beginning tells enough.
+// A name in the last column may be cut: its beginning tells enough.
 static bool fits(const std::string& head, bool has_name, std::size_t width)
 {
     constexpr std::size_t name_min = 20;

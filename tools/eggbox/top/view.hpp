@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the screen of `eggbox top` shows: lines from the last two looks at the live files.
+// The contents of the screen of `eggbox top`: lines from the last two looks at the live files.
 #pragma once
 
 #include "text/text.hpp"

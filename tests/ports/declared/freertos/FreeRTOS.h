@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the port for FreeRTOS uses of ESP-IDF's FreeRTOS, declared by us from its documentation: the
+// The part of ESP-IDF's FreeRTOS that the port uses, declared by us from its documentation: the
 // sources are in no registry that the tests can use. test_declared.cpp has a kernel of it. FreeRTOS
 // itself runs in tests/embed/test_freertos.c.
 #ifndef EGGBOX_TESTS_PORTS_FREERTOS_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the library and clang_cl.cpp use of Windows' own header, declared by us from its
+// The part of Windows' own header that the library and clang_cl.cpp use, declared by us from its
 // documentation: the headers of Windows' SDK are in no registry that the tests can use, and those
 // of mingw-w64 need GCC, or a clang that says it is GCC.
 #ifndef EGGBOX_TESTS_PORTS_WINDOWS_H

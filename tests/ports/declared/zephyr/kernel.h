@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the port for Zephyr uses of its kernel, declared by us from its documentation: the sources
-// are in no registry that the tests can use. test_declared.cpp has a kernel of this interface.
+// The part of Zephyr's kernel that the port uses, declared by us from its documentation: its
+// sources are in no registry that the tests can use. test_declared.cpp has a kernel of it.
 #ifndef EGGBOX_TESTS_PORTS_ZEPHYR_KERNEL_H
 #define EGGBOX_TESTS_PORTS_ZEPHYR_KERNEL_H
 
