@@ -7,7 +7,7 @@
   #error "eggbox_compat.c is C: compile it with a compiler for C, or with -x c"
 #endif
 
-#include "compat/elr_mtx.c"  // first: it tells the system's headers what it needs
+#include "compat/elr_mtx.c"  // first: it has the feature macros of the system's headers
 
 #include "compat/elr_mpl.c"
 #include "compat/elr_multi.c"

@@ -10,7 +10,7 @@ static struct {
     egb_lock_ lock;
     unsigned  inits;                // without their finalize yet
     EGB_ALIGNAS_(8) uint64_t root;  // key of the root pool; 0: none
-    size_t with_on_free;            // so many pools have one: each free must look if they are some
+    size_t with_on_free;            // pools that have one: if there are some, each free must look
 } elr_module;
 
 // ---- handles ------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ egb_elr_record* egb_elr_make_(egb_pool parent, egb_elr_shape shape)
         return NULL;
     }
     egb_elr_record* const record = &elr_records[pool.slot / EGB_SLOT_STEP_];
-    elr_drop_on_free(record);  // of a pool that egb_pool_destroy() ended
+    elr_drop_on_free(record);  // that of a pool that egb_pool_destroy() ended
     record->size     = shape.size;
     record->on_alloc = shape.on_alloc;
     record->on_free  = shape.on_free;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared by xallocator.c and xallocator_static.c, of which a library has one.
+// Shared by xallocator.c and xallocator_static.c. A library has one of the two.
 #ifndef EGGBOX_SRC_COMPAT_XALLOCATOR_PRIVATE_H
 #define EGGBOX_SRC_COMPAT_XALLOCATOR_PRIVATE_H
 

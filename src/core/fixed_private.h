@@ -119,7 +119,7 @@ static inline EGB_ALWAYS_INLINE void egb_fixed_free_by_(
 // The newest free block's distance in every mode.
 uint32_t egb_fixed_head_(const egb_fixed* pool);
 
-// What the hot path leaves to each mode, in pools that are made. `distance` may be any number. Push
+// The calls that the hot path leaves to a mode, in made pools. `distance` may be any number. Push
 // says whether a block in use started there, and is free now. The two modes with live bits have
 // their alloc and push in fixed_live.h; plain are the modes of 4-byte blocks and without checks.
 void* egb_fixed_alloc_marked_at_(egb_fixed* pool, const void* site);

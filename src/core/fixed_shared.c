@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fixed pool for threads and interrupts. What holds between two critical sections: if a thread
+// The fixed pool for threads and interrupts. Invariant between two critical sections: if a thread
 // waits, no block is free that it may have. A block that comes is therefore the first thread's, and
 // a thread that comes finds none.
 #include "eggbox/fixed_shared.h"
@@ -197,8 +197,8 @@ static void reschedule(const egb_fixed_shared* shared)
     }
 }
 
-// Tells the handler of a wrong free, once it is outside the critical section of `before`. What the
-// event says of the pool is as it was inside.
+// Tells the handler of a wrong free, once it is outside the critical section of `before`. The event
+// tells the kind and the index that were found inside.
 EGB_COLD static void
 refuse(const egb_fixed_shared* shared, const void* block, uintptr_t before, const void* site)
 {

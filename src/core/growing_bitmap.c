@@ -31,7 +31,7 @@ static void set_marks(egb_word* words, size_t stride, egb_word mark)
     }
 }
 
-// Of a block whose pages went, either word may be zero.
+// If the pages of a block went, either word of it may be zero.
 static bool is_mark(egb_word word, bool is_gone)
 {
     return word == EGB_FIXED_MARK_ || (is_gone && word == 0);
@@ -73,7 +73,8 @@ static bool is_sound(unsigned state, const egb_word* words, size_t stride)
 }
 
 // A page that the system has taken would come back twice if it were read first: for the read of the
-// marks, and for a write. So a word behind them is written, which means nothing in a free block.
+// marks, and for a write. A word behind them is therefore written, which means nothing in a free
+// block.
 static void bring_back(unsigned state, egb_word* words, size_t stride)
 {
     enum { MARKED_WORDS = 2 };
@@ -224,7 +225,7 @@ size_t egb_bitmap_put_(egb_chunk_* chunk, void* const* blocks, size_t count)
     return put;
 }
 
-// So many blocks of the chunk whose pages went are at home no more. Their states were in the
+// Notes that `gone` blocks, whose pages went, are at home no more. Their states were in the
 // program's reach.
 static void count_back(const egb_chunk_* chunk, size_t gone)
 {

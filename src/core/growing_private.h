@@ -16,7 +16,7 @@ struct egb_chunk_ {
     egb_range    range;     // the region, as the backing gave it: range.start <= fixed.first
     size_t       in_use;    // blocks
     uint32_t     lost;      // blocks: free, and out of reach since one was written to
-    uint32_t     turn;      // of the pool, when a block was last taken
+    uint32_t     turn;      // the pool's turn when a block was last taken
     size_t       groups;    // with states: a bit for each group that has a block at home
     size_t       lowest;    // with states: no block in front of this one is at home
     egb_chunk_*  next;      // in the list of chunks with a free block; NULL: the last

@@ -12,7 +12,7 @@ static bool slots_are_made(const egb_slots* table)
 // Whether `count` slots need at most SIZE_MAX bytes.
 static bool slots_are_possible(size_t element_bytes, size_t count)
 {
-    const size_t beside = 4u * sizeof(uint32_t);  // 12 bytes and a bit, and what is rounded up
+    const size_t beside = 4u * sizeof(uint32_t);  // 12 bytes and a bit, rounded up
     return element_bytes <= SIZE_MAX - 4u * sizeof(size_t) - beside &&
            count <= (SIZE_MAX - 4u * sizeof(size_t)) / (element_bytes + beside);
 }

@@ -15,7 +15,7 @@ static inline size_t egb_larger_(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-// What a count grew by. A count that others change may seem to shrink.
+// The growth of a count. A count that others change may seem to shrink.
 static inline uint64_t egb_since_(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;

@@ -173,7 +173,7 @@ uint64_t egb_os_random_(void);
 // ---- threads ------------------------------------------------------------------------------------
 
 // A lock. All zero is unlocked; it needs no cleanup. It uses as many bytes as a pointer has: the
-// others keep its neighbours out of its cache line, and may have what it protects. If the C library
+// others keep its neighbours out of its cache line, and may hold protected data. If the C library
 // tells whether a thread is the only one (eggbox/lock.h), the lock begins with a word of 4 bytes,
 // which is 0 while the lock is free, 1 while it is held, and another value while threads wait for
 // it.

@@ -47,7 +47,7 @@ size_t egb_os_read_(int file, char* to, size_t bytes);
 int egb_os_create_(const char* path);
 
 // Each returns 0, or the number of the system's error. Write writes all, and raises no signal. Some
-// systems refuse only at the close what was written.
+// systems tell only at the close that a write failed.
 int egb_os_write_(int file, const char* text, size_t bytes);
 
 // As write, from this place of the file on, wherever another descriptor of it writes. Nothing is
@@ -64,7 +64,7 @@ void egb_os_note_(const char* text, const char* path);
 
 // The file whose code or data an address is in, and how far from where that starts in memory.
 // False: not known. The path is the system's for the file that is loaded, as far as it fits, with a
-// 0 at its end; " (deleted)" follows if that file is no longer there. Where the system tells none,
+// 0 at its end; " (deleted)" follows if that file is no longer there. If the system tells none,
 // it is the loader's; "": there is none.
 bool egb_os_find_module_(const void* address, char* path, size_t bytes, uintptr_t* offset);
 
@@ -81,8 +81,8 @@ typedef struct egb_os_call {
     uintptr_t   frame_from;
 } egb_os_call;
 
-// The calls that a thread is in, the outermost first. All zero at first. The next stack of the same
-// thread is read faster with what is left of this one, and any thread may use it next.
+// The calls that a thread is in, the outermost first. All zero at first. The data of one stack
+// makes the next read of the same thread faster, and any thread may use the data next.
 //
 // A stack of more calls is cut: it has the innermost EGB_OS_CALLS_CUT.
 //
@@ -101,15 +101,15 @@ typedef struct egb_os_word {
 
 typedef struct egb_os_calls {
     size_t      count;
-    size_t      same;            // so many of the outermost have the addresses that they had before
+    size_t      same;            // outermost calls with the addresses that they had before
     uintptr_t   end;             // private to the walk: where the stack ends; 0: it was not walked
     uint64_t    age;             // the same: of the rules
     bool        ends_with_zero;  // the same
     bool        is_cut;
     egb_os_call calls[EGB_OS_CALLS_MAX];
     egb_os_call found[EGB_OS_CALLS_MAX];      // on the way, the innermost first
-    uint16_t    words_end[EGB_OS_CALLS_MAX];  // of a call: the number of words up to it
-    uint16_t    call_of[EGB_OS_CALLS_MAX * EGB_OS_CALL_WORDS];  // of a word
+    uint16_t    words_end[EGB_OS_CALLS_MAX];  // for each call: the number of words up to it
+    uint16_t    call_of[EGB_OS_CALLS_MAX * EGB_OS_CALL_WORDS];  // for each word: its call
     egb_os_word words[EGB_OS_CALLS_MAX * EGB_OS_CALL_WORDS];
 } egb_os_calls;
 
@@ -143,7 +143,7 @@ bool egb_os_prepare_calls_(void);
 // loader's lock.
 bool egb_os_calls_(const egb_os_call* first, const void* site, egb_os_calls* out, bool is_fast);
 
-// Where the part of this thread's stack begins that the program can still need, if its main() has
+// The begin of the part of this thread's stack that the program can still need, if its main() has
 // returned: between that and `frame`, the frame of a function of the library, are frames of the C
 // library and the loader alone. 0: a function of the program has not returned, or nobody knows. It
 // reads nothing but the stack, and only if egb_os_calls_() was called on it before.
@@ -183,7 +183,7 @@ typedef struct egb_os_mapping {
     bool      is_data;         // to be read: it is private and writable, or of no file
     bool      is_shared;       // with other processes, or with other mappings of this one
     bool      is_closed;       // nobody may read or write it
-    bool      is_first_stack;  // of the thread that the process began with
+    bool      is_first_stack;  // the stack of the thread that the process began with
 } egb_os_mapping;
 
 // Calls `visit` with each mapping, in order of address. False: the system does not tell. Only one

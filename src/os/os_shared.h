@@ -58,7 +58,7 @@ typedef struct egb_os_shared_file {
     uint64_t device;  // with `number`: which file it is, on this machine
     uint64_t number;
     uint64_t allocated;    // without holes; all bytes where nobody counts
-    bool     has_name;     // of any path
+    bool     has_name;     // a path leads to it
     bool     is_writable;  // opened for reading and writing
     bool     is_sealed;    // nobody can make it shorter
 } egb_os_shared_file;

@@ -167,7 +167,7 @@ static void* find_in_c_library(const char* name)
 }
 
 EGB_AMONG_DATA_ static uintptr_t
-    break_at_first;  // where the memory below the program's break starts; atomic
+    break_at_first;  // the start of the memory below the program's break; atomic
 
 static uintptr_t current_break(void)
 {

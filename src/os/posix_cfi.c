@@ -15,7 +15,7 @@ enum {
     OP_BREG_FRAME   = 0x76,
     OP_DEREF        = 0x06,
     ENCODING_OMIT   = 0xFF,
-    ENTRY_BYTES     = 8  // of the table in .eh_frame_hdr
+    ENTRY_BYTES     = 8  // one entry of the table in .eh_frame_hdr
 };
 
 // ---- bytes --------------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ typedef struct cfi_row {
     egb_cfi_top   top;
     int64_t       top_offset;
     register_rule frame;
-    register_rule back;  // of the return address
+    register_rule back;  // the rule of the return address
     register_rule stack;
-    register_rule others;  // what is written here is not looked at
+    register_rule others;  // written, but never looked at
 } cfi_row;
 
 typedef struct cfi_run {
@@ -143,7 +143,7 @@ typedef struct cfi_run {
     cfi_row    kept[ROWS_KEPT];
     size_t     kept_count;
     uint64_t   place;      // the address from which on the row holds
-    uint64_t   code_unit;  // of the CIE, as the next
+    uint64_t   code_unit;  // from the CIE, as the next
     int64_t    data_unit;
 } cfi_run;
 
@@ -342,7 +342,7 @@ static egb_cfi_rule rule_of_row(const cfi_row* row)
 // ---- the records of a function ------------------------------------------------------------------
 
 typedef struct cfi_augmentation {
-    unsigned encoding;  // of pointers to code
+    unsigned encoding;  // for pointers to code
     bool     has_size;
     bool     is_signal;
 } cfi_augmentation;

@@ -10,7 +10,7 @@
 
 #include "eggbox/base.h"
 
-// Where the top of the next call is: the stack pointer behind its return.
+// The place of the top of the next call: the stack pointer behind its return.
 typedef enum egb_cfi_top {
     EGB_CFI_OTHER,       // only the unwinder can tell
     EGB_CFI_NONE,        // no function has the address
@@ -21,7 +21,7 @@ typedef enum egb_cfi_top {
     EGB_CFI_TOPS
 } egb_cfi_top;
 
-// Where the frame pointer (rbp) of the next call is.
+// The place of the frame pointer (rbp) of the next call.
 typedef enum egb_cfi_frame {
     EGB_CFI_KEPT,         // as in this call
     EGB_CFI_BELOW_TOP,    // in the word at the offset from the next top

@@ -67,7 +67,7 @@ static char groups_text[GROUPS_BYTES];
 static char group_path[PATH_BYTES];
 static char file_path[PATH_BYTES];
 
-// Where the groups of each version are as a rule, and the files with their limits.
+// The usual folder of the groups of each version, and the files with their limits.
 typedef struct hierarchy {
     const char* controller;
     const char* folder;
@@ -128,8 +128,8 @@ static size_t limit_in_file(const char* folder, const char* name)
 }
 
 // The least of the limits of the group in `group_path`, which this changes, and of all groups above
-// it. The groups that a container sees may start below those that its path names: what is missing
-// is passed over.
+// it. The groups that a container sees may start below those that its path names: missing ones
+// are passed over.
 static size_t limit_of_group(const hierarchy* its, size_t shortest)
 {
     size_t limit = SIZE_MAX;

@@ -19,7 +19,7 @@
 
 enum { TEXT_BYTES = 4096, LINE_BYTES = 256, THREAD_PATH = 64 };
 
-// What a walk reads. Not on the stack: that may be a small one for signals.
+// The text that a walk reads. Not on the stack: that may be a small one for signals.
 EGB_ALIGNAS_(8) static char walked[TEXT_BYTES];
 
 static int open_in_proc(const char* path, int flags)
@@ -85,7 +85,7 @@ void egb_os_memory_close_(const egb_os_memory* memory)
     }
 }
 
-// What another thread gives back meanwhile is one of these two errors.
+// A read of memory that another thread gave back meanwhile fails with one of these two errors.
 static bool is_gone(long result)
 {
     return result == -EIO || result == -EFAULT;
@@ -115,7 +115,7 @@ static void read_flags(egb_os_memory* memory, uintptr_t page)
 }
 
 // A page that was never written to is not in memory, or is one of a file. All shared ones are like
-// those of a file: what was never touched is not there, and is not to be made.
+// those of a file: one that was never touched is not in memory, and a read would make it.
 bool egb_os_memory_is_written_(egb_os_memory* memory, uintptr_t address, bool is_shared)
 {
     const uint64_t  is_there = (uint64_t)3 << 62;  // in memory, or swapped

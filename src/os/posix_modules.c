@@ -95,7 +95,8 @@ static uint64_t mark_bytes(uint64_t mark, const unsigned char* from, size_t byte
     return mark;
 }
 
-// Of the file's header, where most linkers write an identity of the build, and of the information.
+// Made of the file's header, where most linkers write an identity of the build, and of the
+// information.
 static uint64_t mark_of(const egb_module* module)
 {
     const egb_cfi_module* const in   = &module->information;

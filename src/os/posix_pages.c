@@ -83,8 +83,8 @@ static void* unmap_unaligned(void* start, size_t bytes, size_t align)
     return start;
 }
 
-// The last range from the system, as long as none went back since: what is before it is likely to
-// be free, because the system takes the upper end of a gap. After a release the upper gap may be
+// The last range from the system, as long as none went back since: the place before it is likely
+// to be free, because the system takes the upper end of a gap. After a release the upper gap may be
 // the released one. Atomic; no more than a wish.
 EGB_AMONG_DATA_ static uintptr_t last_start;
 
@@ -224,10 +224,10 @@ egb_status egb_os_resize_(void* region, size_t bytes, size_t new_bytes)
     return start == -1 ? EGB_NO_MEMORY : EGB_OK;
 }
 
-// A sandbox refuses before the kernel looks at the addresses. When the kernel refuses it may have
-// unmapped the goal before, or not, by its version and the reason: a thread alone unmaps what is
-// left. Among others the goal's addresses may be another's by now, and are lost. That is rare: the
-// kernel refuses where the program has split the source, as by mlock(), and where it has no memory.
+// A sandbox refuses before the kernel looks at the addresses. If the kernel refuses, it may have
+// unmapped the goal before, by its version and the reason: a thread that is alone unmaps the rest.
+// Among others the goal's addresses may be another's by now, and are lost. That is rare: the kernel
+// refuses if the program has split the source, as by mlock(), and if it has no memory.
 egb_status egb_os_move_(void* from, size_t bytes, void* to, size_t to_bytes)
 {
     enum { MAY_MOVE = 1, TO_THIS_PLACE = 2 };

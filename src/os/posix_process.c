@@ -80,7 +80,7 @@ size_t egb_os_program_(char* out, size_t bytes)
 typedef struct wanted_module {
     uintptr_t   address;
     uintptr_t   offset;
-    uintptr_t   start;  // of the part of the file that the address is in
+    uintptr_t   start;  // begin of the part of the file that the address is in
     uintptr_t   end;
     const char* name;  // "": the program
 } wanted_module;

@@ -445,7 +445,7 @@ void egb_os_shared_each_(
     errno = before;
 }
 
-// The memory is allocated already: what is left is to map each page. A read does that, where the
+// The memory is allocated already, and each page is still to be mapped. A read does that if the
 // kernel has no call for it.
 static void map_shared_pages(volatile const char* start, size_t bytes, bool is_writable)
 {

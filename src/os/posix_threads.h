@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Layer os: what other files of POSIX systems need to know of threads, and to prepare.
+// Layer os: facts and preparations of threads, for other files of POSIX systems.
 #ifndef EGGBOX_OS_POSIX_THREADS_H
 #define EGGBOX_OS_POSIX_THREADS_H
 

@@ -42,11 +42,11 @@ static bool          can_unwind;  // atomic
 // library has _dl_find_object() (glibc 2.35), and the unwinder asks it.
 static pid_t locking_process;
 
-// The unwinder may allocate, and would be called by that. What it told is learned before the next
-// walk begins, too.
+// The unwinder may allocate, and would be called by that. No walk begins, either, before the calls
+// that it told are learned.
 static __thread bool is_unwinding __attribute__((tls_model("initial-exec")));
 
-// ---- what was found -----------------------------------------------------------------------------
+// ---- the calls that were found ------------------------------------------------------------------
 
 static void put_word(egb_os_calls* all, size_t* end, size_t call, uintptr_t place, uintptr_t word)
 {
@@ -97,7 +97,7 @@ typedef struct unwinding {
     size_t       count;
     size_t       most;
     uintptr_t    begin;     // the top of the first call
-    uintptr_t    zero_top;  // of the return address 0, which ended the stack; 0: something else did
+    uintptr_t    zero_top;  // behind the return address 0, which ended the stack; 0: none did
 } unwinding;
 
 static _Unwind_Reason_Code note_call(struct _Unwind_Context* context, void* user)
@@ -169,7 +169,7 @@ static bool takes_lock(void)
 
 static void prepare_calls(void)
 {
-    is_unwinding = true;  // what the loader allocates needs no stack
+    is_unwinding = true;  // an allocation of the loader needs no stack
     find_unwinder();
     locking_process        = takes_lock() ? getpid() : 0;
     const bool is_prepared = egb_walk_prepare_();

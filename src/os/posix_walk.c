@@ -26,7 +26,7 @@ enum {
     RULES_TRIED      = 8,
     STEP_MAX         = 1 << 17,  // from one call to the next, without a change of the stack
     AGES             = 1 << 16,
-    FRAME_SHIFT      = 3,  // of the parts of a rule in a word
+    FRAME_SHIFT      = 3,  // shifts of the parts of a rule in a word
     IS_KNOWN_SHIFT   = 5,
     AGE_SHIFT        = 8,
     OFFSET_UNIT      = 8,
@@ -185,7 +185,7 @@ static bool read_word(uintptr_t top, uintptr_t place, uintptr_t end, uintptr_t* 
     return is_in;
 }
 
-// From a call to the next. False: that would lead out of what can be read.
+// From a call to the next. False: that would lead out of the words that can be read.
 EGB_INLINE bool step(egb_os_call* call, uint64_t rule, uintptr_t end)
 {
     const egb_cfi_top kind = top_kind(rule);
@@ -306,7 +306,7 @@ static void leave_library(egb_os_call* call, const void* site, uintptr_t end, ui
     }
 }
 
-// A signal handler may change what was seen: `end` is read once.
+// A signal handler may change the part of the stack that was seen: `end` is read once.
 bool egb_walk_(const egb_os_call* first, const void* site, egb_os_calls* out)
 {
     egb_os_call     call = *first;
@@ -375,7 +375,7 @@ static void learn_range(uintptr_t first, uintptr_t last, bool is_whole)
     seen_to            = is_same && seen_to > last ? seen_to : last;
 }
 
-// A stack that the unwinder saw to its end, in a call with this rule. Where it has no information
+// A stack that the unwinder saw to its end, in a call with this rule. If it has no information
 // and does not know the code, the stack ends. A signal that it knows ends no stack, even if nothing
 // came behind it that time.
 static void learn_end(const egb_os_call* last, uint64_t rule, uint64_t age)

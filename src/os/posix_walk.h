@@ -19,8 +19,9 @@ bool egb_walk_(const egb_os_call* first, const void* site, egb_os_calls* out);
 // Puts the `count` calls that were found behind the outermost `same` calls of `all`.
 void egb_os_calls_put_(egb_os_calls* all, size_t same, size_t count);
 
-// What the unwinder told, from a call on that the function that asks was called by. `is_whole`: it
-// saw the stack to its end. `zero_top`: it ended with the return address 0, at this top, if not 0.
+// Learns from the calls that the unwinder told, from one around the asking function on. `is_whole`:
+// it saw the stack to its end. `zero_top`: it ended with the return address 0, at this top, if not
+// 0.
 void egb_walk_learn_(const egb_os_call* calls, size_t count, bool is_whole, uintptr_t zero_top);
 
 #endif  // EGGBOX_SRC_OS_POSIX_WALK_H

@@ -121,7 +121,7 @@ typedef int start_function(void*, void*, void*, void*, void*, void*, void*);
 EGB_NEXT_(start_function*, __libc_start_main)
 
 EXPORT int
-__libc_start_main(void* a, void* b, void* c, void* d, void* e, void* f, void* g);  // of no header
+__libc_start_main(void* a, void* b, void* c, void* d, void* e, void* f, void* g);  // in no header
 
 EXPORT int __libc_start_main(void* a, void* b, void* c, void* d, void* e, void* f, void* g)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Layer override: a thread that gives unused memory of the heap back, once the program has threads
-// itself. A program with one thread stays so: the heap bounds what it keeps there.
+// itself. A program with one thread stays so: the heap bounds the memory that it keeps there.
 //
 // EGGBOX_PURGE=calls: there is no such thread, and the calls of the program do its work.
 //
@@ -46,8 +46,8 @@ static long thread_number;    // 0: not known
 static long process_number;   // the same
 static bool first_has_ended;  // the first thread of the process, or about to
 
-// Raised when a thread is made, and when it is to end. So a thread that could not end in time does
-// so later, although there is another one by then.
+// Raised when a thread is made, and when it is to end. A thread that could not end in time
+// therefore ends later, although there is another one by then.
 static uintptr_t turn;
 
 static pthread_t purger;  // while it is there
@@ -261,8 +261,8 @@ static void at_first_end(void* value)
     egb_heap_purge_ends_();
 }
 
-// So many times in all a call is made anew that the system refuses for one thread too many: in a
-// sandbox nothing tells that it does not count the purger any more.
+// The number of times, in all, that a call is made anew which the system refuses for one thread too
+// many: in a sandbox nothing tells that the system does not count the purger any more.
 enum { TRIES_MAX = 20 };
 
 // ---- threads of the program ---------------------------------------------------------------------
@@ -317,7 +317,7 @@ EXPORT int pthread_create(
 
 EXPORT int thrd_create(void* thread, int (*start)(void*), void* argument)
 {
-    enum { THRD_ERROR = 2 };  // of glibc and musl, for EAGAIN
+    enum { THRD_ERROR = 2 };  // the value of glibc and musl, for EAGAIN
     const request one = {thread, NULL, NULL, start, argument};
     return make_with_purger(&one, THRD_ERROR);
 }

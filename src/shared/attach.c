@@ -107,7 +107,7 @@ static egb_status join_pool(egb_shared* shared, int file, unsigned flags)
     return EGB_OK;
 }
 
-// With the lock held: gives back what it holds and its slot, and the name if it was the last.
+// With the lock held: gives back its blocks and its slot, and the name if it was the last.
 static void leave_pool(egb_shared* shared)
 {
     const char* const path = shared->shape.path;

@@ -28,7 +28,7 @@ bool egb_shared_remove_dead_(const char* path)
     return is_gone;
 }
 
-// What its removal gives back. 0: there is no such pool, or one of its attachments is alive.
+// The bytes that its removal frees. 0: there is no such pool, or one of its attachments is alive.
 static uint64_t dead_bytes(const char* path)
 {
     egb_os_shared_file facts = {0};

@@ -66,8 +66,8 @@ void egb_shared_seal_shape_(egb_shared_shape_* shape)
     shape->sum = sum_of(shape);
 }
 
-// Where the parts lie follows from the numbers, and from the pages of the file. None of these sums
-// can pass 2^64: there are at most 2^24 blocks, each of at most 2^38 bytes.
+// The places of the parts follow from the numbers, and from the pages of the file. None of these
+// sums can pass 2^64: there are at most 2^24 blocks, each of at most 2^38 bytes.
 static void place_parts(egb_shared_shape_* shape, uint64_t page)
 {
     const uint64_t align = page > PAYLOAD_ALIGN ? page : PAYLOAD_ALIGN;

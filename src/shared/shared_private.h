@@ -36,7 +36,7 @@ typedef struct egb_shared_shape_ {
     uint64_t magic;
     uint32_t version;
     uint32_t pool;
-    uint64_t bytes;  // of the whole file
+    uint64_t bytes;  // size of the whole file
     uint64_t block_bytes;
     uint64_t stride;
     uint64_t count;
@@ -52,10 +52,10 @@ typedef struct egb_shared_shape_ {
     uint64_t payload_at;
     char     path[EGB_SHARED_NAME_BYTES_MAX + 24];
     uint8_t  about[EGB_SHARED_ABOUT_BYTES_MAX];
-    uint64_t sum;  // of all before
+    uint64_t sum;  // the checksum of all before
 } egb_shared_shape_;
 
-// Who an attachment is, for people only: its lock tells whether it is alive.
+// The identity of an attachment, for people only: its lock tells whether it is alive.
 typedef struct egb_shared_card_ {
     _Atomic uint64_t pid;
     _Atomic uint64_t missed;
@@ -76,7 +76,7 @@ typedef struct egb_shared_state_ {
     EGB_ALIGNAS_(64) egb_shared_card_ cards[EGB_SHARED_ATTACHMENTS_MAX];
 } egb_shared_state_;
 
-// `word` is the truth about a block: who holds it. `sequence` is its number in the feed, 0: it was
+// `word` is the truth about a block: its holders. `sequence` is its number in the feed, 0: it was
 // not published since it was allocated.
 typedef struct egb_shared_block_ {
     EGB_ALIGNAS_(64) _Atomic uint64_t word;
@@ -114,7 +114,7 @@ struct egb_shared {
     unsigned char*     notes;
     char*              payload;
     uint32_t*          held;   // how often this process holds each block
-    size_t             count;  // of blocks; the shape has it, too
+    size_t             count;  // blocks; the shape has it, too
     size_t             stride;
     uint64_t           taken;  // no frame up to this number is for take any more
     _Atomic uint32_t   cancels;

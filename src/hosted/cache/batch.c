@@ -34,7 +34,7 @@ const egb_entry_* egb_no_entry_(void)
     return &no_entry;
 }
 
-// Of a thread with one pool. More have longer chunks.
+// As many as a thread with one pool needs. Later chunks are longer.
 enum { FIRST_BATCHES = 4 };
 
 static bool is_open(egb_batch_slab* slab, size_t length)

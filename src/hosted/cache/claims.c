@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What magazines have room for: see claims.h.
+// The room that magazines have for blocks: see claims.h.
 #include "claims.h"
 
 #include "../region/keep.h"
@@ -48,8 +48,8 @@ void egb_claim_change_(
 }
 
 // All threads together may have so many bytes in batches, and more if they are few; but each may
-// have some in any case. What threads claimed that do nothing is claimed by others only once the
-// purge has closed their magazines. More processors take and give more blocks in the same time.
+// have some in any case. Others can claim the bytes of an idle thread only after the purge has
+// closed its magazines. More processors take and give more blocks in the same time.
 static const size_t ROOM_BYTES_OF_MANY      = (sizeof(void*) < 8 ? 4 : 16) << 20;
 static const size_t ROOM_BYTES_OF_FEW       = (sizeof(void*) < 8 ? 16 : 64) << 20;
 static const size_t ROOM_BYTES_OF_PROCESSOR = (sizeof(void*) < 8 ? 1 : 4) << 20;
@@ -78,9 +78,9 @@ static size_t bytes_of_all(void)
 }
 
 // The threshold of a memory that many share, as in A. K. Choudhury and E. L. Hahne, "Dynamic Queue
-// Length Thresholds for Shared-Memory Packet Switches", 1998: one more may have a part of what is
-// left. So few pools of few threads have much, many have the same each, and no pool of a thread has
-// to know of the others.
+// Length Thresholds for Shared-Memory Packet Switches", 1998: one more may have a part of the rest.
+// Few pools of few threads therefore have much, many have the same each, and no pool of a thread
+// has to know of the others.
 size_t egb_claim_allowed_(size_t own)
 {
     enum { PART = 8 };
@@ -98,9 +98,9 @@ static size_t rest_of_share(void)
     return share > claimed ? share - claimed : 0;
 }
 
-// What is left allows three long blocks where many magazines share it, and then every third free
-// and alloc of such a block is an exchange with the pool. But the pool has many of them outside its
-// chunks, and its magazines may have room for a part of those in any case, each for as much as the
+// If many magazines share the limit, the rest allows each only three long blocks, and every third
+// alloc and free of such a block is an exchange with the pool. But the pool has many of them out of
+// its chunks: its magazines may have room for a part of those in any case, each for as much as the
 // others.
 static size_t share_of_pool(const egb_depot* depot)
 {
@@ -117,7 +117,7 @@ static size_t own_without(const egb_depot* depot, const egb_magazine_* magazine)
     return egb_thread_self_()->room_bytes - claim_of(depot, magazine->loaded);
 }
 
-// What a magazine has room for in any case.
+// The blocks and bytes that a magazine has room for in any case.
 enum { ROOM_SHORT = 3, ROOM_BYTES_SHORT = 4 << 10 };
 
 static size_t allowed_to(const egb_depot* depot, const egb_magazine_* magazine)
@@ -147,9 +147,9 @@ size_t egb_claim_room_(const egb_depot* depot, const egb_magazine_* magazine, si
     return egb_larger_(least, egb_smaller_(most, bytes / depot->block_bytes));
 }
 
-// What a magazine may not have is told by an entry of no block, as at the end of each batch. So are
-// all behind it: they are in no room that is looked through when chunks go, and the batch is made
-// long again later.
+// An entry of no block ends the room, as it ends each batch. The entries behind it are of no block,
+// too: no look through the room reaches them when chunks go, and the batch is made long again
+// later.
 static void cut_room(egb_batch* batch, size_t room)
 {
     for (size_t i = room; room < batch->room && i <= batch->room; i++) {
@@ -164,8 +164,8 @@ void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, e
     cut_room(batch, egb_larger_(allowed, batch->count));
 }
 
-// A thread that only frees what others take has a short batch loaded: each of its remote batches
-// may have room for more, but nobody counts that.
+// A thread that only frees blocks that others take has a short batch loaded: each of its remote
+// batches may have room for more, which no claim counts.
 static size_t remote_room(const egb_depot* depot, const egb_magazine_* magazine)
 {
     const size_t bytes = are_few() ? ROOM_BYTES_LEAST : ROOM_BYTES_SHORT;

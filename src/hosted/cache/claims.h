@@ -7,7 +7,8 @@
 
 #include "magazine.h"
 
-// Whether it is in the table of the calling thread: owned magazines have what they want.
+// Whether it is in the table of the calling thread. Owned magazines are in none: no claim of theirs
+// is cut.
 bool egb_magazine_is_of_thread_(const egb_magazine_* magazine);
 
 // Counts `batch`, which is about to be loaded, in place of the one loaded now. NULL: none.
@@ -26,13 +27,13 @@ size_t egb_claim_room_(const egb_depot* depot, const egb_magazine_* magazine, si
 // Whether the loaded batch has much more than it might have now.
 bool egb_claim_is_too_much_(const egb_depot* depot, const egb_magazine_* magazine);
 
-// Leaves the room in a batch that the magazine may have, and in any case that of what it holds:
+// Cuts the room in a batch to what the magazine may have, but never below the blocks that it holds:
 // other threads may have claimed more since it was filled.
 void egb_batch_shorten_(const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch);
 
 // The same for an empty batch that is to be its remote one, and the length of the next one at most.
-// No remote batch has room for more than the loaded one has, or for 32 KiB, or for 4 KiB where more
-// than eight threads are.
+// No remote batch has room for more blocks than the loaded one and for more than 32 KiB, or 4 KiB
+// if there are more than eight threads.
 void egb_batch_shorten_remote_(
     const egb_depot* depot, const egb_magazine_* magazine, egb_batch* batch
 );

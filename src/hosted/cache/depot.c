@@ -250,9 +250,9 @@ egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch)
     return empty;
 }
 
-// The heap has many pools, and the threads of many programs end at one time: what they leave there
-// would be a block or two in each chunk. A few blocks make the start of the next thread faster. A
-// thread that waits for a block finds it in its chunk.
+// The heap has many pools, and in many programs all threads end at one time: the blocks that they
+// leave would be one or two in each chunk, and hold it. A few blocks make the start of the next
+// thread faster. A thread that waits for a block finds it in its chunk.
 static bool may_leave(const egb_depot* depot, size_t blocks)
 {
     return egb_depot_has_room_(depot, blocks) && !egb_depot_is_waited_for_(depot) &&

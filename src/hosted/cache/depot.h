@@ -50,7 +50,7 @@ typedef union egb_part {
 typedef struct egb_depot {
     union {
         EGB_ALIGNAS_(64) egb_os_mutex lock;
-        uint32_t word;  // of the lock. Atomic
+        uint32_t word;  // the word of the lock: os.h. Atomic
     };
 
     // Fields that an exchange writes are together, alone in their lines: the lines come from the
@@ -62,7 +62,7 @@ typedef struct egb_depot {
     uint32_t puts;    // since the window began
     uint32_t seen;    // a sum over these four when the purge looked last
     uint32_t locks;   // since a window of split.c began
-    uint32_t waits;   // of these, after a wait
+    uint32_t waits;   // part of `locks`: those after a wait
     uint32_t moves;   // exchanges with the lock of a lane alone, since then
     egb_lane lanes[EGB_LANES];
 
@@ -77,7 +77,7 @@ typedef struct egb_depot {
     size_t            batch_blocks;  // most blocks in a batch; 0: the pool has no magazines
     size_t            block_bytes;   // with those around it; for magazines that outlive the pool
     size_t            attached;      // magazines
-    size_t            unsure;        // of these, while it is tight: those that may get a block
+    size_t            unsure;        // part of `attached`, while tight: those that may get a block
     size_t            tight_calls;   // with the lock since it is tight
     size_t            reserved;      // until so many blocks are out no lane gets one more chunk
     size_t            quarantined;   // free blocks in the pool's quarantine
@@ -177,7 +177,7 @@ void egb_depot_keep_or_flush_(egb_depot* depot, size_t lane, egb_batch* batch);
 // after its blocks went to their chunks. A freeze need not be reported for it.
 egb_batch* egb_depot_exchange_(egb_depot* depot, size_t lane, egb_batch* batch);
 
-// Where the batches of a lane are.
+// The lists of the batches of a lane: those of its part if the depot is split.
 static inline egb_lane* egb_depot_lane_(egb_depot* depot, size_t lane)
 {
     return depot->is_split ? &depot->parts[lane].of.lane : &depot->lanes[lane];

@@ -511,7 +511,7 @@ void egb_magazine_make_room_(egb_depot* depot, egb_magazine_* magazine)
     }
     if (magazine->spare == NULL && loaded->room < depot->batch_blocks) {
         egb_batch* const other = egb_depot_exchange_(depot, magazine->lane, loaded);
-        if (other == loaded) {  // what it claimed is given back before it is shortened
+        if (other == loaded) {  // its claim is given back before it is shortened
             egb_claim_change_(depot, magazine, NULL);
             magazine->loaded = NULL;
         }

@@ -3,7 +3,7 @@
 //
 // How a magazine ends. A magazine that was detached or discarded is of no pool, and empty.
 //
-//     call        | who calls it                        | where its blocks go
+//     call        | called by                           | where its blocks go
 //     ------------|-------------------------------------|------------------------------------
 //     detach      | its thread, or the end of it        | depot, or chunks
 //     discard     | its thread, which destroys the pool | nowhere: they end with the pool

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The peak of a pool. Blocks in magazines are out of the depot, but not in use. A thread takes them
-// without a lock and without a counter; what it took is seen by the states of blocks, which it
-// writes anyway.
+// without a lock and without a counter: the states of the blocks, which it writes anyway, show
+// which ones it took.
 #include "peak.h"
 
 #include "threads.h"

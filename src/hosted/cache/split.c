@@ -27,7 +27,7 @@ static void unlock_parts(egb_depot* depot)
     }
 }
 
-// What was done in parts since the depot was let go becomes part of the whole.
+// Adds the counts of the parts, since the depot was let go, to those of the whole.
 static void gather_parts(egb_depot* depot)
 {
     uint32_t moves = 0;
@@ -86,9 +86,9 @@ static void join_parts(egb_depot* depot)
     unlock_parts(depot);
 }
 
-// A lock of the whole is dearer if the depot is split. So it is split if one lock in 16 is waited
-// for, and in one again, for much longer, if parts do not serve at least two exchanges for each
-// lock of the whole.
+// A lock of the whole is dearer if the depot is split. It is therefore split if one lock in 16 is
+// waited for. It is joined again, and stays so for much longer, if its parts serve fewer than two
+// exchanges for each lock of the whole.
 enum { WINDOW = 256, WAITS_LEAST = WINDOW / 16, MOVES_LEAST = 2 * WINDOW, REST = 16 * WINDOW };
 
 bool egb_split_is_off_;
@@ -268,7 +268,7 @@ static bool has_room_in_part(const egb_depot* depot, size_t lane, size_t blocks)
     const int64_t most =
         egb_is_half_full_(depot, blocks) ? EGB_DEPOT_BATCHES_MAX : EGB_DEPOT_SMALL_MAX;
     const int64_t more   = depot->parts[lane].of.batches;
-    const bool    is_due =  // a look at what is not needed: egb_depot_end_window_()
+    const bool    is_due =  // the look for unneeded blocks: egb_depot_end_window_()
         depot->parts[lane].of.puts >= EGB_DEPOT_BATCHES_MAX / EGB_LANES;
     return blocks != 0 && !is_due && more < most / EGB_LANES && depot->batches + more < most &&
            EGB_LOAD_(depot->blocks) * depot->growing.options.block_bytes <
@@ -345,7 +345,7 @@ static egb_batch* exchange_in_part(egb_depot* depot, size_t lane, egb_batch* bat
     return empty;
 }
 
-// Of a magazine whose batches are of full length.
+// For a magazine that has a spare batch, or whose batches are of full length.
 static bool make_room_with_spare(egb_depot* depot, egb_magazine_* magazine)
 {
     egb_batch* const loaded = magazine->loaded;

@@ -20,7 +20,8 @@ bool egb_split_refill_from_part_(egb_magazine_* magazine, uint64_t key);
 bool egb_split_make_room_in_part_(egb_magazine_* magazine, uint64_t key);
 bool egb_split_make_room_remote_in_part_(egb_magazine_* magazine, uint64_t key);
 
-// Whether the magazine, or NULL, is of a depot that is split. Who sees that also sees the parts.
+// Whether the magazine, or NULL, is of a depot that is split. A thread that sees the
+// split also sees the parts.
 static inline bool egb_is_split_(const egb_magazine_* magazine)
 {
     const egb_depot* const depot = magazine == NULL ? NULL : magazine->depot;
@@ -47,7 +48,7 @@ static inline bool egb_split_make_room_remote_(egb_magazine_* magazine, uint64_t
 // ---- with the pool locked -----------------------------------------------------------------------
 
 // Whether a lane without a batch is to get blocks of the chunks, and not another lane's batch: each
-// lane has a stock then, and finds what it needs in its part.
+// lane has a stock then, and its part can serve it.
 bool egb_split_wants_more_(const egb_depot* depot);
 
 // Moves some batches of other lanes into this one's part, if it has none.

@@ -173,7 +173,7 @@ static void note_crowd(void)
 // NULL: refused.
 static egb_thread_* new_table(void)
 {
-    if (EGB_LOAD_(egb_threads_.count) >= EGB_LANES) {  // of fewer, each has enough in any case
+    if (EGB_LOAD_(egb_threads_.count) >= EGB_LANES) {  // fewer threads have room enough
         egb_threads_count_processors_();
     }
     egb_thread_* const thread = take_table();
@@ -239,7 +239,7 @@ static void give_back_after_crowd(void)
     }
 }
 
-// The process may end with its last threads: who purges has to end, too.
+// The process may end with its last threads: the thread that purges has to end, too.
 static void tell_few_are_left(void)
 {
     void (*const on_few_left)(void) = EGB_LOAD_(egb_threads_.on_few_left);
@@ -248,8 +248,8 @@ static void tell_few_are_left(void)
     }
 }
 
-// Two threads at once would both give what is too much. The ends that came meanwhile are one.
-// Returns whether there was one.
+// Two threads at once would each give back the whole excess. The ends that came meanwhile count as
+// one. Returns whether there was one.
 static bool take_next_end(void)
 {
     egb_os_lock_(&egb_threads_.lock);

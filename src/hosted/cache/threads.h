@@ -6,7 +6,7 @@
 
 #include "magazine.h"
 
-// So many tables of ended threads are kept for reuse in any case.
+// The number of tables of ended threads that a trim keeps for reuse.
 enum { EGB_SPARE_TABLES_LEAST = 16 };
 
 // The threads and owned magazines of a process. Its lock, the registry lock, also protects the tree

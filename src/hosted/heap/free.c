@@ -99,7 +99,7 @@ static void free_elsewhere(void* block, const void* site)
     egb_free_refused_(block, site);
 }
 
-// What a magazine did not take as it came.
+// Frees a block that the magazine did not take as it came.
 static void free_on(void* block, egb_home home, egb_push push, const void* site)
 {
     if (EGB_UNLIKELY(push == EGB_PUSH_ENDED)) {

@@ -138,9 +138,9 @@ void egb_heap_purge_step_(void);
 // many calls went further than a magazine.
 void egb_heap_wake_purger_(void);
 
-// All but a few of many threads have ended, and left their free blocks. At once, and not after two
-// epochs, unused memory goes but for what may stay. No effect during a freeze; it is not made up
-// for.
+// All but a few of many threads have ended, and left their free blocks. Unused memory goes at once,
+// and not after two epochs, except the bytes that may stay (region/keep.h). No effect during a
+// freeze; it is not made up for.
 void egb_heap_end_crowd_(void);
 
 // As egb_heap_trim(), but gives back whole ranges of addresses only: the system refused, and pages

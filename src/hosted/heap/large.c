@@ -132,7 +132,7 @@ void* egb_heap_alloc_moved_(size_t bytes, size_t moved, const void* site)
     return alloc_large(1, bytes, false, &wish);
 }
 
-// The environment is read when the first pool is made; this call replaces what it said.
+// The environment is read when the first pool is made; this call replaces its setting.
 egb_status egb_heap_guard_pages(const char* which)
 {
     if (!egb_guard_page_is_setting_(which)) {

@@ -68,9 +68,9 @@ static struct {
 
 // Bytes of a class.
 typedef struct class_bytes {
-    size_t held;   // of all its chunks
-    size_t gone;   // of that: of free blocks whose pages the system has
-    size_t spare;  // of the rest: all but what is in use
+    size_t held;   // in all its chunks
+    size_t gone;   // part of `held`: free blocks whose pages the system has
+    size_t spare;  // part of `held`: neither gone nor in use
 } class_bytes;
 
 // With the bytes around the blocks. Blocks in magazines count as in use. A wholly free chunk can be
@@ -150,7 +150,7 @@ static void begin_turn(void)
     }
 }
 
-// Of all that may go: the part that goes in one epoch.
+// The part of `bytes`, which may all go, that goes in one epoch.
 static size_t part_of_epoch(size_t bytes)
 {
     return egb_smaller_(bytes, egb_larger_(bytes / 2, EPOCH_BYTES_MAX));
@@ -343,7 +343,7 @@ static void pass_on(void)
     egb_heap_unlock_classes_();
 }
 
-// What is left of `all` bytes when `part` of them goes; 0 if that is more.
+// `all` bytes without `part` of them; 0 if `part` is more.
 static size_t rest_of(size_t all, size_t part)
 {
     return all > part ? all - part : 0;
@@ -544,7 +544,7 @@ size_t egb_heap_give_up_(size_t keep_bytes)
     const size_t room          = rest_of(egb_heap_held_() + cached_chunks, keep_bytes);
     size_t       given         = egb_region_cache_trim_(rest_of(cached_chunks, room), SIZE_MAX);
     const size_t more          = given < room ? room - given : 0;
-    // The quarantine goes in any case: the cache gives only what is missing then.
+    // The quarantine goes in any case: the cache gives only the bytes that are missing then.
     const egb_large_held large = egb_large_held_();
     given += egb_large_release_all_(rest_of(large.cached + large.quarantined, more));
     for (size_t i = 0; i < EGB_HEAP_CLASSES && given < room; i++) {

@@ -121,7 +121,7 @@ egb_attempt egb_pool_try_(egb_pool pool, egb_magazine* cache, egb_request* reque
     egb_pool_unlock_and_report_(control, pool, request->site);
     egb_freeze_report_(pool, request->site);
     if (has_magazines) {
-        egb_live_count_();  // where each alloc comes here, a clock would be read for each
+        egb_live_count_();  // without magazines each alloc comes here, and would read a clock
     }
     if (now.block != NULL && request->scale != 0) {
         egb_pool_note_sample_(pool, now.block, request);

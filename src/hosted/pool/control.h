@@ -66,9 +66,9 @@ typedef struct egb_wait {
     struct egb_wait*    next_short;  // among those who wait for a budget: kept by the budget lock
     uint64_t            uncharged;   // egb_registry_.uncharged when the budget was asked
     bool                is_in_line;
-    bool                is_first;    // of the line; the thread's own
-    bool                is_short;    // of a budget; the thread's own once it is out of the line
-    bool                is_refused;  // by the system or the freeze; the thread's own
+    bool                is_first;    // in the line; its thread's own
+    bool                is_short;    // it waits for a budget; out of the line its thread's own
+    bool                is_refused;  // by the system or the freeze; its thread's own
 } egb_wait;
 
 // wait.c: the threads that wait for a block, in the order of their arrival.

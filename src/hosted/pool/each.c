@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Walks over pools, and over the blocks of one. A visitor is called with no lock held, and may make
 // any call. A walk therefore holds nothing between two visits: it remembers a place in an order
-// that no call changes, and looks from there for what is still there.
+// that no call changes, and goes on with the next pool or block that still exists.
 #include "layout.h"
 #include "registry.h"
 

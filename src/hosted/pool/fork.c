@@ -13,7 +13,7 @@
 
 EGB_AMONG_DATA_ static egb_fork_hook* hooks;  // atomic; the first that is to lock
 
-// Of the fork that is under way, under the lock of the threads: the hooks.
+// The first hook of the fork that is under way. Kept by the lock of the threads.
 static const egb_fork_hook* prepared;
 
 static _Thread_local bool has_locks;  // this thread has taken them, and forks

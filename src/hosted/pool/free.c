@@ -17,7 +17,7 @@ static egb_misuse_kind kind_of_stranger(const void* address)
     return other.generation != 0 ? EGB_MISUSE_WRONG_POOL : EGB_MISUSE_FOREIGN;
 }
 
-// The block of another lane, of which the remote batch is full.
+// Frees a block of another lane when the remote batch is full.
 static bool free_remote(egb_magazine_* magazine, uint64_t key, void* block)
 {
     const egb_unit* const unit = egb_unit_like_(block);
@@ -29,8 +29,8 @@ static bool free_remote(egb_magazine_* magazine, uint64_t key, void* block)
            egb_push_remote_(magazine, block, state) == EGB_PUSH_DONE;
 }
 
-// With a part of the depot alone, if it is split. At level "off" the block is looked at now, as far
-// as its chunk says what it is.
+// Frees a block with a part of the depot alone, if it is split. At level "off" the block is looked
+// at only now, as far as its chunk knows it.
 static bool free_in_part(egb_magazine_* magazine, egb_pool pool, void* block)
 {
     const uint64_t key = egb_pool_key_(pool);
@@ -45,7 +45,7 @@ static bool free_in_part(egb_magazine_* magazine, egb_pool pool, void* block)
            egb_push_is_done_(magazine, egb_push_unchecked_(magazine, block));
 }
 
-// Where a red zone is damaged it knows nothing: the free reports the damage.
+// A damaged red zone does not know the bytes: the claim passes, and the free reports the damage.
 static bool is_claim_right(const egb_control* control, const egb_claim* claim, const void* block)
 {
     if (!claim->fits || claim->bytes == 0 || !egb_redzone_knows_bytes_(block)) {
@@ -55,8 +55,8 @@ static bool is_claim_right(const egb_control* control, const egb_claim* claim, c
     return bytes == claim->bytes || bytes == claim->rounded;
 }
 
-// Of a block that is not in use nothing is known, and the free says so. Before the free, which is
-// part of the block's history afterwards.
+// A block that is not in use has no known size, and the free reports it. The look comes before the
+// free, which is part of the block's history afterwards.
 static egb_finding
 find_wrong_size(egb_control* control, egb_pool pool, const egb_claim* claim, const void* block)
 {

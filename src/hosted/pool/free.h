@@ -150,7 +150,7 @@ EGB_COLD void egb_free_ended_(
 // the block is for; NULL: the thread's.
 void egb_pool_free_locked_(egb_pool pool, egb_magazine* cache, void* block, const void* site);
 
-// What a free of a known size says of its block, beside that the block is in use.
+// The claims of a sized free about its block, beside that the block is in use.
 typedef struct egb_claim {
     bool   fits;     // the pool is for such blocks, and the block's address is aligned so
     size_t bytes;    // 0: any

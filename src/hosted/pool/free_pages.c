@@ -4,18 +4,18 @@
 // blocks of such pages stay free, at home, and marked as gone (EGB_STATE_GONE_): each word of them
 // is as before, or zero. A page comes back when a block of it is taken.
 //
-// A program whose use goes up and down would have them back soon. So no block of the chunk must
-// have been taken for a while: time is counted in turns, and a chunk notes the turn in which that
-// last happened. Blocks that are freed meanwhile do not count: a class that others replace shrinks
-// all the time, and would keep all its pages.
+// A program whose use goes up and down would have such pages back soon. They go only if no block of
+// the chunk was taken for a while. Time is counted in turns, and a chunk notes the turn in which a
+// block was last taken. Blocks that are freed meanwhile do not count: a class that others replace
+// shrinks all the time, and would keep all its pages.
 #include "../region/keep.h"
 #include "../region/obtain.h"
 #include "backing.h"
 #include "layout.h"
 #include "registry.h"
 
-// A step ends with the chunk that gets so far, in what it gives or in what it looks at: the pool is
-// locked, and other threads wait for its blocks.
+// A step ends with the chunk that reaches one of these limits, of bytes given or looked at: the
+// pool is locked, and other threads wait for its blocks.
 static const size_t GIVEN_BYTES  = (size_t)1 << 20;
 static const size_t LOOKED_BYTES = (size_t)4 << 20;
 enum { STEP_CHUNKS = 64 };
@@ -79,9 +79,9 @@ static bool page_may_go(const egb_chunk_* chunk, uintptr_t page, size_t page_byt
     return are_free(chunk, blocks) && are_sound(chunk, blocks, page);
 }
 
-// Those that nobody had yet stay what they are. All are sound before: if the system refuses, those
-// that are not any more were on pages that it took before it came to one that is locked. Returns
-// the bytes given.
+// Blocks that nobody had yet keep their state. All are sound at first. If the system refuses, it
+// may have taken pages before it came to one that is locked: blocks that are sound no more were
+// on those. Returns the bytes given.
 static size_t let_go(egb_chunk_* chunk, uintptr_t start, uintptr_t end)
 {
     const block_span blocks   = blocks_in(chunk, start, end);
@@ -106,7 +106,7 @@ static size_t give_pages_of(egb_chunk_* chunk)
     const size_t    touched = egb_fixed_count_touched_(&chunk->fixed);
     const uintptr_t first   = egb_round_up_(chunk->shape.first, page);
     const uintptr_t end     = chunk->shape.first + touched * stride_bytes(chunk);
-    uintptr_t       start   = first;  // of the run
+    uintptr_t       start   = first;  // the start of a run
     size_t          given   = 0;
     for (uintptr_t at = first; start + page <= end; at += page) {
         if (at + page <= end && page_may_go(chunk, at, page)) {
@@ -138,7 +138,7 @@ static egb_chunk_* last_in_list(const egb_growing* growing)
     return growing->available == NULL ? NULL : growing->available->previous;
 }
 
-// Where the walk goes on. NULL: there is nothing left, or that chunk is in the list no more.
+// The chunk to go on with. NULL: there is none left, or it is no longer in the list.
 static egb_chunk_* next_of(const egb_growing* growing, const egb_page_walk* walk)
 {
     egb_chunk_* const chunk =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Live allocations by site: the blocks in use of pools at level "track", and the sampled ones of
-// pools at level "sample", by the place that allocated them. And what was ever sampled.
+// pools at level "sample", by the place that allocated them. Also all blocks that
+// were ever sampled.
 #include "holders.h"
 
 #include "../../os/os.h"
@@ -24,7 +25,7 @@ enum {
     HOLDER_SITES_MAX = EGB_HOLDERS_MAX - 1
 };
 
-// What a place has, scaled where it is sampled.
+// The blocks and bytes of a place; samples are scaled.
 typedef struct holder_sum {
     double blocks;
     double bytes;
@@ -36,7 +37,7 @@ typedef enum gathering { ALL_IN_USE, NEW_IN_USE, ALL_SAMPLED } gathering;
 // copies: when a holder is visited, no lock is held, and its pool's control block may be another
 // pool's.
 typedef struct egb_holder_place {
-    egb_holder  holder;  // `blocks` counts what is in the sum, as long as blocks are gathered
+    egb_holder  holder;  // `blocks` counts the additions to `sum`, as long as blocks are gathered
     const void* stack;   // as room stacks has it; NULL: not known
     holder_sum  sum;
     egb_reach   reach;
@@ -50,7 +51,7 @@ typedef struct egb_holders {
     uint64_t     now;
     gathering    wanted;
     bool         have_reach;
-    egb_reach    reach;    // of the block being visited
+    egb_reach    reach;    // the reach of the block being visited
     uint64_t     lost;     // samples, if those are wanted
     egb_control* control;  // the pool being visited
     egb_pool     pool;
@@ -265,7 +266,7 @@ static void gather_all_large(egb_holders* all)
     }
 }
 
-// Between the look at what is reachable and this one no block may come or go, so all are locked.
+// Between the look for reachable blocks and this one no block may come or go, so all are locked.
 static void lock_pools(egb_control* first)
 {
     for (egb_control* one = first; one != NULL; one = egb_tree_next_(first, one)) {
@@ -310,7 +311,7 @@ static egb_status gather(egb_holders* all, egb_pool root)
 
 // ---- most bytes first ---------------------------------------------------------------------------
 
-// What is lost comes before what is reachable.
+// Lost blocks come before reachable ones.
 static bool has_more(const egb_holder_place* one, const egb_holder_place* other)
 {
     const bool is_lost       = one->reach != EGB_REACH_STILL;
@@ -359,7 +360,7 @@ static size_t rounded(double number)
     return number >= (double)SIZE_MAX ? SIZE_MAX : (size_t)(number + 0.5);
 }
 
-// To the front, with what they sum up to. Returns how many there are.
+// Moves the places in use to the front, with their sums rounded. Returns how many there are.
 static size_t move_together(egb_holders* all)
 {
     size_t count = 0;
@@ -552,9 +553,9 @@ void egb_holders_at_exit_(bool are_printed)
     EGB_STORE_(is_silent_at_exit, !are_printed);
 }
 
-// After the program's own: what these free is no leak. Samples are for reports: a process in
-// production ends without a word. So does one whose signal handler called exit() and interrupted a
-// call that has a lock.
+// Runs after the program's own destructors: blocks that those free are no leaks. Samples are for
+// reports: a process in production ends without a word. The same holds for a process whose signal
+// handler called exit() and interrupted a call that has a lock.
 __attribute__((destructor(101))) static void print_at_exit(void)
 {
     const egb_pool root = {0, 0};

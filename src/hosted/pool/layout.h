@@ -34,8 +34,8 @@ typedef struct egb_layout {
     bool has_fixed_bytes;    // every block is `block_bytes` long: the chunk map may say so
     bool passes_foreign_on;  // a block of no pool is given to the C library's free()
 
-    // Bytes before and behind each block, and the least alignment. Of the bytes that the alignment
-    // leaves between two blocks, the most that belong to the second one.
+    // Bytes before and behind each block, and the least alignment. The gap: the most bytes that
+    // belong to the second of two blocks, of those that the alignment leaves between them.
     size_t (*head)(egb_level level);
     size_t back_bytes;
     size_t gap_bytes_max;

@@ -28,7 +28,7 @@ static void note_beyond(egb_live_slot* live, size_t index)
     }
 }
 
-// What magazines may hold, as stats.h says it: three batches each.
+// The blocks that magazines may hold, as stats.h says it: three batches each.
 static uint32_t in_magazines_max(const egb_depot* depot)
 {
     return (uint32_t)egb_smaller_(3 * depot->attached * depot->batch_blocks, UINT32_MAX);

@@ -6,7 +6,7 @@
 #include "control.h"
 #include "eggbox/live.h"
 
-// Where the numbers of pools go, by the slots of pools; NULL: nobody wants to know. Atomic.
+// Receives the numbers of pools, by the slots of pools; NULL: nobody wants to know. Atomic.
 extern egb_live_slot* egb_live_slot_;
 
 void egb_live_note_other_(const egb_control* control);

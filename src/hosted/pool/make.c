@@ -102,7 +102,7 @@ static uint32_t slot_for(const egb_control* control, bool is_checked)
 // make_chunks() makes the growing pool.
 static void set_up_depot(egb_depot* depot, const egb_pool_options* options, egb_pool pool)
 {
-    egb_depot_join_(depot);  // of the pool that had the control block before
+    egb_depot_join_(depot);  // the pool that had the control block before may have been split
     depot->batches = depot->blocks = depot->least = depot->puts = 0;
     depot->locks                                                = 0;
     depot->waits = depot->moves = 0;

@@ -18,7 +18,7 @@ static void mark_sample(unsigned char* state, egb_request* request, double scale
     EGB_STORE_(*state, EGB_STATE_LIVE_ | EGB_STATE_SAMPLE_);
 }
 
-// Of a pool without magazines.
+// For a pool without magazines.
 static void sample_one(const egb_depot* depot, unsigned char* state, egb_request* request)
 {
     if (egb_sampler_pass_(depot->sampler, depot->block_bytes, 1) == 0) {

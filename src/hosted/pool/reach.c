@@ -36,7 +36,7 @@ typedef struct reach_walk {
     uintptr_t     closed_start;  // the inaccessible mapping before
     uintptr_t     closed_end;
     size_t        leaf_count;
-    uintptr_t     leaves[LEAVES_MAX];  // of the chunk map
+    uintptr_t     leaves[LEAVES_MAX];  // those of the chunk map
     size_t        thread_count;
     bool          is_stack_unknown;
     uintptr_t     stacks[STACKS_MAX];   // the stack pointers of threads
@@ -49,7 +49,7 @@ static const char reachable;
 static const char indirectly_lost;
 static const char end_of_list;
 
-static uintptr_t own_stack;  // of the thread that writes the report: from here on
+static uintptr_t own_stack;  // the stack of the thread that writes the report starts here
 
 // When main() has returned, the C library calls functions on the stack that the functions of the
 // program had before, and their words are still there.
@@ -261,8 +261,8 @@ static uintptr_t stack_in(const reach_walk* walk, const egb_os_mapping* mapping)
     return lowest;
 }
 
-// Where the descriptor of a thread begins among these words, the first of which is at `from`: its
-// words 0 and 2 lead to itself. `count`: there is none.
+// The index of the word at which the descriptor of a thread begins: its words 0 and 2 lead to
+// itself. `count`: there is none. `from`: the address of the first word.
 static size_t find_descriptor(const uintptr_t* words, size_t count, uintptr_t from)
 {
     for (size_t i = 0; i + 2 < count; i++) {
@@ -302,8 +302,8 @@ static bool has_thread(const reach_walk* walk, const uintptr_t* words, size_t co
 
 typedef enum mapping_use {
     USE_UNKNOWN,
-    USE_STACK,        // of a thread that there is
-    USE_EMPTY_STACK,  // of a thread that has ended
+    USE_STACK,        // the stack of a live thread
+    USE_EMPTY_STACK,  // the stack of a thread that has ended
 } mapping_use;
 
 // Only a stack that glibc itself made for a thread has a descriptor at its end which says that the
@@ -329,8 +329,8 @@ static mapping_use use_of(reach_walk* walk, const egb_os_mapping* mapping)
                : USE_EMPTY_STACK;
 }
 
-// Where the words of the program begin in a mapping. In doubt it is the start: a pointer too many
-// is better than a leak that is none.
+// The place in a mapping where the words of the program begin. In doubt it is the start: a pointer
+// too many is better than a false leak.
 static uintptr_t first_word_in(reach_walk* walk, const egb_os_mapping* mapping)
 {
     const mapping_use use   = use_of(walk, mapping);

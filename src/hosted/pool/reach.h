@@ -4,7 +4,7 @@
 // LeakSanitizer: a block is still reachable if a chain of pointers leads to it from memory of the
 // program that is no block; it is lost indirectly if a lost block points to it, and else directly.
 // A pointer to any byte of a block counts. Blocks of other levels, sampled ones also, are memory of
-// the program here: what they point to is reachable, and nothing is said of themselves.
+// the program here: blocks that they point to are reachable, and they themselves are not judged.
 //
 // Only the library that is the C library's malloc looks: it knows all blocks. It looks through the
 // writable memory of the process, once, except its own: data of the program and its libraries,
@@ -16,7 +16,7 @@
 // that have ended; these are left out. Such a stack is known by the descriptor of its thread, whose
 // first and third word lead to itself, as they do on x86, and which says that the stack begins in
 // the inaccessible memory before it. All other memory is looked through as a whole: in doubt a
-// block is reachable, because a leak that is not listed is better than one that is none.
+// block is reachable, because a leak that is not listed is better than a false one.
 //
 // Cost: a read of each page that the process has written to, and two of each block in use; 182 KiB
 // of memory, however many blocks there are: a block's own record has its mark.
@@ -42,7 +42,7 @@ void egb_reach_enter_(const void* frame);
 // the registry, all these pools and large blocks locked. False: the system does not show enough.
 bool egb_reach_mark_(void);
 
-// What the mark of a block says; the mark is taken back.
+// The reach that the mark of a block tells; the mark is taken back.
 egb_reach egb_reach_take_(const void** mark);
 
 #else

@@ -48,7 +48,7 @@ static bool is_tracked(const egb_control* control)
     return control->level == EGB_LEVEL_TRACK;
 }
 
-// What stands before a block: from here on.
+// The start of the words before a block: its record, if it has one, and its front.
 static void* redzone_head(const egb_control* control, const void* block)
 {
     return is_tracked(control) ? (void*)record_of(block) : (void*)front_of(block);
@@ -287,7 +287,8 @@ static bool has_canary(const void* block)
     return front->canary == canary_of(block, front->bytes);
 }
 
-// What stands before a block in use. Nobody looks at what is reachable now, so it has no mark.
+// Whether the bytes before a block in use are whole. It has no mark, because nobody looks for
+// reachable blocks now.
 static bool is_lead_whole(const egb_control* control, const void* block)
 {
     const size_t               gap  = gap_bytes(control);
@@ -356,8 +357,8 @@ uint64_t egb_redzone_when_(const void* block)
 
 // ---- quarantine ---------------------------------------------------------------------------------
 
-// A block that has waited here is in the cache no more when the look at it comes, at the next call.
-// So are the words around it, which are written when it is handed out. Any address will do.
+// The next call looks at this block, which waited here for long. It is in the processor's cache no
+// more, nor are the words around it, which are written when it is handed out. Any address will do.
 static void expect_look(const egb_control* control, const void* block)
 {
     enum { AHEAD_LINE = 64, AHEAD_BYTES_MAX = 256 };

@@ -62,7 +62,7 @@ size_t egb_redzone_bytes_(const egb_control* control, const void* block);
 // Whether that is known: not where it was written over.
 bool egb_redzone_knows_bytes_(const void* block);
 
-// The mark that a look at what is reachable makes on a block in use, of a pool at level "track";
+// The mark that a look for reachable blocks makes on a block in use, of a pool at level "track";
 // NULL: none.
 const void** egb_redzone_mark_(const void* block);
 

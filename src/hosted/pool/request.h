@@ -13,7 +13,7 @@ typedef struct egb_request {
     unsigned    line;
     double      scale;   // out: how many blocks the block stands for, a sample; 0: it is none
     uint32_t    thread;  // the caller's number; 0: it is the one that takes the block
-    egb_wait*   wait;    // of a caller that waits for the block; NULL: it does not
+    egb_wait*   wait;    // the wait of a caller that waits for the block; NULL: it does not
 } egb_request;
 
 // As egb_pool_alloc(), without a look at the magazine first. No lock is held. At level "track" the

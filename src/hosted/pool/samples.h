@@ -2,8 +2,8 @@
 // Room pool: the samples of a pool at level "sample". The lock of their owner protects them: the
 // pool's lock, or that of large blocks.
 //
-// A sampled block in use has a record. The samples of one site are added up for ever, in a sum. So
-// a report can say what is in use and what was ever allocated.
+// A sampled block in use has a record. The samples of one site are added up for ever, in a sum. A
+// report can therefore tell the blocks in use and those that were ever allocated.
 #ifndef EGGBOX_SRC_HOSTED_POOL_SAMPLES_H
 #define EGGBOX_SRC_HOSTED_POOL_SAMPLES_H
 
@@ -37,8 +37,8 @@ typedef struct egb_samples {
     egb_sample_sum* sums;
     size_t          sum_places;
     size_t          sums_used;
-    uint64_t        serial;         // of the last sample
-    uint64_t        serial_before;  // of the last one that the reports of this process leave out
+    uint64_t        serial;         // the number of the last sample
+    uint64_t        serial_before;  // the last number that the reports of this process leave out
     uint64_t        lost;           // samples without memory for their record or sum
 } egb_samples;
 

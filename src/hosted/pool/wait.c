@@ -167,7 +167,7 @@ static void leave_line(egb_control* control, egb_wait* wait)
     }
 }
 
-// The blocks in quarantine are free, too. Of damage the first thread tells, and goes on behind it.
+// The blocks in quarantine are free, too. The first thread reports damage, and goes on behind it.
 static void serve(egb_depot* depot)
 {
     egb_control* const control = egb_control_of_depot_(depot);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room pool: threads that wait for a block, in a line at its pool. What holds at each unlock of a
+// Room pool: threads that wait for a block, in a line at its pool. Invariant at each unlock of a
 // pool: if a thread waits, no block is in a chunk that it may have. A block that comes is therefore
 // the first thread's, and a thread that comes finds none.
 //

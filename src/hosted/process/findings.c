@@ -66,8 +66,8 @@ typedef struct holders_out {
     egb_json* out;
     bool      has_ages;
     bool      have_reach;
-    place_sum all;       // but for those that are still reachable
-    place_sum indirect;  // a part of it
+    place_sum all;       // without those that are still reachable
+    place_sum indirect;  // a part of `all`
     place_sum reachable;
 } holders_out;
 
@@ -150,7 +150,7 @@ static void write_leaks(egb_json* out)
     }
 }
 
-// What was ever sampled, in use or not; and how.
+// Writes all blocks that were ever sampled, in use or not, and how they were sampled.
 static void write_samples(egb_json* out)
 {
     holders_out to   = {.out = out};

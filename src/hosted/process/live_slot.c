@@ -21,12 +21,12 @@ enum { OWN_SLOTS = 64 };
 static struct {
     char*          file;  // as memory; NULL: there is none
     uint32_t       slots;
-    egb_live_slot* slot;          // of this process; NULL: none
+    egb_live_slot* slot;          // the one of this process; NULL: none
     uint64_t       report_bytes;  // the room for its report, if another process made the file
     uint64_t       device;        // which file that is
     uint64_t       number;
     uint64_t       maker;
-    int            descriptor;  // of the maker, and, as it was inherited, of this process
+    int            descriptor;  // the file's in the maker; this process inherited it
     char           program[EGB_LIVE_PROGRAM];
 } mapped;
 
@@ -134,7 +134,7 @@ static void enter_slot(uint64_t process_started, bool is_forked)
 }
 
 // It asks the system for two numbers and the time alone: the process may have forbidden itself the
-// rest. Where all slots are taken it also asks whether their processes exist.
+// rest. If all slots are taken, it also asks whether their processes exist.
 static void enter_in_child(void)
 {
     EGB_STORE_(hidden_waits, 0);

@@ -29,7 +29,7 @@ static struct {
     egb_earlier    large;
     const char*    mark;        // the ending of the mark that announces it; NULL: there is none
     bool           has_failed;  // and a note says so
-    int            error;       // of the last one
+    int            error;       // the system's error of the last report; 0: none
     int            signal;      // that ends the process; 0: none does
     egb_json       out;
     char           text[EGB_REPORT_PATH_MAX];

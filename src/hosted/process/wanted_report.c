@@ -103,8 +103,8 @@ __attribute__((destructor)) static void end_at_exit(void)
 }
 #endif
 
-// These calls are here because a linker takes from an archive only what is called: a program with a
-// pool, or with blocks of the heap, has this file, and with it the report.
+// These calls are here because a linker takes from an archive only the files that are called: a
+// program with a pool, or with blocks of the heap, has this file, and with it the report.
 
 void* egb_malloc_more_(size_t bytes, const void* site)
 {

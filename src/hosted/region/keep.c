@@ -25,17 +25,17 @@ enum { MILLISECONDS_PER_READ = 1000 };
 // the limit falls.
 enum { SOON_MILLISECONDS = 1000, FALL_EPOCHS = 16 };
 
-// So many epochs after its last call, somebody who calls egb_heap_purge() is gone: 40 s. The thread
+// A caller of egb_heap_purge() counts as gone so many epochs after its last call: 40 s. The thread
 // of the malloc library calls it each 16 s at least.
 enum { PURGER_EPOCHS = 160 };
 
 EGB_AMONG_DATA_ static uint32_t purger_epochs;  // until then; atomic, as all that follow
 
-// What was learned from memory that went.
+// A limit, and the memory that went: it teaches the limit.
 typedef struct lesson {
     size_t   limit;         // 0: the least
     size_t   gone_lately;   // bytes that went and may be needed again
-    size_t   longest;       // bytes of the longest piece that was a part of
+    size_t   longest;       // bytes of the longest piece in it
     uint32_t gone_at;       // milliseconds: when the last of them went
     uint32_t epochs_alike;  // in which nothing was needed again
 } lesson;
@@ -126,7 +126,7 @@ bool egb_keep_expects_sandbox_(void)
     return EGB_LOAD_(is_read_no_more);
 }
 
-// ---- what comes and goes ------------------------------------------------------------------------
+// ---- memory that comes and goes -----------------------------------------------------------------
 
 static size_t gone_soon_before(const lesson* one, uint32_t now)
 {
@@ -157,8 +157,8 @@ void egb_keep_note_given_after_crowd_(size_t bytes)
     note_given(&after_crowds, bytes, SIZE_MAX);
 }
 
-// Of memory that is needed again, all should have stayed. Of the limit, wholly free chunks may have
-// half. `limit`: as it is now.
+// All memory that is needed again should have stayed. It counts twice, because wholly free chunks
+// may have only half of the limit. `limit`: as it is now.
 static void learn(lesson* one, size_t bytes, size_t limit, uint32_t now)
 {
     const size_t gone  = bytes <= EGB_LOAD_(one->longest) ? gone_soon_before(one, now) : 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Room region: how much unused memory the heap keeps.
 //
-// The purge gives back what was not used for a time, but it needs somebody to look at the clock: a
+// The purge gives back memory that was not used for a time, but it needs a look at the clock, by a
 // call that goes further than a magazine, or a thread that calls egb_heap_purge(). A program that
 // frees much and then makes only calls that magazines serve would keep it for ever. Unused memory
 // beyond a limit therefore goes at once: 8 MiB, or 64 MiB where a thread purges. If memory is
@@ -11,8 +11,8 @@
 // have served.
 //
 // While many threads come and go, memory goes and is needed again all the time, and the limit
-// grows. When they have ended that says nothing about what follows. What stays then has a limit of
-// its own, at least 8 MiB, that is learned in the same way from one such end to the next.
+// grows. That says nothing about the time after their end. The memory that stays then has a limit
+// of its own, at least 8 MiB, that is learned in the same way from one such end to the next.
 //
 // A process whose memory is limited, by itself or by its control group, keeps a small share of that
 // at most: nobody asks it for memory back before the kernel ends it. The limits are read when the
@@ -26,12 +26,12 @@
 // The bytes that may stay unused, within the share.
 size_t egb_keep_bytes_(void);
 
-// So much unused memory went because it was over this limit, or over another limit of a cache. It
-// was in a piece of `piece` bytes.
+// Notes that unused memory went because it was over this limit, or over another limit of a cache.
+// It was in a piece of `piece` bytes.
 void egb_keep_note_given_(size_t bytes, size_t piece);
 
-// The bytes that may stay unused when a crowd of threads has ended, within the share. So much went
-// for that reason.
+// The bytes that may stay unused when a crowd of threads has ended, within the share. The
+// second call notes how much went for that reason.
 size_t egb_keep_after_crowd_(void);
 void   egb_keep_note_given_after_crowd_(size_t bytes);
 
@@ -57,7 +57,7 @@ void egb_keep_read_no_more_(void);
 // Whether that was called: a system call without need may end the program.
 bool egb_keep_expects_sandbox_(void);
 
-// So many epochs of the purge have passed.
+// Notes that so many epochs of the purge have passed.
 void egb_keep_end_epochs_(uint32_t count);
 
 // Somebody calls egb_heap_purge() again and again, until there was no call for 40 s; or nobody does

@@ -7,7 +7,7 @@
 #include "obtain.h"
 
 EGB_AMONG_DATA_ static egb_growing records;
-EGB_AMONG_DATA_ static egb_range*  large_regions;  // of all records but new ones
+EGB_AMONG_DATA_ static egb_range*  large_regions;  // the tree; without those of new records
 EGB_AMONG_DATA_ static size_t      large_regions_count;
 
 // ---- records ------------------------------------------------------------------------------------

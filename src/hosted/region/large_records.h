@@ -27,7 +27,7 @@ typedef struct egb_guard_page {
     const void* free_site;
 } egb_guard_page;
 
-// What is known of a block if large blocks are at level "track", or of a sample at "sample".
+// The request for a block: known if large blocks are at level "track", or for a sample at "sample".
 typedef struct egb_large_owner {
     uint64_t    serial;  // number of the request; 0: nothing is known
     uint64_t    when;    // in the system's milliseconds
@@ -35,7 +35,7 @@ typedef struct egb_large_owner {
     const void* site;    // or stack: room stacks
     double      scale;   // how many blocks a sample stands for; 0: it is no sample
     uint32_t    thread;
-    const void* mark;  // of a look at what is reachable; NULL: none
+    const void* mark;  // made by a look for reachable blocks; NULL: none
 } egb_large_owner;
 
 // A region of whole units, in the tree of large regions. Records never go back to the system: a
@@ -43,7 +43,7 @@ typedef struct egb_large_owner {
 typedef struct egb_large {
     egb_range       range;  // first: the tree leads to it
     egb_large_state state;
-    uint32_t        epoch;    // of the purge, in which it was cached; 0: it has no memory
+    uint32_t        epoch;    // the purge's, in which it was cached; 0: it has no memory
     uint64_t        number;   // the first region ever cached is 1
     uint64_t        mapping;  // the system's mapping that all of it is in; 0: it may be in several
     struct egb_large* newer;  // in its list

@@ -11,8 +11,9 @@
 // leaves. A copy into a new region would cost a page fault for each page.
 static const size_t MOVED_BYTES_MIN = (size_t)2 << 20;
 
-// So many blocks in use, and all shorter ones are copied. Each block that was moved is a mapping of
-// its own from then on, and Linux allows a process 65,530: then it refuses every new region.
+// If more blocks than this are in use, all shorter ones are copied. Each block that was moved is a
+// mapping of its own from then on, and Linux allows a process 65,530: then it refuses every new
+// region.
 enum { MOVED_BLOCKS_MAX = 2048 };
 
 // Pages that the system does not move are copied in parts of this size. The pages of each part go
@@ -151,7 +152,7 @@ static bool move_to_more(egb_large* large, size_t whole)
     return to != NULL;
 }
 
-// Where the system cannot move pages, a copy it is in any case.
+// If the system cannot move pages, each block shorter than MOVED_BYTES_MIN is copied.
 static bool is_copied(const egb_large* large, size_t whole)
 {
     if (whole >= MOVED_BYTES_MIN || egb_is_frozen_()) {

@@ -18,7 +18,7 @@ typedef struct egb_large_size {
     uint64_t came;  // the request with which the size came into the table
 } egb_large_size;
 
-// What a block remembers of its own entry. All zero: it is counted nowhere.
+// The entry that counts a block, as the block remembers it. All zero: it is counted nowhere.
 typedef struct egb_large_counted {
     size_t   bytes;
     uint64_t request;  // its number

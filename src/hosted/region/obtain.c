@@ -30,7 +30,7 @@ bool egb_may_obtain_(void)
     return true;
 }
 
-// ---- what is left of a range --------------------------------------------------------------------
+// ---- the rest of a range ------------------------------------------------------------------------
 
 // A start is a multiple of the granule, so the number of granules has room below it.
 static size_t bytes_of_rest(uintptr_t rest, size_t granule)
@@ -169,7 +169,7 @@ void* egb_obtain_table_(size_t bytes, size_t align)
         return NULL;
     }
     void* region = egb_os_reserve_(bytes, align);
-    // No request needs what is kept: all of it goes before a request is refused.
+    // Kept memory is unused: all of it goes before a request is refused.
     if (region == NULL && egb_obtain_trim_() + egb_region_cache_trim_(0, SIZE_MAX) != 0) {
         region = egb_os_reserve_(bytes, align);
     }

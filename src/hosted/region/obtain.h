@@ -11,7 +11,7 @@
 
 // As egb_os_reserve_(); if the system refuses, once more after the rest of a span and the region
 // cache of chunks went back. NULL during the freeze, too; that is remembered for the report. A
-// short region is the last part of what is left of a span, a longer range that was one request.
+// short region is the last part of the rest of a span, a longer range that was one request.
 void* egb_obtain_region_(size_t bytes, size_t align);
 
 // The same for records of the library itself: they tell nothing of the memory that the program
@@ -19,17 +19,17 @@ void* egb_obtain_region_(size_t bytes, size_t align);
 void* egb_obtain_records_(size_t bytes, size_t align);
 void* egb_obtain_table_(size_t bytes, size_t align);
 
-// Gives a region back to the system, or what is left of one.
+// Gives a region, or the rest of one, back to the system.
 void egb_region_release_(void* region, size_t bytes);
 
-// So many bytes side by side went back to the system in another way.
+// Notes that `bytes` side by side went back to the system in another way.
 void egb_note_hole_(size_t bytes);
 
-// Gives back what is left of a span, and returns its bytes.
+// Gives back the rest of a span, and returns its bytes.
 size_t egb_obtain_trim_(void);
 
-// What is left of a range whose parts are handed out from its end: the rest, an atomic word, so
-// that no lock is needed. 0: nothing is left. Starts and lengths are multiples of `granule`, a
+// The rest of a range whose parts are handed out from its end: an atomic word, so that no lock is
+// needed. 0: nothing is left. Starts and lengths are multiples of `granule`, a
 // power of two, and the rest has fewer than `granule` granules.
 //
 // take: the last part of the rest; NULL: it is too short.

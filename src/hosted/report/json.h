@@ -9,10 +9,10 @@ enum { EGB_JSON_BUFFER_BYTES = 4096 };
 
 typedef struct egb_json {
     int      file;
-    int      error;        // of the first write that failed; 0: none
+    int      error;        // the error of the first write that failed; 0: none
     bool     needs_comma;  // before the next member or element
-    uint64_t place;        // of the next write, in a file that has others' data, too
-    uint64_t end;          // of the room there; 0: it is a file of its own
+    uint64_t place;        // for the next write, in a file that has others' data, too
+    uint64_t end;          // the end of the room there; 0: it is a file of its own
     size_t   bytes;
     char     buffer[EGB_JSON_BUFFER_BYTES];
 } egb_json;

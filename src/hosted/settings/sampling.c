@@ -108,8 +108,8 @@ static uint64_t bytes_to_next(egb_sampler* sampler)
 
 // ---- blocks -------------------------------------------------------------------------------------
 
-// Of a sampler that begins, or whose period has changed: the rest of the distance has no memory of
-// the former one.
+// For a sampler that begins, or whose period has changed. The rest of the distance may be drawn
+// anew: an exponential distribution has no memory.
 static EGB_COLD void draw_anew(egb_sampler* sampler, uint32_t times)
 {
     if (sampler->random == 0) {

@@ -76,8 +76,8 @@ static uint32_t add_node(egb_call_tree* tree, uint32_t parent, const void* addre
     return number;
 }
 
-// When another thread adds to the list meanwhile, what it added is looked at, too. A process that
-// forks meanwhile has a child in which the number is lost.
+// If another thread adds nodes to the list meanwhile, they are looked at, too. If the process forks
+// meanwhile, the number is lost in the child.
 uint32_t egb_call_tree_find_(egb_call_tree* tree, uint32_t parent, const void* address)
 {
     uint32_t* const head  = head_of(tree, parent, address);

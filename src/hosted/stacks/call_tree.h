@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The tree of calls: a node is a call and the node of the call around it, so a stack is the node of
-// its innermost call, and stacks share what is around them. Each node is there once. Threads add
-// nodes without a lock, and none ever goes.
+// its innermost call, and stacks share the nodes of outer calls. Each node is there once. Threads
+// add nodes without a lock, and none ever goes.
 //
 // Wild writes of the program may come here: no step leaves the tree, and none goes on for ever.
 #ifndef EGGBOX_SRC_HOSTED_STACKS_CALL_TREE_H
@@ -19,7 +19,7 @@ enum {
 typedef struct egb_call_node {
     const void* address;
     uint32_t    parent;  // atomic: its number, 0 for the outermost call; the mark of a site
-    uint32_t    next;    // of the nodes of one head; 0: the last
+    uint32_t    next;    // the next node of the same head; 0: none
 } egb_call_node;
 
 // All zero at first.

@@ -17,19 +17,19 @@ enum {
     HALVES_MAX = 6
 };
 
-// What the tree said of a call in another one.
+// An answer of the tree: the node of a call in another one.
 typedef struct told_node {
     const void* address;
     uint32_t    parent;
     uint32_t    node;  // 0: nothing yet
 } told_node;
 
-// A stack, the nodes of its outermost calls, and what the tree said of the calls that this stack
+// A stack, the nodes of its outermost calls, and the tree's answers for the calls that this stack
 // and earlier ones had at each place: code that returns and calls again often makes the same calls.
-// What was said of a place is one line of the cache.
+// The answers for a place are one line of the cache.
 typedef struct last_stack {
     uint32_t     is_in_use;  // atomic: by a thread
-    uint32_t     known;      // so many calls have nodes
+    uint32_t     known;      // calls that have nodes: the outermost
     uint32_t     nodes[EGB_OS_CALLS_MAX];
     egb_os_calls calls;
     EGB_ALIGNAS_(64) told_node told[EGB_OS_CALLS_MAX][TOLD_AT_PLACE];
