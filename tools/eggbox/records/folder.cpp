@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "records/marks.hpp"
 #include "records/records.hpp"
 #include "text/failure.hpp"
 #include "text/text.hpp"
@@ -6,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,22 +19,32 @@ namespace
 
 namespace fs = std::filesystem;
 
-// <pid>-<start time>.json, as report.h says it. Other files in the folder are not ours.
-bool is_report_name(const fs::path& path)
+// <pid>-<start time>, as report.h says it. Other files in the folder are not ours.
+bool is_name_of_process(const fs::path& path)
 {
     const std::string stem = path.stem();
     const std::size_t dash = stem.find_first_not_of("0123456789");
-    return path.extension() == ".json" && dash != 0 && dash < stem.size() - 1 &&
-           stem[dash] == '-' && stem.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+    return dash != 0 && dash < stem.size() - 1 && stem[dash] == '-' &&
+           stem.find_first_not_of("0123456789", dash + 1) == std::string::npos;
 }
 
-std::vector<std::string> reports_in(const std::string& folder)
+bool is_mark(const fs::path& path)
 {
-    std::vector<std::string> out;
-    std::error_code          error, gone;
+    const std::string ending = path.extension();
+    return ending == begun_ending || ending == linked_ending || ending == failed_ending;
+}
+
+// The files of the processes that left a report or a mark, by number.
+std::map<std::uint64_t, std::vector<std::string>> files_in(const std::string& folder)
+{
+    std::map<std::uint64_t, std::vector<std::string>> out;
+    std::error_code                                   error, gone;
     for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-        if (is_report_name(at->path()) && at->is_regular_file(gone)) {
-            out.push_back(at->path());
+        const fs::path& path = at->path();
+        if (is_name_of_process(path) &&
+            (is_mark(path) ? at->is_symlink(gone)
+                           : path.extension() == report_ending && at->is_regular_file(gone))) {
+            out[pid_of_name(path)].push_back(path);
         }
     }
     if (error) {
@@ -39,12 +52,54 @@ std::vector<std::string> reports_in(const std::string& folder)
     }
     if (out.empty()) {
         throw failure(fmt::format(
-            "{}: no process has written a report there; see egb_report_write() in report.h",
-            shown(folder)
+            "{}: no process has left a report there: start the program with EGGBOX_REPORT={}, or "
+            "let it call egb_report_write()",
+            shown(folder),
+            shell_quoted(folder)
         ));
     }
     return out;
 }
+
+// A process whose program cannot be read may be that of another user.
+bool is_running(const silent_record& process)
+{
+    std::error_code   error;
+    const std::string now =
+        fs::read_symlink(fmt::format("/proc/{}/exe", process.pid), error).string();
+    return error ? error == std::errc::permission_denied
+                 : now.compare(0, process.program.size(), process.program) == 0;
+}
+
+// Processes without a report: one record for each program and reason.
+class silent_processes
+{
+  public:
+    void add(const std::vector<silent_record>& those)
+    {
+        for (silent_record each : those) {
+            each.reason = is_running(each) ? "still running" : each.reason;
+            const auto [at, is_new] =
+                all_.emplace(std::tuple{each.program, each.reason, each.is_linked}, each);
+            at->second.processes += is_new ? 0 : 1;
+        }
+    }
+
+    // Puts them into the last run, or into one of their own if no process left a report.
+    void put_into(std::vector<run_record>& runs) const
+    {
+        if (runs.empty() && !all_.empty()) {
+            runs.push_back({});
+            runs.front().command = {all_.begin()->second.program};
+        }
+        for (const auto& [key, each] : all_) {
+            runs.back().silent.push_back(each);
+        }
+    }
+
+  private:
+    std::map<std::tuple<std::string, std::string, bool>, silent_record> all_;
+};
 
 bool began_earlier(const run_record& a, const run_record& b)
 {
@@ -61,18 +116,21 @@ std::vector<run_record> read_runs(const std::string& path)
     if (!fs::is_directory(path, ignored)) {
         return {read_report(path)};
     }
-    std::map<std::uint64_t, std::vector<process_record>> by_pid;
-    for (const std::string& file : reports_in(path)) {
-        process_record process = read_process(file);
-        by_pid[process.pid].push_back(std::move(process));
-    }
     std::vector<run_record> out;
-    for (auto& [pid, files] : by_pid) {
-        for (std::vector<process_record>& each : whole_processes(std::move(files))) {
+    silent_processes        silent;
+    for (const auto& [pid, files] : files_in(path)) {
+        const process_files         its = sort_files(files, silence_reason(unseen_end, true));
+        std::vector<process_record> records;
+        for (const std::string& file : its.reports) {
+            records.push_back(read_process(file));
+        }
+        for (std::vector<process_record>& each : whole_processes(std::move(records))) {
             out.push_back(run_of(std::move(each)));
         }
+        silent.add(its.silent);
     }
     std::sort(out.begin(), out.end(), began_earlier);
+    silent.put_into(out);
     return out;
 }
 

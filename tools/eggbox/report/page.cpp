@@ -139,7 +139,7 @@ std::string process_text(const std::vector<run_record>& runs)
                                      : "");
 }
 
-// All that is known of processes that were on pools if none of them left a report.
+// The processes that left no report, and why.
 std::string silent_text(const std::vector<run_record>& runs)
 {
     table reasons{{"program", "processes", "reason"}, true};
@@ -199,7 +199,7 @@ std::string report_page(const std::vector<run_record>& runs, const std::vector<s
         return answer_text(first) + silent_text(runs) + next_text(first);
     }
     return answer_text(first) + found_text(find_all(runs)) + classes_text(sums) +
-           others_text(sums) + rest_text(sums) + process_text(runs) +
+           others_text(sums) + rest_text(sums) + process_text(runs) + silent_text(runs) +
            "\nRequests are sums over all processes.\n"
            "Each peak and byte count is the largest of one pool or, for large blocks, of one "
            "process.\n"

@@ -2,6 +2,7 @@
 #include "run/harvest.hpp"
 
 #include "live/running.hpp"
+#include "records/marks.hpp"
 #include "text/failure.hpp"
 #include "text/listing.hpp"
 #include "text/text.hpp"
@@ -27,26 +28,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t files_at_once = 100;  // about 20 ms, and signals wait for that time
 
-// The files of a process, as report.h describes them.
-constexpr const char* report_ending = ".json";
-constexpr const char* begun_ending  = ".begun";
-constexpr const char* linked_ending = ".linked";
-constexpr const char* failed_ending = ".failed";
-
-// Nobody but its parent sees how a process ended.
-const seen_end unseen{"a signal or a system call of its own ended it", true};
+const seen_end unseen{unseen_end, true};
 const seen_end still_running{"still running", false};
-
-// Why a process has no report and no slot. One that tried to write its report says so in its slot.
-std::string silence_after(const seen_end& end)
-{
-    return end.text + (end.may_lack_rights
-                           ? ", or it could not write as another user or under another root"
-                           : "");
-}
-
-// A library that the program links sees no other end.
-constexpr const char* unseen_by_linked = "it writes a report at exit() alone";
 
 // True if the process, or a new one with the same number, runs, or has ended and its parent has not
 // waited for it. A running process may write its file once more.
@@ -62,20 +45,6 @@ bool has_not_ended(std::uint64_t pid)
     const std::string text{std::istreambuf_iterator<char>{file}, {}};
     const std::size_t state = text.rfind(") ");  // the name in front of it may hold anything
     return state != std::string::npos && text[state + 2] != 'Z' && text[state + 2] != 'X';
-}
-
-// The text that a mark holds.
-std::string note_in(const fs::path& mark)
-{
-    std::error_code ignored;
-    return fs::read_symlink(mark, ignored).string();
-}
-
-std::string failure_text(const std::string& number)
-{
-    const int error = std::atoi(number.c_str());
-    return error == 0 ? "a lock was held when it should be written"
-                      : fmt::format("it could not be written: {}", std::strerror(error));
 }
 
 using file_names = std::map<std::uint64_t, std::vector<std::string>>;
@@ -120,11 +89,6 @@ std::uint64_t started_of_other(const std::vector<process_record>& records, std::
 bool has_lower_pid(const process_record& a, const process_record& b)
 {
     return std::pair{a.pid, a.is_linked} < std::pair{b.pid, b.is_linked};
-}
-
-std::uint64_t pid_of_name(const fs::path& path)
-{
-    return std::strtoull(path.filename().c_str(), nullptr, 10);
 }
 
 }  // namespace
@@ -306,7 +270,7 @@ void harvest::take_counts(const live_slot& from, const std::string& stem, file_n
         return;
     }
     if (slot.state == EGB_LIVE_FAILED) {
-        record.no_report = failure_text(std::to_string(slot.report_error));
+        record.no_report = failure_reason(static_cast<int>(slot.report_error));
     } else if (slot.is_end_seen != 0) {
         record.no_report = how_it_ended({static_cast<pid_t>(pid), slot.end_status, 0}).text;
     }
@@ -394,31 +358,10 @@ void harvest::take_lost_without(
 // Takes all files of one process number. `end`: of a process that says nothing itself.
 void harvest::take(std::uint64_t pid, const std::vector<std::string>& files, const seen_end& end)
 {
-    std::vector<std::string>             reports;
-    std::map<std::string, silent_record> begun;
-    std::map<std::string, std::string>   failed;
-    for (const std::string& file : files) {
-        const fs::path path{file};
-        const auto     ending = path.extension();
-        if (ending == report_ending) {
-            reports.push_back(file);
-        } else if (ending == failed_ending) {
-            failed[path.stem()] = note_in(path);
-        } else {
-            const bool is_linked = ending == linked_ending;
-            begun[path.stem()]   = {
-                note_in(path), is_linked ? unseen_by_linked : silence_after(end), pid, 1, is_linked
-            };
-        }
-    }
-    for (const std::string& each : reports) {
-        begun.erase(fs::path(each).stem());
-    }
-    take_reports(reports, slots_of(pid, end.text));
-    for (auto& [stem, silent] : begun) {
-        const auto own = failed.find(stem);
-        silent.reason  = own == failed.end() ? silent.reason : failure_text(own->second);
-        add(std::move(silent));
+    process_files its = sort_files(files, silence_reason(end.text, end.may_lack_rights));
+    take_reports(its.reports, slots_of(pid, end.text));
+    for (silent_record& each : its.silent) {
+        add(std::move(each));
     }
     for (const std::string& file : files) {
         remove(file);
