@@ -223,8 +223,9 @@ bool egb_os_try_lock_(egb_os_mutex* mutex)
     return true;
 }
 
-bool egb_os_lock_soon_(egb_os_mutex* mutex)
+bool egb_os_lock_soon_(egb_os_mutex* mutex, int milliseconds)
 {
     (void)mutex;
+    (void)milliseconds;
     return true;
 }

@@ -184,14 +184,14 @@ typedef struct egb_os_mutex {
 void egb_os_lock_(egb_os_mutex* mutex);
 void egb_os_unlock_(egb_os_mutex* mutex);
 
-// Takes the lock if it is free now, or within some tenths of a second. False: it was not.
+// Takes the lock if it is free now, or within about so many milliseconds. False: it was not.
 bool egb_os_try_lock_(egb_os_mutex* mutex);
-bool egb_os_lock_soon_(egb_os_mutex* mutex);
+bool egb_os_lock_soon_(egb_os_mutex* mutex, int milliseconds);
 
-// Whether nobody holds the lock for longer than a moment.
-static inline bool egb_os_is_free_soon_(egb_os_mutex* mutex)
+// Whether the lock is free at a moment within the time.
+static inline bool egb_os_is_free_soon_(egb_os_mutex* mutex, int milliseconds)
 {
-    const bool is_free = egb_os_lock_soon_(mutex);
+    const bool is_free = egb_os_lock_soon_(mutex, milliseconds);
     if (is_free) {
         egb_os_unlock_(mutex);
     }

@@ -34,13 +34,12 @@ uint64_t egb_os_nanoseconds_(void)
 }
 
 // A thread that is alone has the lock itself, and would wait in vain.
-bool egb_os_lock_soon_(egb_os_mutex* mutex)
+bool egb_os_lock_soon_(egb_os_mutex* mutex, int milliseconds)
 {
-    enum { LOOKS = 200 };
     const struct timespec moment = {0, 1000000};
     const int             before = errno;
     bool                  has    = egb_os_try_lock_(mutex);
-    for (int look = 0; look < LOOKS && !has && !egb_posix_is_only_thread_(); look++) {
+    for (int look = 0; look < milliseconds && !has && !egb_posix_is_only_thread_(); look++) {
         (void)nanosleep(&moment, NULL);
         has = egb_os_try_lock_(mutex);
     }
@@ -343,6 +342,25 @@ void egb_os_remove_(const char* path)
     const int before = errno;
     (void)unlink(path);
     errno = before;
+}
+
+bool egb_os_make_absolute_(char* out, size_t bytes, const char* path)
+{
+    const int    before   = errno;
+    const size_t length   = strlen(path);
+    const bool   is_known = path[0] != '/' && getcwd(out, bytes) != NULL &&
+                          out[0] == '/' &&  // "(unreachable)" is not
+                          strlen(out) + 1 + length < bytes;
+    const size_t folder = is_known ? strlen(out) + 1 : 0;
+    errno               = before;
+    if (length >= bytes) {
+        return false;
+    }
+    if (is_known) {
+        out[folder - 1] = '/';
+    }
+    (void)memcpy(out + folder, path, length + 1);
+    return true;
 }
 
 void egb_os_note_(const char* text, const char* path)

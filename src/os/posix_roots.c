@@ -11,7 +11,7 @@
 // LeakSanitizer's; NULL in a program without it.
 extern void __lsan_register_root_region(const void* start, size_t bytes) __attribute__((weak));
 
-enum { ROOTS_MAX = 1024 };
+enum { ROOTS_MAX = 1024, ROOTS_MILLISECONDS = 200 };
 
 static const size_t root_bytes_max = (size_t)1 << 30;
 
@@ -48,7 +48,7 @@ void egb_posix_add_root_(const void* region, size_t bytes)
 {
     leak_root range = {(uintptr_t)region, (uintptr_t)region + bytes};
     if (__lsan_register_root_region == NULL || bytes > root_bytes_max ||
-        !egb_os_lock_soon_(&roots_lock)) {
+        !egb_os_lock_soon_(&roots_lock, ROOTS_MILLISECONDS)) {
         return;
     }
     while (join_root(&range)) {

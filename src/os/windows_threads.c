@@ -20,11 +20,10 @@ bool egb_os_try_lock_(egb_os_mutex* mutex)
     return TryAcquireSRWLockExclusive((SRWLOCK*)(void*)mutex) != 0;
 }
 
-bool egb_os_lock_soon_(egb_os_mutex* mutex)
+bool egb_os_lock_soon_(egb_os_mutex* mutex, int milliseconds)
 {
-    enum { LOOKS = 200 };
     bool has = egb_os_try_lock_(mutex);
-    for (int look = 0; look < LOOKS && !has; look++) {
+    for (int look = 0; look < milliseconds && !has; look++) {
         Sleep(1);
         has = egb_os_try_lock_(mutex);
     }

@@ -35,15 +35,15 @@ EXPORT int execveat(
     int folder_file, const char* path, char* const arguments[], char* const environment[], int flags
 );
 
-// False: a lock is held.
+// In a handler, which comes again. False: a lock is held.
 NEVER_INLINED static bool try_report(int signal)
 {
-    return egb_report_end_(EGB_REPORT_FRAME_(), signal) != EGB_BUSY;
+    return egb_report_try_end_(EGB_REPORT_FRAME_(), signal) != EGB_BUSY;
 }
 
-static void write_report(void)
+NEVER_INLINED static void write_report(int signal)
 {
-    (void)try_report(0);
+    (void)egb_report_end_(EGB_REPORT_FRAME_(), signal);
 }
 
 static void leave_to_the_report(const egb_misuse_event* event, void* user)
@@ -198,7 +198,7 @@ static void raise_for_handler(int number)
     egb_report_go_on_();
     egb_signals_go_on_();
     (void)raise(number);
-    (void)try_report(number);
+    write_report(number);
 }
 
 // As the C library does it, so a handler of the program's is called.
@@ -236,7 +236,7 @@ static int go_on(int result)
 
 EXPORT int execve(const char* path, char* const arguments[], char* const environment[])
 {
-    write_report();
+    write_report(0);
     return go_on((int)syscall(SYS_execve, path, arguments, environment));
 }
 
@@ -244,7 +244,7 @@ EXPORT int execveat(
     int folder_file, const char* path, char* const arguments[], char* const environment[], int flags
 )
 {
-    write_report();
+    write_report(0);
     return go_on((int)syscall(SYS_execveat, folder_file, path, arguments, environment, flags));
 }
 
@@ -256,14 +256,14 @@ EGB_NEXT_(execvpe_function, execvpe)
 
 EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 {
-    write_report();
+    write_report(0);
     return go_on(next_fexecve()(file, arguments, environment));
 }
 
 // The C library's search does not come by here again.
 EXPORT int execvpe(const char* file, char* const arguments[], char* const environment[])
 {
-    write_report();
+    write_report(0);
     return go_on(next_execvpe()(file, arguments, environment));
 }
 

@@ -81,18 +81,20 @@ EGB_NEXT_(sigaction_function, sigaction)
 
 // ---- the handler --------------------------------------------------------------------------------
 
-// The signal again, in a moment: then its thread may have let go of a lock. The system's own call,
-// because that of the C library allocates.
+// The signal again, in a moment: then its thread may have let go of a lock. The moments grow, so
+// that the program gets on with a call that has a lock for long. The timer is the system's own
+// call, because that of the C library allocates.
 static bool comes_again(int number)
 {
-    enum { TRIES = 10, NANOSECONDS = 1000000 };
+    enum { TRIES = 100, DOUBLINGS = 4, NANOSECONDS = 1000000 };
     static int              tries;
-    struct sigevent         event = {.sigev_notify = SIGEV_SIGNAL};
-    const struct itimerspec soon  = {.it_value = {.tv_nsec = NANOSECONDS}};
-    int                     timer = 0;
-    event.sigev_signo             = number;
-    return __atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED) < TRIES &&
-           syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0 &&
+    const int               before  = __atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED);
+    const int               doubled = before < DOUBLINGS ? before : DOUBLINGS;
+    struct sigevent         event   = {.sigev_notify = SIGEV_SIGNAL};
+    const struct itimerspec soon    = {.it_value = {.tv_nsec = NANOSECONDS << doubled}};
+    int                     timer   = 0;
+    event.sigev_signo               = number;
+    return before < TRIES && syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0 &&
            syscall(SYS_timer_settime, timer, 0, &soon, NULL) == 0;
 }
 
@@ -178,11 +180,11 @@ static bool has_nothing_to_do(int number)
     if (!claim(&ending)) {
         return !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
     }
-    if (before_the_end(number) || !comes_again(number)) {
+    if (before_the_end(number)) {
         return false;
     }
-    egb_signals_go_on_();
-    return true;
+    egb_signals_go_on_();  // before it comes again, maybe at once, to another thread
+    return comes_again(number);
 }
 
 static void end_by(int number)

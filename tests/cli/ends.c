@@ -351,6 +351,51 @@ static void say_own_output(int count, char** words)
     }
 }
 
+// ---- a signal comes inside of malloc ------------------------------------------------------------
+
+static void say_busy(void)
+{
+    (void)!write(STDOUT_FILENO, "busy\n", 5);
+}
+
+_Noreturn static void use_large_blocks(void)
+{
+    say_busy();
+    for (size_t bytes = 0;; bytes = (bytes + 4096) % 1000000) {
+        free(malloc(bytes));
+    }
+}
+
+// 90 MB: most of the time is spent with a lock, since chunks come and go.
+static void* use_bursts(void* unused)
+{
+    enum { BLOCKS = 100000, BYTES = 900 };
+    char** const blocks = malloc(BLOCKS * sizeof *blocks);
+    for (;;) {
+        for (int i = 0; i < BLOCKS; i++) {
+            blocks[i]    = malloc(BYTES);
+            blocks[i][0] = 1;
+        }
+        say_busy();
+        for (int i = 0; i < BLOCKS; i++) {
+            free(blocks[i]);
+        }
+    }
+    return unused;
+}
+
+static void be_busy(const char* how)
+{
+    if (strcmp(how, "busy-large") == 0) {
+        use_large_blocks();
+    }
+    for (int i = 0; i < 3 && strcmp(how, "busy-threads") == 0; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, use_bursts, NULL);
+    }
+    use_bursts(NULL);
+}
+
 int main(int count, char** words)
 {
     const char* const how = count > 1 ? words[1] : "";
@@ -363,10 +408,8 @@ int main(int count, char** words)
         in_child(how, count > 2 ? words[2] : "/");
     } else if (strcmp(how, "see") == 0) {
         see_the_default_action();
-    } else if (strcmp(how, "busy") == 0) {
-        for (size_t bytes = 0;; bytes = (bytes + 4096) % 1000000) {
-            free(malloc(bytes));
-        }
+    } else if (strncmp(how, "busy-", 5) == 0) {
+        be_busy(how);
     } else if (strcmp(how, "vfork") == 0) {
         end_child_of_vfork();
     } else if (strcmp(how, "nowhere") == 0) {

@@ -295,17 +295,17 @@ TEST_F(pool_split, tells_that_the_lock_of_a_part_is_held)
 {
     const guard pool(make(64));
     egb_depot&  depot = egb_control_of_(pool)->depot;
-    EXPECT_TRUE(egb_depot_is_free_soon_(&depot));
+    EXPECT_TRUE(egb_depot_is_free_soon_(&depot, 2));
     split(pool);
-    EXPECT_TRUE(egb_depot_is_free_soon_(&depot));
+    EXPECT_TRUE(egb_depot_is_free_soon_(&depot, 2));
     egb_os_lock_(&depot.parts[EGB_LANES - 1].lock);
-    EXPECT_FALSE(egb_depot_is_free_soon_(&depot));
+    EXPECT_FALSE(egb_depot_is_free_soon_(&depot, 2));
     egb_os_unlock_(&depot.parts[EGB_LANES - 1].lock);
     (void)look_at(pool, [](egb_depot& one) { egb_depot_join_(&one); });
     egb_os_lock_(&depot.parts[0].lock);
-    EXPECT_FALSE(egb_depot_is_free_soon_(&depot));
+    EXPECT_FALSE(egb_depot_is_free_soon_(&depot, 2));
     egb_os_unlock_(&depot.parts[0].lock);
-    EXPECT_TRUE(egb_depot_is_free_soon_(&depot));
+    EXPECT_TRUE(egb_depot_is_free_soon_(&depot, 2));
 }
 
 TEST_F(pool_split, tells_a_second_free)

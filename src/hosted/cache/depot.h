@@ -139,9 +139,9 @@ static inline void egb_depot_let_go_(egb_depot* depot)
     egb_os_unlock_(&depot->lock);
 }
 
-// Whether nobody holds one of its locks for longer than a moment. Makes them unlocked, in the child
+// Whether each of its locks is free at a moment within the time. Makes them unlocked, in the child
 // of a fork.
-bool egb_depot_is_free_soon_(egb_depot* depot);
+bool egb_depot_is_free_soon_(egb_depot* depot, int milliseconds);
 void egb_depot_lock_reset_(egb_depot* depot);
 
 // Makes it split, and not split; it is locked. False: no memory.

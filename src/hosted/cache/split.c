@@ -151,11 +151,11 @@ void egb_depot_let_go_of_parts_(egb_depot* depot)
 }
 
 // A part's lock may still be held after the depot is in one again: its thread came to wait before.
-bool egb_depot_is_free_soon_(egb_depot* depot)
+bool egb_depot_is_free_soon_(egb_depot* depot, int milliseconds)
 {
-    bool is_free = egb_os_is_free_soon_(&depot->lock);
+    bool is_free = egb_os_is_free_soon_(&depot->lock, milliseconds);
     for (size_t lane = 0; lane < EGB_LANES && is_free && depot->parts != NULL; lane++) {
-        is_free = egb_os_is_free_soon_(&depot->parts[lane].lock);
+        is_free = egb_os_is_free_soon_(&depot->parts[lane].lock, milliseconds);
     }
     return is_free;
 }

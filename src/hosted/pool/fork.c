@@ -88,13 +88,14 @@ static void prepare(void)
 }
 
 // The thread that asks may have been interrupted while it held one of them itself.
-bool egb_locks_are_free_soon_(void)
+bool egb_locks_are_free_soon_(int milliseconds)
 {
-    bool are_free = egb_os_is_free_soon_(&egb_threads_.lock) && egb_large_is_free_soon_() &&
-                    egb_os_is_free_soon_(&egb_registry_.budget_lock) &&
-                    egb_region_cache_is_free_soon_();
+    bool are_free = egb_os_is_free_soon_(&egb_threads_.lock, milliseconds) &&
+                    egb_large_is_free_soon_(milliseconds) &&
+                    egb_os_is_free_soon_(&egb_registry_.budget_lock, milliseconds) &&
+                    egb_region_cache_is_free_soon_(milliseconds);
     for (size_t slot = 1; slot < used_slots() && are_free; slot++) {
-        are_free = egb_depot_is_free_soon_(&egb_registry_.controls[slot].depot);
+        are_free = egb_depot_is_free_soon_(&egb_registry_.controls[slot].depot, milliseconds);
     }
     return are_free;
 }
@@ -136,7 +137,7 @@ static void reset_locks(void)
 static void in_child(void)
 {
     egb_os_thread_is_forked_();
-    const bool is_whole = has_locks || egb_locks_are_free_soon_();
+    const bool is_whole = has_locks || egb_locks_are_free_soon_(EGB_LOCKS_MILLISECONDS);
     if (has_locks) {
         reset_locks();
     }

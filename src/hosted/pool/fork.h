@@ -21,7 +21,10 @@ void egb_fork_add_hook_(egb_fork_hook* hook);
 // Asks the system for calls around forks. False: refused.
 bool egb_fork_start_(void);
 
-// Whether nobody keeps a lock, for longer than a moment, that questions about pools take.
-bool egb_locks_are_free_soon_(void);
+// Whether each lock that questions about pools take is free at a moment within the time. The time
+// is long enough for other threads, unless a handler of a signal has interrupted the holder.
+enum { EGB_LOCKS_MILLISECONDS = 200 };
+
+bool egb_locks_are_free_soon_(int milliseconds);
 
 #endif  // EGGBOX_SRC_HOSTED_POOL_FORK_H

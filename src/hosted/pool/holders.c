@@ -559,7 +559,8 @@ void egb_holders_at_exit_(bool are_printed)
 __attribute__((destructor(101))) static void print_at_exit(void)
 {
     const egb_pool root = {0, 0};
-    if (egb_has_tracked_() && !EGB_LOAD_(is_silent_at_exit) && egb_locks_are_free_soon_()) {
+    if (egb_has_tracked_() && !EGB_LOAD_(is_silent_at_exit) &&
+        egb_locks_are_free_soon_(EGB_LOCKS_MILLISECONDS)) {
         egb_freeze_(false);
         (void)egb_holders_print(root, EGB_HOLDERS_SHOWN);
     }

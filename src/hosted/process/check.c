@@ -111,6 +111,7 @@ bool egb_process_is_checked_at_end_(void)
 
 size_t egb_process_check_at_end_(void)
 {
-    const bool is_now = egb_process_is_checked_at_end_() && egb_locks_are_free_soon_();
+    const bool is_now =
+        egb_process_is_checked_at_end_() && egb_locks_are_free_soon_(EGB_LOCKS_MILLISECONDS);
     return is_now ? check_all(&egb_misuse_at_end_) : 0;
 }

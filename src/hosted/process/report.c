@@ -59,7 +59,7 @@ __attribute__((constructor)) void egb_report_note_start_(void)
 
 void egb_report_restart(void)
 {
-    if (!egb_locks_are_free_soon_()) {  // this thread may hold one: it is in a signal handler
+    if (!egb_locks_are_free_soon_(EGB_LOCKS_MILLISECONDS)) {  // a handler's thread may hold one
         return;
     }
     started_ns        = 0;
@@ -454,10 +454,10 @@ static void note_the_end(const char* folder, uint64_t pid, bool is_written, int 
     report.has_failed = !is_written;
 }
 
-static egb_status write_when_free(const char* folder, bool is_for_run)
+static egb_status write_when_free(const char* folder, bool is_for_run, int milliseconds)
 {
     const egb_os_process process = egb_os_this_process_();
-    const bool           is_free = egb_locks_are_free_soon_();
+    const bool           is_free = egb_locks_are_free_soon_(milliseconds);
     int                  error   = is_free ? write_file(folder, &process) : 0;
     if (error != 0 && is_for_run) {
         error = write_to_live_file(&process, error);
@@ -484,8 +484,9 @@ static egb_status refusal(const char* folder)
     return folder == NULL || __builtin_strlen(folder) >= EGB_REPORT_PATH_MAX ? EGB_INVALID : EGB_OK;
 }
 
-egb_status
-egb_report_write_from_(const char* folder, const void* frame, int signal, bool is_for_run)
+egb_status egb_report_write_from_(
+    const char* folder, const void* frame, int signal, bool is_for_run, int milliseconds
+)
 {
     egb_status status = refusal(folder);
     if (status != EGB_OK) {
@@ -496,14 +497,14 @@ egb_report_write_from_(const char* folder, const void* frame, int signal, bool i
     }
     egb_reach_enter_(frame);
     report.signal = signal;
-    status        = write_when_free(folder, is_for_run);
+    status        = write_when_free(folder, is_for_run, milliseconds);
     __atomic_store_n(&report_is_busy, false, __ATOMIC_RELEASE);
     return status;
 }
 
 __attribute__((noinline)) egb_status egb_report_write(const char* folder)
 {
-    return egb_report_write_from_(folder, EGB_REPORT_FRAME_(), 0, false);
+    return egb_report_write_from_(folder, EGB_REPORT_FRAME_(), 0, false, EGB_LOCKS_MILLISECONDS);
 }
 
 static void announce(const char* folder, const char* mark)

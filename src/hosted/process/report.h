@@ -19,9 +19,10 @@ int egb_report_error_(void);
 
 // As egb_report_write(), called by the program from the function with that frame: see
 // EGB_REPORT_FRAME_(). A `signal` other than 0 ends the program. `is_for_run`: where the folder
-// takes no file, the report goes to the live file.
-egb_status
-egb_report_write_from_(const char* folder, const void* frame, int signal, bool is_for_run);
+// takes no file, the report goes to the live file. `milliseconds`: see egb_locks_are_free_soon_().
+egb_status egb_report_write_from_(
+    const char* folder, const void* frame, int signal, bool is_for_run, int milliseconds
+);
 
 // Removes the mark of egb_report_announce_(): this process is going to write no report.
 void egb_report_withdraw_(const char* folder);

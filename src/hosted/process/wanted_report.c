@@ -8,6 +8,7 @@
 #include "../../os/os.h"
 #include "../heap/heap.h"
 #include "../pool/events.h"
+#include "../pool/fork.h"
 #include "../pool/registry.h"
 #include "../region/obtain.h"
 #include "../stacks/stacks.h"
@@ -18,7 +19,8 @@
 #include "live_slot.h"
 #include "report.h"
 
-// A copy, because a program may change its environment.
+// A copy, because a program may change its environment, and absolute, because it may change its
+// folder.
 static char wanted_folder[EGB_REPORT_PATH_MAX];
 
 // The number of the process; 0: no report.
@@ -35,8 +37,8 @@ bool egb_report_begin_(void)
 {
     egb_os_prepare_();
     const char* const wanted = egb_os_variable_("EGGBOX_REPORT");
-    const size_t      length = wanted == NULL ? 0 : __builtin_strlen(wanted);
-    if (length == 0 || length >= sizeof wanted_folder || !egb_os_has_reports_() ||
+    if (wanted == NULL || wanted[0] == '\0' || !egb_os_has_reports_() ||
+        !egb_os_make_absolute_(wanted_folder, sizeof wanted_folder, wanted) ||
         !egb_registry_is_made_() || !egb_os_at_fork_(NULL, NULL, in_forked_child)) {
         return false;
     }
@@ -46,7 +48,6 @@ bool egb_report_begin_(void)
     }
     egb_heap_measure(true);
     wanted_by = egb_os_process_number_();
-    (void)__builtin_memcpy(wanted_folder, wanted, length + 1);
     egb_report_announce_(wanted_folder);
     return true;
 }
@@ -74,14 +75,26 @@ void egb_report_go_on_(void)
     }
 }
 
-egb_status egb_report_end_(const void* frame, int signal)
+static egb_status write_wanted(const void* frame, int signal, int milliseconds)
 {
     if (!is_wanted()) {
         return EGB_UNSUPPORTED;
     }
-    const egb_status status = egb_report_write_from_(wanted_folder, frame, signal, true);
+    const egb_status status =
+        egb_report_write_from_(wanted_folder, frame, signal, true, milliseconds);
     egb_live_note_end_(status == EGB_OK, egb_report_error_());
     return status;
+}
+
+egb_status egb_report_end_(const void* frame, int signal)
+{
+    return write_wanted(frame, signal, EGB_LOCKS_MILLISECONDS);
+}
+
+egb_status egb_report_try_end_(const void* frame, int signal)
+{
+    enum { MILLISECONDS = 10 };
+    return write_wanted(frame, signal, MILLISECONDS);
 }
 
 #if !EGB_IS_MALLOC

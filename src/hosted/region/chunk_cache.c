@@ -311,7 +311,7 @@ void egb_region_cache_reset_(void)
     egb_os_lock_reset_(&cache_lock);
 }
 
-bool egb_region_cache_is_free_soon_(void)
+bool egb_region_cache_is_free_soon_(int milliseconds)
 {
-    return egb_os_is_free_soon_(&cache_lock);
+    return egb_os_is_free_soon_(&cache_lock, milliseconds);
 }

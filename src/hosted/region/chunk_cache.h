@@ -36,6 +36,6 @@ size_t egb_region_cache_trim_(size_t keep_bytes, size_t regions_max);
 void egb_region_cache_lock_(void);
 void egb_region_cache_unlock_(void);
 void egb_region_cache_reset_(void);
-bool egb_region_cache_is_free_soon_(void);
+bool egb_region_cache_is_free_soon_(int milliseconds);
 
 #endif  // EGGBOX_SRC_HOSTED_REGION_CHUNK_CACHE_H

@@ -573,9 +573,9 @@ void egb_large_unlock_(void)
     egb_os_unlock_(&large_lock);
 }
 
-bool egb_large_is_free_soon_(void)
+bool egb_large_is_free_soon_(int milliseconds)
 {
-    return egb_os_is_free_soon_(&large_lock);
+    return egb_os_is_free_soon_(&large_lock, milliseconds);
 }
 
 void egb_large_reset_(void)

@@ -162,7 +162,7 @@ egb_large_held egb_large_held_(void);
 // The lock of large blocks.
 void egb_large_lock_(void);
 void egb_large_unlock_(void);
-bool egb_large_is_free_soon_(void);
+bool egb_large_is_free_soon_(int milliseconds);
 
 // Unlocks it in the child of a fork, and counts the blocks with a guard page again.
 void egb_large_reset_(void);
