@@ -84,16 +84,35 @@ def nothing(folder):
           report(folder), "what to do", report(folder))
 
 
-def by_a_relative_path(folder):
-    """The path is right where the program starts. A server changes its folder then."""
-    check(end(folder.name, "cd /; exit 3", cwd=folder.parent) == 3, "its end")
+def of_an_earlier_process(folder):
+    """The system uses the number of a process again."""
+    with start(folder, "echo here; read line; exit 0", stdin=subprocess.PIPE) as process:
+        process.stdout.readline()
+        program = os.readlink(f"/proc/{process.pid}/exe")
+        (folder / f"{process.pid}-1.begun").symlink_to(program)
+        (folder / f"{process.pid}-{2 ** 63}.begun").symlink_to("/nowhere")
+        page, data = told(folder)
+        check(data["silent_processes"] == 3 and "still running" not in page,
+              "other programs, and earlier ones", page)
+        (folder / f"{process.pid}-{2 ** 63}.begun").unlink()
+        _, data = told(folder)
+        check(sorted((each["processes"], each["reason"]) for each in data["silent"]) ==
+              [(1, UNSEEN), (1, "still running")], "an earlier one", data["silent"])
+        process.communicate("\n")
+
+
+def a_part_of_a_mark(folder):
+    """Somebody has removed the other part."""
+    (folder / "1-2.failed").symlink_to("28")
+    check("no process has left a report there" in report(folder), "no mark", report(folder))
+    end(folder, "exit 3")
     page, data = told(folder)
-    check(data["silent_processes"] == 0 and data["processes"] == 1, "a report", page, data)
+    check(data["processes"] == 1 and data["silent"] == [], "a report", page, data)
 
 
 def main():
-    for test in (killed_beside_others, killed_alone, without_room, still_running, nothing,
-                 by_a_relative_path):
+    for test in (killed_beside_others, killed_alone, without_room, still_running,
+                 of_an_earlier_process, a_part_of_a_mark, nothing):
         with tempfile.TemporaryDirectory() as name:
             before = len(failures)
             test(pathlib.Path(name))

@@ -207,7 +207,10 @@ void add_report(CLI::App& app, report_options& wanted)
 {
     CLI::App* const sub = app.add_subcommand("report", "Summarize recorded runs");
     sub->add_option(
-           "FILE", wanted.files, "Reports of `eggbox run`, or folders of egb_report_write()"
+           "FILE",
+           wanted.files,
+           "Reports of `eggbox run`, or folders of EGGBOX_REPORT or "
+           "egb_report_write()"
     )
         ->required();
     CLI::Option* const json   = add_json(sub, wanted.json);
@@ -256,7 +259,10 @@ void add_size(CLI::App& app, size_options& wanted)
     CLI::App* const sub =
         app.add_subcommand("size", "Compute how many blocks of each size recorded runs need");
     sub->add_option(
-           "FILE", wanted.files, "Reports of `eggbox run`, or folders of egb_report_write()"
+           "FILE",
+           wanted.files,
+           "Reports of `eggbox run`, or folders of EGGBOX_REPORT or "
+           "egb_report_write()"
     )
         ->required();
     CLI::Option* const emit =

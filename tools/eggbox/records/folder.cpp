@@ -50,38 +50,44 @@ std::map<std::uint64_t, std::vector<std::string>> files_in(const std::string& fo
     if (error) {
         throw failure(fmt::format("{}: cannot be read: {}", shown(folder), error.message()));
     }
-    if (out.empty()) {
-        throw failure(fmt::format(
-            "{}: no process has left a report there: start the program with EGGBOX_REPORT={}, or "
-            "let it call egb_report_write()",
-            shown(folder),
-            shell_quoted(folder)
-        ));
-    }
     return out;
 }
 
-// A process whose program cannot be read may be that of another user.
-bool is_running(const silent_record& process)
+[[noreturn]] void say_there_is_none(const std::string& folder)
 {
-    std::error_code   error;
-    const std::string now =
-        fs::read_symlink(fmt::format("/proc/{}/exe", process.pid), error).string();
-    return error ? error == std::errc::permission_denied
-                 : now.compare(0, process.program.size(), process.program) == 0;
+    throw failure(fmt::format(
+        "{}: no process has left a report there: start the program with EGGBOX_REPORT={}, or "
+        "let it call egb_report_write()",
+        shown(folder),
+        shell_quoted(folder)
+    ));
+}
+
+// A process that ended since the folder was listed has its report in place of the mark.
+bool is_still_there(const silent_mark& mark)
+{
+    std::error_code error;
+    return fs::is_symlink(fs::symlink_status(mark.path, error));
 }
 
 // Processes without a report: one record for each program and reason.
 class silent_processes
 {
   public:
-    void add(const std::vector<silent_record>& those)
+    // Those of one number: a process may have left marks of several programs, and the numbers are
+    // used again. Only the program that began last may still run.
+    void add(std::vector<silent_mark> those)
     {
-        for (silent_record each : those) {
-            each.reason = is_running(each) ? "still running" : each.reason;
-            const auto [at, is_new] =
-                all_.emplace(std::tuple{each.program, each.reason, each.is_linked}, each);
-            at->second.processes += is_new ? 0 : 1;
+        const auto last = std::max_element(those.begin(), those.end(), [](auto& a, auto& b) {
+            return start_of_mark(a.path) < start_of_mark(b.path);
+        });
+        if (last != those.end() && is_running(*last)) {
+            last->record.reason = "still running";
+        }
+        for (const silent_mark& each : those) {
+            if (is_still_there(each)) {
+                add(each.record);
+            }
         }
     }
 
@@ -98,6 +104,13 @@ class silent_processes
     }
 
   private:
+    void add(const silent_record& each)
+    {
+        const auto [at, is_new] =
+            all_.emplace(std::tuple{each.program, each.reason, each.is_linked}, each);
+        at->second.processes += is_new ? 0 : 1;
+    }
+
     std::map<std::tuple<std::string, std::string, bool>, silent_record> all_;
 };
 
@@ -131,6 +144,9 @@ std::vector<run_record> read_runs(const std::string& path)
     }
     std::sort(out.begin(), out.end(), began_earlier);
     silent.put_into(out);
+    if (out.empty()) {
+        say_there_is_none(path);
+    }
     return out;
 }
 

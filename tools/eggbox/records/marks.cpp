@@ -47,24 +47,25 @@ std::string silence_reason(const std::string& end, bool may_lack_rights)
 
 process_files sort_files(const std::vector<std::string>& files, const std::string& reason)
 {
-    process_files                        out;
-    std::map<std::string, silent_record> begun;
-    std::map<std::string, std::string>   failed;
+    process_files                      out;
+    std::map<std::string, silent_mark> begun;
+    std::map<std::string, std::string> failed;
     for (const std::string& file : files) {
         const fs::path path{file};
         const auto     ending = path.extension();
         if (ending == report_ending) {
             out.reports.push_back(file);
         } else if (ending == failed_ending) {
-            failed[path.stem()] = failure_reason(std::atoi(target_of(path).c_str()));
+            failed[path.stem()] = target_of(path);
         } else {
             const bool is_linked = ending == linked_ending;
             begun[path.stem()]   = {
-                target_of(path),
-                is_linked ? unseen_by_linked : reason,
-                pid_of_name(file),
-                1,
-                is_linked
+                file,
+                {target_of(path),
+                 is_linked ? unseen_by_linked : reason,
+                   pid_of_name(file),
+                   1,
+                   is_linked}
             };
         }
     }
@@ -72,8 +73,10 @@ process_files sort_files(const std::vector<std::string>& files, const std::strin
         begun.erase(fs::path(each).stem());
     }
     for (auto& [stem, silent] : begun) {
-        const auto own = failed.find(stem);
-        silent.reason  = own == failed.end() ? silent.reason : own->second;
+        const std::string& error = failed[stem];  // empty: there is none, or it cannot be read
+        if (!error.empty()) {
+            silent.record.reason = failure_reason(std::atoi(error.c_str()));
+        }
         out.silent.push_back(std::move(silent));
     }
     return out;

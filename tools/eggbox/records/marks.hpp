@@ -21,14 +21,27 @@ constexpr const char* failed_ending = ".failed";  // a link to the number of an 
 /// The number that the name of such a file begins with.
 std::uint64_t pid_of_name(const std::string& path);
 
+/// A program that left a mark and no report.
+struct silent_mark {
+    std::string   path;
+    silent_record record;
+};
+
 /// The files of one process number: all reports, and the programs that left none. `reason`: for a
 /// program that does not say itself why its report is missing.
 struct process_files {
-    std::vector<std::string>   reports;
-    std::vector<silent_record> silent;
+    std::vector<std::string> reports;
+    std::vector<silent_mark> silent;
 };
 
 process_files sort_files(const std::vector<std::string>& files, const std::string& reason);
+
+/// When the program of a mark began, in nanoseconds of the clock that is never set back.
+std::uint64_t start_of_mark(const std::string& path);
+
+/// Whether the program of a mark is likely to run still: a process with its number runs this
+/// program, or one that cannot be read, and did not begin later than the mark was made.
+bool is_running(const silent_mark& mark);
 
 /// The reason why there is no report, by the number of the system's error; 0: a lock was held.
 std::string failure_reason(int error);

@@ -8,6 +8,8 @@
 #include "text/text.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -139,16 +141,62 @@ std::string process_text(const std::vector<run_record>& runs)
                                      : "");
 }
 
-// The processes that left no report, and why.
-std::string silent_text(const std::vector<run_record>& runs)
+// The processes that left no report, and why: one record for each program and reason, those of most
+// processes first.
+std::vector<silent_record> silent_of(const std::vector<run_record>& runs)
 {
-    table reasons{{"program", "processes", "reason"}, true};
+    std::map<std::tuple<std::string, std::string, bool>, silent_record> all;
     for (const run_record& run : runs) {
         for (const silent_record& each : run.silent) {
-            reasons.add({shown(each.program), grouped(each.processes), shown(each.reason)});
+            const auto [at, is_new] =
+                all.emplace(std::tuple{each.program, each.reason, each.is_linked}, each);
+            at->second.processes =
+                is_new ? each.processes : plus(at->second.processes, each.processes);
         }
     }
-    return reasons.empty() ? "" : "\n" + reasons.text();
+    std::vector<silent_record> out;
+    for (auto& [key, each] : all) {
+        out.push_back(std::move(each));
+    }
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+        return a.processes > b.processes;
+    });
+    return out;
+}
+
+std::string silent_text(const std::vector<run_record>& runs)
+{
+    constexpr std::size_t lines_max = 10;
+    std::uint64_t         more      = 0;
+    std::size_t           lines     = 0;
+    table                 reasons{{"program", "processes", "reason"}, true};
+    for (const silent_record& each : silent_of(runs)) {
+        if (lines++ < lines_max) {
+            reasons.add({shown(each.program), grouped(each.processes), shown(each.reason)});
+        } else {
+            more = plus(more, each.processes);
+        }
+    }
+    return (reasons.empty() ? "" : "\n" + reasons.text()) +
+           (more == 0 ? ""
+                      : fmt::format(
+                            "... and {} without a report\n",
+                            number_of(more, "more process", "more processes")
+                        ));
+}
+
+json silent_json(const std::vector<run_record>& runs)
+{
+    json out = json::array();
+    for (const silent_record& each : silent_of(runs)) {
+        out.push_back({
+            {"program", each.program},
+            {"processes", each.processes},
+            {"reason", each.reason},
+            {"is_linked", each.is_linked},
+        });
+    }
+    return out;
 }
 
 std::string answer_text(const answer& of)
@@ -219,6 +267,7 @@ std::string report_data(const std::vector<run_record>& runs)
         {"unreadable", sums.unreadable},
         {"silent_processes", sums.silent},
         {"silent_linked", sums.silent_linked},
+        {"silent", silent_json(runs)},
         {"duration_s", sums.duration_s},
         {"library", sums.library},
         {"requests", sums.requests()},

@@ -360,8 +360,8 @@ void harvest::take(std::uint64_t pid, const std::vector<std::string>& files, con
 {
     process_files its = sort_files(files, silence_reason(end.text, end.may_lack_rights));
     take_reports(its.reports, slots_of(pid, end.text));
-    for (silent_record& each : its.silent) {
-        add(std::move(each));
+    for (silent_mark& each : its.silent) {
+        add(std::move(each.record));
     }
     for (const std::string& file : files) {
         remove(file);
