@@ -48,7 +48,7 @@ void egb_report_announce(const char* folder);
 // knows when a process begins and ends. begin: false if none is asked for. end: as
 // egb_report_write(); EGB_UNSUPPORTED if none is asked for, or in the child of a vfork; `signal` is
 // the number of the signal that ends the process, 0 if none does. try_end: the same in a handler
-// that comes again after EGB_BUSY, and need not wait long for a lock. go_on: the process did not
+// that comes again after EGB_BUSY; it waits about so long for each lock. go_on: the process did not
 // end, and the report is not the last one. is_due: the end of this process has a report or, if none
 // is asked for, a check; not in the child of a vfork, which has its parent's memory. process: the
 // number of the process that memory knows of, 0 if no report is asked for. Private.
@@ -56,7 +56,7 @@ bool       egb_report_begin_(void);
 bool       egb_report_or_check_is_due_(void);
 uint64_t   egb_report_process_(void);
 egb_status egb_report_end_(const void* frame, int signal);
-egb_status egb_report_try_end_(const void* frame, int signal);
+egb_status egb_report_try_end_(const void* frame, int signal, int milliseconds);
 void       egb_report_go_on_(void);
 
 // The frame of the function that uses this macro, on the stack of its thread. The registers of its

@@ -44,14 +44,6 @@ size_t egb_os_program_(char* out, size_t bytes)
     return 0;
 }
 
-bool egb_os_make_absolute_(char* out, size_t bytes, const char* path)
-{
-    (void)out;
-    (void)bytes;
-    (void)path;
-    return false;
-}
-
 int egb_os_open_arguments_(void)
 {
     return -1;

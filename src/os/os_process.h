@@ -58,10 +58,6 @@ int egb_os_rename_(const char* from, const char* to);
 
 void egb_os_remove_(const char* path);
 
-// Makes a path one that stays right when the process changes its folder, if the system tells that
-// folder and there is room; else copies it. False: there is no room for it as it is.
-bool egb_os_make_absolute_(char* out, size_t bytes, const char* path);
-
 // Makes a symbolic link that holds a text of any kind: a small file that a full disk, a limit on
 // the size of files and a limit on open files do not hinder.
 void egb_os_note_(const char* text, const char* path);

@@ -344,25 +344,6 @@ void egb_os_remove_(const char* path)
     errno = before;
 }
 
-bool egb_os_make_absolute_(char* out, size_t bytes, const char* path)
-{
-    const int    before   = errno;
-    const size_t length   = strlen(path);
-    const bool   is_known = path[0] != '/' && getcwd(out, bytes) != NULL &&
-                          out[0] == '/' &&  // "(unreachable)" is not
-                          strlen(out) + 1 + length < bytes;
-    const size_t folder = is_known ? strlen(out) + 1 : 0;
-    errno               = before;
-    if (length >= bytes) {
-        return false;
-    }
-    if (is_known) {
-        out[folder - 1] = '/';
-    }
-    (void)memcpy(out + folder, path, length + 1);
-    return true;
-}
-
 void egb_os_note_(const char* text, const char* path)
 {
     const int before = errno;

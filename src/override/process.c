@@ -36,9 +36,9 @@ EXPORT int execveat(
 );
 
 // In a handler, which comes again. False: a lock is held.
-NEVER_INLINED static bool try_report(int signal)
+NEVER_INLINED static bool try_report(int signal, int milliseconds)
 {
-    return egb_report_try_end_(EGB_REPORT_FRAME_(), signal) != EGB_BUSY;
+    return egb_report_try_end_(EGB_REPORT_FRAME_(), signal, milliseconds) != EGB_BUSY;
 }
 
 NEVER_INLINED static void write_report(int signal)
@@ -228,6 +228,12 @@ EXPORT void abort(void)
 
 // ---- exec: if it fails the process goes on, and writes its report once more in place of this one
 
+static void begin_exec(void)
+{
+    write_report(0);
+    egb_signals_hurry_();
+}
+
 static int go_on(int result)
 {
     egb_report_go_on_();
@@ -236,7 +242,7 @@ static int go_on(int result)
 
 EXPORT int execve(const char* path, char* const arguments[], char* const environment[])
 {
-    write_report(0);
+    begin_exec();
     return go_on((int)syscall(SYS_execve, path, arguments, environment));
 }
 
@@ -244,7 +250,7 @@ EXPORT int execveat(
     int folder_file, const char* path, char* const arguments[], char* const environment[], int flags
 )
 {
-    write_report(0);
+    begin_exec();
     return go_on((int)syscall(SYS_execveat, folder_file, path, arguments, environment, flags));
 }
 
@@ -256,14 +262,14 @@ EGB_NEXT_(execvpe_function, execvpe)
 
 EXPORT int fexecve(int file, char* const arguments[], char* const environment[])
 {
-    write_report(0);
+    begin_exec();
     return go_on(next_fexecve()(file, arguments, environment));
 }
 
 // The C library's search does not come by here again.
 EXPORT int execvpe(const char* file, char* const arguments[], char* const environment[])
 {
-    write_report(0);
+    begin_exec();
     return go_on(next_execvpe()(file, arguments, environment));
 }
 

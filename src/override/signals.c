@@ -40,7 +40,7 @@ static const int watched[] = {SIGHUP, SIGINT, SIGPIPE, SIGALRM, SIGTERM, SIGUSR1
 
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
-static bool (*before_the_end)(int number);  // null: nothing is watched
+static bool (*before_the_end)(int number, int milliseconds);  // null: nothing is watched
 
 static struct sigaction own[NSIG];  // the library's, by signal; the default action: it has none
 
@@ -81,21 +81,53 @@ EGB_NEXT_(sigaction_function, sigaction)
 
 // ---- the handler --------------------------------------------------------------------------------
 
+static int      tries;       // atomic, as the next two
+static int      coming;      // the signal that comes again
+static uint32_t coming_for;  // the number of its process: a forked child has no such timer
+
+// The program goes on only if the interrupted thread is likely to have the lock itself, that is if
+// it was not free for long: a call that the signal ends, such as sleep(), would return. When the
+// signal comes again the thread is likely to be in another call with a lock.
+static int milliseconds_to_wait(void)
+{
+    enum { FIRST = 200, LATER = 50 };
+    return __atomic_load_n(&tries, __ATOMIC_RELAXED) == 0 ? FIRST : LATER;
+}
+
+static void note_coming(int number)
+{
+    __atomic_store_n(&coming_for, (uint32_t)egb_report_process_(), __ATOMIC_RELAXED);
+    __atomic_store_n(&coming, number, __ATOMIC_RELEASE);
+}
+
 // The signal again, in a moment: then its thread may have let go of a lock. The moments grow, so
 // that the program gets on with a call that has a lock for long. The timer is the system's own
 // call, because that of the C library allocates.
 static bool comes_again(int number)
 {
     enum { TRIES = 100, DOUBLINGS = 4, NANOSECONDS = 1000000 };
-    static int              tries;
     const int               before  = __atomic_fetch_add(&tries, 1, __ATOMIC_RELAXED);
     const int               doubled = before < DOUBLINGS ? before : DOUBLINGS;
     struct sigevent         event   = {.sigev_notify = SIGEV_SIGNAL};
     const struct itimerspec soon    = {.it_value = {.tv_nsec = NANOSECONDS << doubled}};
     int                     timer   = 0;
     event.sigev_signo               = number;
+    note_coming(number);
     return before < TRIES && syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0 &&
            syscall(SYS_timer_settime, timer, 0, &soon, NULL) == 0;
+}
+
+// The child of a vfork has its parent's memory, and leaves the parent's signal alone.
+void egb_signals_hurry_(void)
+{
+    while (egb_report_or_check_is_due_() &&
+           __atomic_load_n(&coming_for, __ATOMIC_RELAXED) == (uint32_t)egb_report_process_()) {
+        const int number = __atomic_exchange_n(&coming, 0, __ATOMIC_ACQUIRE);
+        if (number == 0) {
+            return;
+        }
+        (void)raise(number);
+    }
 }
 
 // ---- one end of two -----------------------------------------------------------------------------
@@ -177,10 +209,11 @@ static bool has_nothing_to_do(int number)
     if (!egb_report_or_check_is_due_()) {
         return false;
     }
+    __atomic_store_n(&coming, 0, __ATOMIC_RELAXED);
     if (!claim(&ending)) {
         return !__atomic_load_n(&is_told, __ATOMIC_ACQUIRE);
     }
-    if (before_the_end(number)) {
+    if (before_the_end(number, milliseconds_to_wait())) {
         return false;
     }
     egb_signals_go_on_();  // before it comes again, maybe at once, to another thread
@@ -215,7 +248,7 @@ static struct sigaction ours(void)
 }
 
 // The first process of a container is not ended by signals that have the default action.
-void egb_signals_watch_(bool (*at_the_end)(int number))
+void egb_signals_watch_(bool (*at_the_end)(int number, int milliseconds))
 {
     if (getpid() == 1) {
         return;

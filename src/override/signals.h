@@ -10,9 +10,12 @@
 void egb_signals_program_begins_(void);
 
 // From now on, a signal that ends this process from outside calls this function before it does,
-// with the number of the signal. If the function returns false, it is called again in a moment, ten
-// times at most.
-void egb_signals_watch_(bool (*at_the_end)(int number));
+// with the number of the signal, and the milliseconds that it may wait for a lock. If the function
+// returns false, the program goes on, and the signal comes again in a moment, 100 times at most.
+void egb_signals_watch_(bool (*at_the_end)(int number, int milliseconds));
+
+// A signal that is to come again comes now: the timer for it would not outlive an exec.
+void egb_signals_hurry_(void);
 
 // Around the report of a process that ends by itself. If another thread ends it already, begin
 // waits for that end: two at one time would cut off one report, or tell of the wrong end. False:

@@ -384,14 +384,33 @@ static void* use_bursts(void* unused)
     return unused;
 }
 
-static void be_busy(const char* how)
+static void start_bursts(void)
+{
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, use_bursts, NULL);
+    }
+}
+
+// A program that the signal does not end at once would go on here, and end well.
+_Noreturn static void sleep_beside_bursts(void)
+{
+    start_bursts();
+    sleep(60);
+    _exit(0);
+}
+
+static void be_busy(const char* how, char** words)
 {
     if (strcmp(how, "busy-large") == 0) {
         use_large_blocks();
-    }
-    for (int i = 0; i < 3 && strcmp(how, "busy-threads") == 0; i++) {
-        pthread_t thread;
-        pthread_create(&thread, NULL, use_bursts, NULL);
+    } else if (strcmp(how, "busy-exec") == 0) {
+        say_busy();
+        execv("/proc/self/exe", words);
+    } else if (strcmp(how, "busy-sleep") == 0) {
+        sleep_beside_bursts();
+    } else if (strcmp(how, "busy-threads") == 0) {
+        start_bursts();
     }
     use_bursts(NULL);
 }
@@ -409,7 +428,7 @@ int main(int count, char** words)
     } else if (strcmp(how, "see") == 0) {
         see_the_default_action();
     } else if (strncmp(how, "busy-", 5) == 0) {
-        be_busy(how);
+        be_busy(how, words);
     } else if (strcmp(how, "vfork") == 0) {
         end_child_of_vfork();
     } else if (strcmp(how, "nowhere") == 0) {

@@ -35,7 +35,7 @@ def run(command, *options, limits="", **more):
     words = [EGGBOX, "run", *options, "--", *command]
     if limits:
         words = ["sh", "-c", f'{limits}; exec "$@"', "sh", *words]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600,
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=10,
                           env=environment(), **more)
     return done, json.loads(pathlib.Path(options[1]).read_text()) if options else None
 
@@ -245,15 +245,17 @@ def by_the_terminal(program, report):
 
 
 def by_a_signal_inside_malloc(program, report):
-    """If a lock is held, the signal comes again. It always ends the program, with a report."""
-    for how, level in 4 * (("large", "check"), ("bursts", "guard"), ("threads", "track")):
+    """If a lock is held, the signal comes again. It always ends the program, with a report: also
+    one that sleeps beside threads that hold locks, and one that becomes another program."""
+    for how, level in 4 * (("large", "check"), ("bursts", "guard"), ("threads", "track"),
+                           ("sleep", "guard"), ("exec", "guard")):
         with subprocess.Popen([EGGBOX, "run", "--report", report, "--check", level, "--", program,
                                f"busy-{how}"], env=environment(), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             while process.stdout.readline() not in ("busy\n", ""):
                 pass
             process.send_signal(signal.SIGTERM)
-            talk = process.communicate()[1]
+            talk = process.communicate(timeout=600)[1]
         check(process.returncode == -signal.SIGTERM, "its end", how, process.returncode, talk)
         check("in 1 process;" in talk and "a lock was held" not in talk, "a report", how, talk)
 

@@ -19,8 +19,7 @@
 #include "live_slot.h"
 #include "report.h"
 
-// A copy, because a program may change its environment, and absolute, because it may change its
-// folder.
+// A copy, because a program may change its environment.
 static char wanted_folder[EGB_REPORT_PATH_MAX];
 
 // The number of the process; 0: no report.
@@ -37,8 +36,8 @@ bool egb_report_begin_(void)
 {
     egb_os_prepare_();
     const char* const wanted = egb_os_variable_("EGGBOX_REPORT");
-    if (wanted == NULL || wanted[0] == '\0' || !egb_os_has_reports_() ||
-        !egb_os_make_absolute_(wanted_folder, sizeof wanted_folder, wanted) ||
+    const size_t      length = wanted == NULL ? 0 : __builtin_strlen(wanted);
+    if (length == 0 || length >= sizeof wanted_folder || !egb_os_has_reports_() ||
         !egb_registry_is_made_() || !egb_os_at_fork_(NULL, NULL, in_forked_child)) {
         return false;
     }
@@ -48,6 +47,7 @@ bool egb_report_begin_(void)
     }
     egb_heap_measure(true);
     wanted_by = egb_os_process_number_();
+    (void)__builtin_memcpy(wanted_folder, wanted, length + 1);
     egb_report_announce_(wanted_folder);
     return true;
 }
@@ -91,10 +91,9 @@ egb_status egb_report_end_(const void* frame, int signal)
     return write_wanted(frame, signal, EGB_LOCKS_MILLISECONDS);
 }
 
-egb_status egb_report_try_end_(const void* frame, int signal)
+egb_status egb_report_try_end_(const void* frame, int signal, int milliseconds)
 {
-    enum { MILLISECONDS = 10 };
-    return write_wanted(frame, signal, MILLISECONDS);
+    return write_wanted(frame, signal, milliseconds);
 }
 
 #if !EGB_IS_MALLOC
