@@ -246,7 +246,8 @@ def by_the_terminal(program, report):
 
 def by_a_signal_inside_malloc(program, report):
     """If a lock is held, the signal comes again. It always ends the program, with a report: also
-    one that sleeps beside threads that hold locks, and one that becomes another program."""
+    one that sleeps beside threads that hold locks. One that becomes another program has none if
+    the signal comes before the library has begun there."""
     for how, level in 4 * (("large", "check"), ("bursts", "guard"), ("threads", "track"),
                            ("sleep", "guard"), ("exec", "guard")):
         with subprocess.Popen([EGGBOX, "run", "--report", report, "--check", level, "--", program,
@@ -257,7 +258,8 @@ def by_a_signal_inside_malloc(program, report):
             process.send_signal(signal.SIGTERM)
             talk = process.communicate(timeout=600)[1]
         check(process.returncode == -signal.SIGTERM, "its end", how, process.returncode, talk)
-        check("in 1 process;" in talk and "a lock was held" not in talk, "a report", how, talk)
+        check("a lock was held" not in talk and (how == "exec" or "in 1 process;" in talk),
+              "a report", how, talk)
 
 
 def by_a_signal_and_by_itself(program, report):
