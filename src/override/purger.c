@@ -189,19 +189,26 @@ static bool is_wanted(void)
 
 // ---- its end ------------------------------------------------------------------------------------
 
+static struct timespec moment_after(long nanoseconds)
+{
+    enum { SECOND = 1000000000 };
+    struct timespec out;
+    (void)clock_gettime(CLOCK_REALTIME, &out);
+    out.tv_nsec += nanoseconds;
+    out.tv_sec += out.tv_nsec / SECOND;
+    out.tv_nsec %= SECOND;
+    return out;
+}
+
 // A second at most. It may have been about to sleep when it was woken.
 static bool joins(pthread_t thread)
 {
-    enum { WAITS_MAX = 1000, WAIT_NANOSECONDS = 1000000, SECOND = 1000000000 };
-    struct timespec until;
-    int             status = ETIMEDOUT;
+    enum { WAITS_MAX = 1000, WAIT_NANOSECONDS = 1000000 };
+    int status = ETIMEDOUT;
     for (int i = 0; i < WAITS_MAX && status == ETIMEDOUT; i++) {
         egb_heap_purge_wake_();
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_NANOSECONDS;
-        until.tv_sec += until.tv_nsec / SECOND;
-        until.tv_nsec %= SECOND;
-        status = pthread_timedjoin_np(thread, NULL, &until);
+        const struct timespec until = moment_after(WAIT_NANOSECONDS);
+        status                      = pthread_timedjoin_np(thread, NULL, &until);
     }
     return status == 0;
 }
@@ -270,19 +277,15 @@ enum { TRIES_MAX = 20 };
 // wait for a semaphore needs no system call but that for a lock.
 static void pause_before(int try)
 {
-    enum { WITHOUT = 8, NANOSECONDS = 100000, SECOND = 1000000000 };
-    sem_t           never;
-    struct timespec until;
-    int             before;
+    enum { WITHOUT = 8, NANOSECONDS = 100000 };
+    sem_t never;
+    int   before;
     if (try < WITHOUT || !egb_heap_expects_sandbox_()) {
         return;
     }
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
     (void)sem_init(&never, 0, 0);
-    (void)clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += NANOSECONDS << (try - WITHOUT);
-    until.tv_sec += until.tv_nsec / SECOND;
-    until.tv_nsec %= SECOND;
+    const struct timespec until = moment_after((long)NANOSECONDS << (try - WITHOUT));
     (void)sem_timedwait(&never, &until);
     (void)pthread_setcancelstate(before, NULL);
 }

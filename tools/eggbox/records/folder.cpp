@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,49 +69,34 @@ bool is_still_there(const silent_mark& mark)
     return fs::is_symlink(fs::symlink_status(mark.path, error));
 }
 
-// Processes without a report: one record for each program and reason.
-class silent_processes
+// Those of one number: a process may have left marks of several programs, and the numbers are used
+// again. Only the program that began last may still run.
+void judge(silent_groups& to, std::vector<silent_mark> those)
 {
-  public:
-    // Those of one number: a process may have left marks of several programs, and the numbers are
-    // used again. Only the program that began last may still run.
-    void add(std::vector<silent_mark> those)
-    {
-        const auto last = std::max_element(those.begin(), those.end(), [](auto& a, auto& b) {
-            return start_of_mark(a.path) < start_of_mark(b.path);
-        });
-        if (last != those.end() && is_running(*last)) {
-            last->record.reason = "still running";
-        }
-        for (const silent_mark& each : those) {
-            if (is_still_there(each)) {
-                add(each.record);
-            }
+    const auto last = std::max_element(those.begin(), those.end(), [](auto& a, auto& b) {
+        return start_of_mark(a.path) < start_of_mark(b.path);
+    });
+    if (last != those.end() && is_running(*last)) {
+        last->record.reason = "still running";
+    }
+    for (const silent_mark& each : those) {
+        if (is_still_there(each)) {
+            to.add(each.record);
         }
     }
+}
 
-    // Puts them into the last run, or into one of their own if no process left a report.
-    void put_into(std::vector<run_record>& runs) const
-    {
-        if (runs.empty() && !all_.empty()) {
-            runs.push_back({});
-            runs.front().command = {all_.begin()->second.program};
-        }
-        for (const auto& [key, each] : all_) {
-            runs.back().silent.push_back(each);
-        }
+// Puts them into the last run, or into one of their own if no process left a report.
+void put_into(std::vector<run_record>& runs, std::vector<silent_record> silent)
+{
+    if (runs.empty() && !silent.empty()) {
+        runs.push_back({});
+        runs.front().command = {silent.front().program};
     }
-
-  private:
-    void add(const silent_record& each)
-    {
-        const auto [at, is_new] =
-            all_.emplace(std::tuple{each.program, each.reason, each.is_linked}, each);
-        at->second.processes += is_new ? 0 : 1;
+    if (!runs.empty()) {
+        runs.back().silent = std::move(silent);
     }
-
-    std::map<std::tuple<std::string, std::string, bool>, silent_record> all_;
-};
+}
 
 bool began_earlier(const run_record& a, const run_record& b)
 {
@@ -130,7 +114,7 @@ std::vector<run_record> read_runs(const std::string& path)
         return {read_report(path)};
     }
     std::vector<run_record> out;
-    silent_processes        silent;
+    silent_groups           silent;
     for (const auto& [pid, files] : files_in(path)) {
         const process_files         its = sort_files(files, silence_reason(unseen_end, true));
         std::vector<process_record> records;
@@ -140,10 +124,10 @@ std::vector<run_record> read_runs(const std::string& path)
         for (std::vector<process_record>& each : whole_processes(std::move(records))) {
             out.push_back(run_of(std::move(each)));
         }
-        silent.add(its.silent);
+        judge(silent, its.silent);
     }
     std::sort(out.begin(), out.end(), began_earlier);
-    silent.put_into(out);
+    put_into(out, silent.all());
     if (out.empty()) {
         say_there_is_none(path);
     }

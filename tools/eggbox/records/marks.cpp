@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "records/marks.hpp"
+#include "text/text.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -26,6 +27,24 @@ std::string target_of(const fs::path& mark)
 }
 
 }  // namespace
+
+void silent_groups::add(const silent_record& more)
+{
+    const auto [at, is_new] =
+        groups_.try_emplace({more.program, more.reason, more.is_linked}, more);
+    if (!is_new) {
+        at->second.processes = plus(at->second.processes, more.processes);
+    }
+}
+
+std::vector<silent_record> silent_groups::all() const
+{
+    std::vector<silent_record> out;
+    for (const auto& [key, each] : groups_) {
+        out.push_back(each);
+    }
+    return out;
+}
 
 std::uint64_t pid_of_name(const std::string& path)
 {

@@ -7,7 +7,9 @@
 #include "records/records.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tool
@@ -20,6 +22,20 @@ constexpr const char* failed_ending = ".failed";  // a link to the number of an 
 
 /// The number that the name of such a file begins with.
 std::uint64_t pid_of_name(const std::string& path);
+
+/// Processes without a report: one record for each program and reason.
+class silent_groups
+{
+  public:
+    /// Adds the number of processes to the record of the same program and reason.
+    void add(const silent_record& more);
+
+    /// By program and reason.
+    std::vector<silent_record> all() const;
+
+  private:
+    std::map<std::tuple<std::string, std::string, bool>, silent_record> groups_;
+};
 
 /// A program that left a mark and no report.
 struct silent_mark {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/page.hpp"
 
+#include "records/marks.hpp"
 #include "records/write.hpp"
 #include "sums/answer.hpp"
 #include "sums/findings.hpp"
@@ -8,8 +9,6 @@
 #include "text/text.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -145,19 +144,13 @@ std::string process_text(const std::vector<run_record>& runs)
 // processes first.
 std::vector<silent_record> silent_of(const std::vector<run_record>& runs)
 {
-    std::map<std::tuple<std::string, std::string, bool>, silent_record> all;
+    silent_groups groups;
     for (const run_record& run : runs) {
         for (const silent_record& each : run.silent) {
-            const auto [at, is_new] =
-                all.emplace(std::tuple{each.program, each.reason, each.is_linked}, each);
-            at->second.processes =
-                is_new ? each.processes : plus(at->second.processes, each.processes);
+            groups.add(each);
         }
     }
-    std::vector<silent_record> out;
-    for (auto& [key, each] : all) {
-        out.push_back(std::move(each));
-    }
+    std::vector<silent_record> out = groups.all();
     std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
         return a.processes > b.processes;
     });

@@ -157,14 +157,6 @@ void harvest::add(process_record process)
     }
 }
 
-void harvest::add(silent_record silent)
-{
-    const auto [group, is_new] = silent_.try_emplace({silent.program, silent.reason}, silent);
-    if (!is_new) {
-        group->second.processes++;
-    }
-}
-
 // Reads the reports of one process number. A process killed while writing leaves an incomplete
 // file; its other files still count.
 void harvest::take_reports(
@@ -358,10 +350,10 @@ void harvest::take_lost_without(
 // Takes all files of one process number. `end`: of a process that says nothing itself.
 void harvest::take(std::uint64_t pid, const std::vector<std::string>& files, const seen_end& end)
 {
-    process_files its = sort_files(files, silence_reason(end.text, end.may_lack_rights));
+    const process_files its = sort_files(files, silence_reason(end.text, end.may_lack_rights));
     take_reports(its.reports, slots_of(pid, end.text));
-    for (silent_mark& each : its.silent) {
-        add(std::move(each.record));
+    for (const silent_mark& each : its.silent) {
+        silent_.add(each.record);
     }
     for (const std::string& file : files) {
         remove(file);
@@ -391,8 +383,8 @@ bool harvest::look()
 
 void harvest::add_silent(run_record& run) const
 {
-    for (const auto& [key, group] : silent_) {
-        run.silent.push_back(group);
+    for (silent_record& each : silent_.all()) {
+        run.silent.push_back(std::move(each));
     }
 }
 

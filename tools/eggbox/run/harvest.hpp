@@ -6,6 +6,7 @@
 
 #include "live/live.hpp"
 #include "process/process.hpp"
+#include "records/marks.hpp"
 #include "records/records.hpp"
 
 #include <functional>
@@ -91,7 +92,6 @@ class harvest
     std::vector<process_record> slots_of(std::uint64_t pid, const std::string& reason);
     void                        limit_stacks(process_record& process);
     void                        add(process_record process);
-    void                        add(silent_record silent);
     void                        add_silent(run_record& run) const;
 
     std::string                                          folder_;
@@ -107,9 +107,9 @@ class harvest
     std::vector<process_record> apart_;
     std::map<std::tuple<std::string, bool, std::string, int>, process_record>
         together_;  // by program, library, why there is no report, and signal that ended it
-    std::map<std::pair<std::string, std::string>, silent_record> silent_;  // by program and reason
-    std::vector<std::string>                                     complaints_;
-    std::string                                                  trouble_;
+    silent_groups            silent_;
+    std::vector<std::string> complaints_;
+    std::string              trouble_;
 };
 
 }  // namespace tool
